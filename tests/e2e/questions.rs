@@ -128,13 +128,8 @@ async fn a_service_hears_what_was_asked_for_and_pods_hear_what_it_says() -> Resu
     ensure!(pod["body_bytes"] == 6, "{pod}");
     let cookies: Vec<&str> = answer.headers("set-cookie").collect();
     ensure!(cookies == ["a=1; Path=/", "b=2, c"], "{answer:?}");
-    ensure!(
-        !answer
-            .headers
-            .iter()
-            .any(|(name, _)| name.starts_with("x-sluice")),
-        "{answer:?}"
-    );
+    let is_ours = |(name, _): &(String, String)| name.starts_with("x-sluice");
+    ensure!(!answer.headers.iter().any(is_ours), "{answer:?}");
     let header = |name: &str| question.header(name).unwrap_or_default();
     ensure!(
         question.method == "GET" && question.path == "/verify" && question.body_bytes == 0,

@@ -9,6 +9,7 @@
 
 mod envoy;
 mod nginx;
+mod routes;
 mod site;
 
 use std::collections::BTreeMap;

@@ -91,21 +91,27 @@ async fn ask(port: &Port, authority: &str, object: &Value) -> Result<bool> {
         .context("an answer")
 }
 
+/// Flags of a webhook, and the authority of its certificate.
+fn webhook(port: &Port, folder: &Path) -> Result<(Vec<String>, String)> {
+    let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
+    let file = |name: &str| folder.join(name).display().to_string();
+    fs::write(file("key"), made.signing_key.serialize_pem())?;
+    fs::write(file("chain"), made.cert.pem())?;
+    let flags = vec![
+        format!("--validating-webhook={}", port.addr()),
+        format!("--validating-webhook-certificate={}", file("chain")),
+        format!("--validating-webhook-key={}", file("key")),
+    ];
+    Ok((flags, made.cert.pem()))
+}
+
 async fn a_review_changes_nothing(plane: Plane) -> Result<()> {
     let (tenants, port, folder) = (
         Tenants::start().await?,
         Port::reserve()?,
         tempfile::tempdir()?,
     );
-    let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
-    let file = |name: &str| folder.path().join(name).display().to_string();
-    fs::write(file("key"), made.signing_key.serialize_pem())?;
-    fs::write(file("chain"), made.cert.pem())?;
-    let flags = [
-        format!("--validating-webhook={}", port.addr()),
-        format!("--validating-webhook-certificate={}", file("chain")),
-        format!("--validating-webhook-key={}", file("key")),
-    ];
+    let (flags, authority) = webhook(&port, folder.path())?;
     tenants.manifests.ingress(
         &Ingress::new(OWNER, "own")
             .host("own.test")
@@ -113,32 +119,23 @@ async fn a_review_changes_nothing(plane: Plane) -> Result<()> {
     )?;
     let sluice = plane
         .options(&tenants.manifests)
-        .arguments(flags.into())
+        .arguments(flags)
         .start()
         .await?;
     sluice.wait_for_pod("own.test", OWNER).await?;
     // What is read once is read.
-    ask(
-        &port,
-        &made.cert.pem(),
-        &Ingress::new(FOREIGN, "first").to_json(),
-    )
-    .await?;
+    ask(&port, &authority, &Ingress::new(FOREIGN, "first").to_json()).await?;
     let before = Traces::of(&sluice)?;
     let (mut allowed, mut refused, mut hosts) = (0, 0, Vec::new());
     for mut object in ingresses("web").into_iter().step_by(STEP) {
         object["metadata"]["namespace"] = FOREIGN.into();
-        let is_allowed = ask(&port, &made.cert.pem(), &object).await?;
+        let is_allowed = ask(&port, &authority, &object).await?;
         (allowed, refused) = (
             allowed + usize::from(is_allowed),
             refused + usize::from(!is_allowed),
         );
-        hosts.extend(
-            object["spec"]["rules"][0]["host"]
-                .as_str()
-                .filter(|_| is_allowed)
-                .map(str::to_owned),
-        );
+        let host = object["spec"]["rules"][0]["host"].as_str();
+        hosts.extend(host.filter(|_| is_allowed).map(str::to_owned));
     }
     ensure!(
         allowed > 10 && refused > 10,

@@ -9,6 +9,7 @@ use sluice_tests::dns_server::DnsServer;
 use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
+use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
@@ -31,20 +32,8 @@ fn external(namespace: &str, name: &str, host: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec })
 }
 
-async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) -> Result<()> {
-    let (tenants, dns, network) = (
-        Tenants::start().await?,
-        DnsServer::start().await?,
-        Network::reserve()?,
-    );
-    let mut pods = Vec::new();
-    for n in 0..2 {
-        pods.push(Echo::start(network.pod(n), EchoIdentity::of("app", &format!("app-{n}"))).await?);
-    }
-    let (ip, port) = (
-        |n: usize| pods[n].addr().ip().to_string(),
-        pods[0].addr().port(),
-    );
+/// Many Services of one namespace whose names are slow to resolve.
+fn crowd(tenants: &Tenants, dns: &DnsServer) -> Result<()> {
     dns.be_slow(".crowd.test", PAUSE);
     let mut crowd = Ingress::new(FOREIGN, "crowd").host("crowd.test");
     let mut objects = Vec::new();
@@ -55,7 +44,50 @@ async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) ->
         crowd = crowd.path(&format!("/{n}"), &service, 80);
     }
     objects.push(crowd.to_json());
-    tenants.write("crowd.yaml", &objects)?;
+    tenants.write("crowd.yaml", &objects)
+}
+
+/// Of the crowd, so many are not looked up, each of which is reported.
+fn no_more_than_a_share_is_looked_up(sluice: &Sluice, dns: &DnsServer) -> Result<()> {
+    let said = |n: usize| {
+        let (object, reason) = (
+            format!("Service {FOREIGN}/slow-{n}:"),
+            format!("has {MOST} names already"),
+        );
+        sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(&object) && line.contains(&reason))
+    };
+    let refused: Vec<usize> = (0..CROWD).filter(|n| said(*n)).collect();
+    ensure!(
+        refused.len() == CROWD - MOST,
+        "{} are reported: {}",
+        refused.len(),
+        sluice.log().tail()
+    );
+    for n in refused {
+        ensure!(
+            dns.asked(&format!("n{n}.crowd.test")) == 0,
+            "{n} is looked up all the same"
+        );
+    }
+    Ok(())
+}
+
+async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) -> Result<()> {
+    let (tenants, dns) = (Tenants::start().await?, DnsServer::start().await?);
+    let network = Network::reserve()?;
+    let mut pods = Vec::new();
+    for n in 0..2 {
+        pods.push(Echo::start(network.pod(n), EchoIdentity::of("app", &format!("app-{n}"))).await?);
+    }
+    let (ip, port) = (
+        |n: usize| pods[n].addr().ip().to_string(),
+        pods[0].addr().port(),
+    );
+    crowd(&tenants, &dns)?;
     let second = ip(0).split('.').nth(1).context("an address")?.to_owned();
     let arguments = [
         "--dns-server".to_owned(),
@@ -101,30 +133,6 @@ async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) ->
             begun.elapsed()
         );
     }
-    // Of the crowd, so many are not looked up, each of which is told so.
-    let said = |n: usize| {
-        let (object, reason) = (
-            format!("Service {FOREIGN}/slow-{n}:"),
-            format!("has {MOST} names already"),
-        );
-        sluice
-            .log()
-            .lines()
-            .iter()
-            .any(|line| line.contains(&object) && line.contains(&reason))
-    };
-    let refused: Vec<usize> = (0..CROWD).filter(|n| said(*n)).collect();
-    ensure!(
-        refused.len() == CROWD - MOST,
-        "{} are reported: {}",
-        refused.len(),
-        sluice.log().tail()
-    );
-    for n in refused {
-        ensure!(
-            dns.asked(&format!("n{n}.crowd.test")) == 0,
-            "{n} is looked up all the same"
-        );
-    }
+    no_more_than_a_share_is_looked_up(&sluice, &dns)?;
     sluice.stop()
 }

@@ -149,6 +149,11 @@ impl Site {
         })
     }
 
+    async fn ask(&self, request: Request) -> Result<(String, Response)> {
+        let answer = http::send(self.sluice.http(), &request).await?;
+        Ok((format!("{request:?}"), answer))
+    }
+
     /// What a client gets that names `server` where routes are found, and `other` beside it; in every form that has both.
     async fn answers(&self, server: &str, other: &str) -> Result<Vec<(String, Response)>> {
         let mut answers = Vec::new();
@@ -165,20 +170,13 @@ impl Site {
                 format!("{other}."),
                 format!("{server}.{other}"),
             ] {
-                let request = Request::get(&host, &target);
-                answers.push((
-                    format!("{request:?}"),
-                    http::send(self.sluice.http(), &request).await?,
-                ));
+                answers.push(self.ask(Request::get(&host, &target)).await?);
             }
         }
         let named = Request::get(server, "/x")
             .header("x-forwarded-host", other)
             .header("x-original-host", other);
-        answers.push((
-            format!("{named:?}"),
-            http::send(self.sluice.http(), &named).await?,
-        ));
+        answers.push(self.ask(named).await?);
         let parent = server.split_once('.').map_or(server, |(_, parent)| parent);
         for host in [
             format!("{server}:{other}"),
@@ -187,11 +185,7 @@ impl Site {
             format!("{other}:80@a.{parent}"),
             format!("{other}/.{parent}"),
         ] {
-            let hidden = Request::get(&host, "/x");
-            answers.push((
-                format!("{hidden:?}"),
-                http::send(self.sluice.http(), &hidden).await?,
-            ));
+            answers.push(self.ask(Request::get(&host, "/x")).await?);
         }
         let both = Request::get(server, "/x").header("host", other);
         let tls = ClientTls {

@@ -1,21 +1,20 @@
 //! R6: what an authentication service tells pods in a header, no client tells them in its place, whoever lets it in and however
 //! its request goes on.
 
-use std::net::SocketAddr;
+mod site;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
-use sluice_tests::echo::{Echo, EchoIdentity, Journal, Setup};
+use serde_json::json;
 use sluice_tests::http::{self, Request, Response};
-use sluice_tests::manifests::{Ingress, Manifests};
-use sluice_tests::ports::Network;
+use sluice_tests::manifests::Ingress;
 use sluice_tests::script::{Answer, Script};
-use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::setup::{Plane, on_every_plane};
+use site::{Site, host, with_configmap};
 
 on_every_plane!(
     no_client_says_what_only_an_authentication_service_may_say,
@@ -26,114 +25,6 @@ on_every_plane!(
 const FORGED: &str = "forged";
 /// Where only the operator's service would be asked, and is not.
 const OPERATORS: &str = "out-of-all";
-
-/// Pods, an error service and a receiver of copies, which all write down what they hear; and an authentication service.
-struct Site {
-    manifests: Manifests,
-    heard: Journal,
-    /// Requests to the authentication service.
-    asked: Journal,
-    auth: Echo,
-    _pods: Vec<Echo>,
-    _network: Network,
-}
-
-impl Site {
-    async fn start() -> Result<Site> {
-        let (network, manifests, heard) =
-            (Network::reserve()?, Manifests::new()?, Journal::default());
-        let listens = || Setup {
-            journal: Some(heard.clone()),
-            ..Setup::default()
-        };
-        let mut pods = Vec::new();
-        for (place, name) in ["web", "canary", "errors", "copies"]
-            .into_iter()
-            .enumerate()
-        {
-            let addr = network.pod(u16::try_from(place)?);
-            let port = if name == "copies" { addr.port() } else { 80 };
-            manifests.object(&service(name, port, addr))?;
-            manifests.endpoints("default", name, &[addr])?;
-            pods.push(Echo::start_with(addr, EchoIdentity::of(name, name), listens()).await?);
-        }
-        pods[0].script(Script::echo().answer(
-            "/fails",
-            Answer {
-                status: 500,
-                ..Answer::default()
-            },
-        ));
-        let addr = network.pod(9);
-        manifests.service("default", "auth", 80, &[addr])?;
-        let asked = Journal::default();
-        let setup = Setup {
-            journal: Some(asked.clone()),
-            ..Setup::default()
-        };
-        let auth = Echo::start_with(addr, EchoIdentity::of("auth", "auth"), setup).await?;
-        manifests.object(&json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"},
-            "stringData": {"auth": "ada:{PLAIN}secret\n"},
-        }))?;
-        Ok(Site {
-            manifests,
-            heard,
-            asked,
-            auth,
-            _pods: pods,
-            _network: network,
-        })
-    }
-
-    /// An Ingress of a host of the same name, with a path.
-    fn ingress(&self, name: &str, path: &str, annotations: &[(&str, &str)]) -> Result<()> {
-        let ingress = Ingress::new("default", name)
-            .host(&host(name))
-            .path(path, "web", 80);
-        let all = annotations.iter();
-        let ingress = all.fold(ingress, |ingress, (name, value)| {
-            ingress.annotation(name, value)
-        });
-        self.manifests.ingress(&ingress)
-    }
-
-    /// What pods have heard in a header since a place of the journal, in every spelling that CGI takes for the same one.
-    fn heard(&self, since: usize, header: &str) -> Vec<String> {
-        let all = self.heard.since(since).into_iter().flat_map(|request| {
-            let headers = request
-                .headers
-                .into_iter()
-                .filter(|(name, _)| name.replace('_', "-") == header);
-            headers
-                .map(|(_, values)| format!("{}: {}", request.service, values.join(", ")))
-                .collect::<Vec<_>>()
-        });
-        all.collect()
-    }
-}
-
-fn host(name: &str) -> String {
-    format!("{name}.test")
-}
-
-/// One with an address of its own, which nginx sends copies to.
-fn service(name: &str, port: u16, pod: SocketAddr) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": name},
-        "spec": {"clusterIP": pod.ip(), "ports": [{"name": "http", "port": port, "targetPort": pod.port()}]},
-    })
-}
-
-fn with_configmap(plane: Plane, site: &Site, data: &Value) -> Result<Options> {
-    let metadata = json!({"namespace": "sluice", "name": "sluice"});
-    site.manifests.object(
-        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
-    )?;
-    Ok(plane
-        .options(&site.manifests)
-        .arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()]))
-}
 
 /// Twice, in capital letters, and with an underscore: a client writes what it likes.
 fn forged(name: &str, path: &str) -> Request {
@@ -190,8 +81,8 @@ const WAYS: &[(&str, &str, Annotations)] = &[
     ),
 ];
 
-async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
+/// Every way of a request, each by a host of its own.
+fn ways(site: &Site) -> Result<()> {
     let asked = [
         ("auth-url", "http://auth.default.svc/"),
         ("auth-response-headers", "X-User,X-Group"),
@@ -215,6 +106,42 @@ async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane
     site.ingress("nobody-asks", "/", &asked[1..])?;
     site.ingress(OPERATORS, "/", &[("enable-global-auth", "false")])?;
     site.ingress("last", "/", &[("enable-global-auth", "false")])?;
+    Ok(())
+}
+
+async fn nobody_heard_what_was_forged(site: &Site) -> Result<()> {
+    let copies = async || {
+        site.heard
+            .since(0)
+            .iter()
+            .any(|request| request.service == "copies")
+            .then_some(())
+    };
+    wait::until("a copy", copies).await?;
+    for service in ["canary", "errors"] {
+        ensure!(
+            site.heard
+                .since(0)
+                .iter()
+                .any(|request| request.service == service),
+            "{service} heard nothing"
+        );
+    }
+    let of_copies = site
+        .heard(0, "x-user")
+        .into_iter()
+        .filter(|user| user.starts_with("copies"));
+    let values: Vec<String> = of_copies.chain(site.heard(0, "x-group")).collect();
+    ensure!(
+        values.iter().all(|value| !value.contains(FORGED)),
+        "{values:?}"
+    );
+    Ok(())
+}
+
+async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane) -> Result<()> {
+    let site = Site::start().await?;
+    ways(&site)?;
     let operator = json!({
         "global-auth-url": "http://auth.default.svc/", "global-auth-response-headers": "X-Group",
         "enable-underscores-in-headers": "true",
@@ -261,32 +188,7 @@ async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane
             "{users:?}"
         );
     }
-    let copies = async || {
-        site.heard
-            .since(0)
-            .iter()
-            .any(|request| request.service == "copies")
-            .then_some(())
-    };
-    wait::until("a copy", copies).await?;
-    for service in ["canary", "errors"] {
-        ensure!(
-            site.heard
-                .since(0)
-                .iter()
-                .any(|request| request.service == service),
-            "{service} heard nothing"
-        );
-    }
-    let of_copies = site
-        .heard(0, "x-user")
-        .into_iter()
-        .filter(|user| user.starts_with("copies"));
-    let values: Vec<String> = of_copies.chain(site.heard(0, "x-group")).collect();
-    ensure!(
-        values.iter().all(|value| !value.contains(FORGED)),
-        "{values:?}"
-    );
+    nobody_heard_what_was_forged(&site).await?;
     sluice.stop()
 }
 
@@ -397,22 +299,17 @@ async fn no_client_says_what_the_operator_takes_away_or_says_itself(plane: Plane
         "X-User": "", "X-Group": "$http_x_absent", "X-Token": "$http_authorization", "Authorization": "",
         "X-Own": "$http_x_own", "X-Unknown": "$upstream_addr", "X-Team": "shop",
     });
-    site.manifests.object(
-        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": headers}),
-    )?;
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": headers});
+    site.manifests.object(&map)?;
     site.ingress("plain", "/", &[])?;
     let asked = [
         ("auth-url", "http://auth.default.svc/"),
         ("auth-response-headers", "X-User"),
     ];
     site.ingress("asked", "/", &asked)?;
-    let sluice = with_configmap(
-        plane,
-        &site,
-        &json!({"proxy-set-headers": "sluice/headers"}),
-    )?
-    .start()
-    .await?;
+    let settings = json!({"proxy-set-headers": "sluice/headers"});
+    let sluice = with_configmap(plane, &site, &settings)?.start().await?;
     site.auth.script(Script::echo().answer(
         "*",
         Answer {

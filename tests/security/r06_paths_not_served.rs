@@ -1,6 +1,7 @@
 //! R6: a path that guards access and cannot be served is taken by no other path of its namespace.
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 use sluice_tests::manifests::Ingress;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
@@ -43,9 +44,8 @@ const CASES: &[Case] = &[
     case("/", Some(("rewrite-target", "$nonsense")), &["/", "/admin"], &["/foreign"]),
 ];
 
-/// In either order: the open path may be older or younger.
-async fn what_would_be_guarded_is_never_open(plane: Plane) -> Result<()> {
-    let tenants = Tenants::start().await?;
+/// Every case beside an open path, older and younger than it, with the host of each.
+fn ingresses() -> (Vec<Value>, Vec<(String, &'static Case)>) {
     let (mut ingresses, mut expected) = (Vec::new(), Vec::new());
     for (number, case) in CASES.iter().enumerate() {
         for (order, open) in [("older", "a-open"), ("younger", "z-open")] {
@@ -84,6 +84,13 @@ async fn what_would_be_guarded_is_never_open(plane: Plane) -> Result<()> {
             .path("/", "web", 80)
             .to_json(),
     );
+    (ingresses, expected)
+}
+
+/// In either order: the open path may be older or younger.
+async fn what_would_be_guarded_is_never_open(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let (ingresses, expected) = ingresses();
     tenants.write("all.yaml", &ingresses)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;

@@ -32,6 +32,25 @@ fn host(namespace: &str, name: &str) -> String {
     format!("{}.{namespace}.test", name.replace('.', "-dot-"))
 }
 
+/// An Ingress with a password, and one with a limit.
+fn ingresses(namespace: &str, name: &str) -> [Value; 2] {
+    let of = |kind: &str| format!("{kind}.{}", host(namespace, name));
+    let guarded = Ingress::new(namespace, name)
+        .host(&of("guarded"))
+        .path("/", name, 80);
+    let guarded = guarded
+        .annotation("auth-type", "basic")
+        .annotation("auth-secret", name);
+    let counted = format!("{name}-counted");
+    let counted = Ingress::new(namespace, &counted)
+        .host(&of("counted"))
+        .path("/", name, 80);
+    let counted = counted
+        .annotation("limit-rpm", "1")
+        .annotation("limit-burst-multiplier", "1");
+    [guarded.to_json(), counted.to_json()]
+}
+
 /// Each has its own pod, its own password, and a counter of its own.
 async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
     let (network, manifests) = (Network::reserve()?, Manifests::new()?);
@@ -53,22 +72,7 @@ async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
         objects.push(json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}, "stringData": users,
         }));
-        let of = |kind: &str| format!("{kind}.{}", host(namespace, name));
-        let guarded = Ingress::new(namespace, name)
-            .host(&of("guarded"))
-            .path("/", name, 80);
-        let guarded = guarded
-            .annotation("auth-type", "basic")
-            .annotation("auth-secret", name);
-        objects.push(guarded.to_json());
-        let counted = format!("{name}-counted");
-        let counted = Ingress::new(namespace, &counted)
-            .host(&of("counted"))
-            .path("/", name, 80);
-        let counted = counted
-            .annotation("limit-rpm", "1")
-            .annotation("limit-burst-multiplier", "1");
-        objects.push(counted.to_json());
+        objects.extend(ingresses(namespace, name));
     }
     let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
     manifests.write("all.yaml", &documents.join("\n---\n"))?;

@@ -173,27 +173,12 @@ async fn nothing_that_listens_here_is_reached_through_the_proxy(plane: Plane) ->
         }
     }
     // A last one, that is served: then all are published.
-    tenants.write(
-        "last.yaml",
-        &[Ingress::new(OWNER, "last")
-            .host("last.test")
-            .path("/", "web", 80)
-            .to_json()],
-    )?;
+    let last = Ingress::new(OWNER, "last").host("last.test");
+    tenants.write("last.yaml", &[last.path("/", "web", 80).to_json()])?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     if let Some(own) = own_name() {
-        let said = format!("{own} leads to ");
-        let judged = async || {
-            sluice
-                .log()
-                .lines()
-                .iter()
-                .any(|line| line.contains(&said))
-                .then_some(())
-        };
-        wait::until("the name to be judged", judged)
-            .await
-            .with_context(|| sluice.log().tail())?;
+        let judged = sluice.log().wait_for(&format!("{own} leads to ")).await;
+        judged.with_context(|| sluice.log().tail())?;
     }
     for host in hosts.iter().filter(|host| !host.is_empty()) {
         for path in ["/healthz", "/metrics", "/configuration/conf"] {

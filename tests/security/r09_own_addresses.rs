@@ -196,15 +196,17 @@ fn who_is_ours_no_more_may_be_an_endpoint_again() {
     assert_eq!(endpoints(&translation), fresh);
 }
 
+/// Service of Sluice itself, with every kind of address.
+fn front(ports: Value) -> Value {
+    let spec = json!({"clusterIP": "10.96.0.1", "externalIPs": ["192.0.2.1"], "ports": ports});
+    let status = json!({"loadBalancer": {"ingress": [{"ip": "198.51.100.1"}]}});
+    let metadata = json!({"namespace": "sluice", "name": "front"});
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec, "status": status})
+}
+
 /// The Service in front of the data planes: requests that come back are counted (R5), connections are not.
 #[test]
 fn connections_do_not_come_back_by_our_own_service_and_requests_may() {
-    let front = |ports: Value| {
-        let spec = json!({"clusterIP": "10.96.0.1", "externalIPs": ["192.0.2.1"], "ports": ports});
-        let status = json!({"loadBalancer": {"ingress": [{"ip": "198.51.100.1"}]}});
-        let metadata = json!({"namespace": "sluice", "name": "front"});
-        json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec, "status": status})
-    };
     let front = front(json!([
         {"name": "http", "port": 80, "targetPort": 8080},
         {"name": "db", "port": 9000, "targetPort": 9000},

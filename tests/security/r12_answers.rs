@@ -21,18 +21,20 @@ const FOREIGNS: [&str; 3] = ["/foreign", "/foreign-grpc", "/foreign-errors"];
 /// What nginx reads in answers of pods, and what others have for the same.
 const LEADING: [&str; 3] = ["x-accel-redirect", "x-sendfile", "x-reproxy-url"];
 
+/// A path of the host.
+fn on(namespace: &str, name: &str, path: &str, annotations: &[(&str, &str)]) -> serde_json::Value {
+    let ingress = Ingress::new(namespace, name)
+        .host(HOST)
+        .path(path, "web", 80);
+    annotations
+        .iter()
+        .fold(ingress, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        })
+        .to_json()
+}
+
 fn objects(tenants: &Tenants) -> Vec<serde_json::Value> {
-    let on = |namespace: &str, name: &str, path: &str, annotations: &[(&str, &str)]| {
-        let ingress = Ingress::new(namespace, name)
-            .host(HOST)
-            .path(path, "web", 80);
-        annotations
-            .iter()
-            .fold(ingress, |ingress, (name, value)| {
-                ingress.annotation(name, value)
-            })
-            .to_json()
-    };
     let copies = format!("http://{}", tenants.owner.addr());
     vec![
         json!({

@@ -61,6 +61,15 @@ const ODD: &[&str] = &[
     "}",
 ];
 
+const NOBODYS: [&str; 6] = [
+    "any.test",
+    "a.neighbour.test",
+    "other.example",
+    "a.b.test",
+    "localhost",
+    "127.0.0.1",
+];
+
 async fn a_host_that_is_no_name_takes_nothing(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = ["a".repeat(64), format!("{}.test", "a.".repeat(130))];
@@ -87,14 +96,7 @@ async fn a_host_that_is_no_name_takes_nothing(plane: Plane) -> Result<()> {
     // The other rule of the same Ingress.
     sluice.wait_for_pod("good.test", FOREIGN).await?;
     sluice.wait_for_pod("neighbour.test", OWNER).await?;
-    for host in [
-        "any.test",
-        "a.neighbour.test",
-        "other.example",
-        "a.b.test",
-        "localhost",
-        "127.0.0.1",
-    ] {
+    for host in NOBODYS {
         let page = http::get(sluice.http(), host, "/").await?;
         ensure!(
             page.status == 404 && page.pod().is_none(),

@@ -115,12 +115,8 @@ async fn what_is_too_risky_is_refused_alone(plane: Plane) -> Result<()> {
     let metadata = json!({"namespace": "ops", "name": "settings"});
     let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": settings(Risk::Low)});
     tenants.manifests.object(&settings)?;
-    let mut objects = vec![
-        Ingress::new(OWNER, "own")
-            .host("own.test")
-            .path("/", "web", 80)
-            .to_json(),
-    ];
+    let own = Ingress::new(OWNER, "own").host("own.test");
+    let mut objects = vec![own.path("/", "web", 80).to_json()];
     let risky: Vec<_> = all()
         .filter(|annotation| annotation.risk > Risk::Low)
         .collect();

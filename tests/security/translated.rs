@@ -89,31 +89,10 @@ fn beside(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Cl
         .flat_map(|(_, beside)| beside.iter().copied())
 }
 
-/// The translation of an Ingress with these annotations, under these settings of the operator.
-pub(crate) fn with(
-    annotations: &[(&str, &str)],
-    settings: &Value,
-    data_plane: Option<DataPlane>,
-) -> Translation {
-    let own = Ingress::new(OWNER, "own").host(HOST).path("/", "web", 80);
-    let own = annotations
-        .iter()
-        .fold(own, |own, (name, value)| own.annotation(name, value))
-        .to_json();
-    let main = Ingress::new(OWNER, "main")
-        .host(HOST)
-        .path("/", "web", 80)
-        .to_json();
-    let foreign = Ingress::new(FOREIGN, "web")
-        .host("foreign.test")
-        .path("/", "web", 80)
-        .to_json();
-    let pods = [
-        "10.0.0.1:80".parse().unwrap(),
-        "10.0.0.2:80".parse().unwrap(),
-    ];
+/// ConfigMaps and Secrets that annotations name.
+fn named_objects(settings: &Value) -> Vec<Value> {
     let named = |kind: &str, namespace: &str, name: &str, field: &str, data: &Value| json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}, field: data});
-    let mut objects = vec![
+    vec![
         named("ConfigMap", "ops", "settings", "data", settings),
         named(
             "ConfigMap",
@@ -136,9 +115,27 @@ pub(crate) fn with(
             "stringData",
             &json!({"ca.crt": "-----BEGIN CERTIFICATE-----"}),
         ),
-        own,
-        foreign,
-    ];
+    ]
+}
+
+/// The translation of an Ingress with these annotations, under these settings of the operator.
+pub(crate) fn with(
+    annotations: &[(&str, &str)],
+    settings: &Value,
+    data_plane: Option<DataPlane>,
+) -> Translation {
+    let own = Ingress::new(OWNER, "own").host(HOST).path("/", "web", 80);
+    let own = annotations
+        .iter()
+        .fold(own, |own, (name, value)| own.annotation(name, value))
+        .to_json();
+    let main = Ingress::new(OWNER, "main").host(HOST);
+    let main = main.path("/", "web", 80).to_json();
+    let foreign = Ingress::new(FOREIGN, "web").host("foreign.test");
+    let foreign = foreign.path("/", "web", 80).to_json();
+    let pods = ["10.0.0.1:80", "10.0.0.2:80"].map(|pod| pod.parse().unwrap());
+    let mut objects = named_objects(settings);
+    objects.extend([own, foreign]);
     // A canary is one of another Ingress; without that one, the owner's would be alone with its host.
     if annotations
         .iter()

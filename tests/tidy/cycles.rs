@@ -68,6 +68,12 @@ fn a_circle_is_seen_through_lists_and_what_the_root_says_again() {
     );
 }
 
+/// The module that a line of a root declares.
+fn module(line: &str) -> Option<String> {
+    let (_, name) = line.trim().rsplit_once("mod ")?;
+    name.strip_suffix(';').map(str::to_owned)
+}
+
 fn graph(all: &[Source], root: &str) -> Graph {
     let of_crate = || all.iter().filter(|source| source.path.starts_with(root));
     let Some(lib) = of_crate().find(|source| source.path.strip_prefix(root) == Some("lib.rs"))
@@ -75,18 +81,7 @@ fn graph(all: &[Source], root: &str) -> Graph {
         return Graph::new();
     };
     let lib = code(lib);
-    let modules: BTreeSet<String> = lib
-        .lines()
-        .filter_map(|line| {
-            Some(
-                line.trim()
-                    .rsplit_once("mod ")?
-                    .1
-                    .strip_suffix(';')?
-                    .to_owned(),
-            )
-        })
-        .collect();
+    let modules: BTreeSet<String> = lib.lines().filter_map(module).collect();
     // A name that the root has from a module stands for that module.
     let mut homes: BTreeMap<String, String> = modules
         .iter()
@@ -101,21 +96,11 @@ fn graph(all: &[Source], root: &str) -> Graph {
     }
     let mut graph = Graph::new();
     for source in of_crate() {
-        let within: Vec<&str> = source
-            .path
-            .strip_prefix(root)
-            .unwrap_or_default()
-            .split('/')
-            .collect();
-        let module = within
-            .first()
-            .copied()
-            .unwrap_or_default()
-            .trim_end_matches(".rs")
-            .to_owned();
-        let is_test = within
-            .iter()
-            .any(|part| part.trim_end_matches(".rs") == "tests");
+        let within = source.path.strip_prefix(root).unwrap_or_default();
+        let within: Vec<&str> = within.split('/').collect();
+        let name = |part: &str| part.trim_end_matches(".rs").to_owned();
+        let module = within.first().copied().map(name).unwrap_or_default();
+        let is_test = within.iter().any(|part| name(part) == "tests");
         if !modules.contains(&module) || is_test {
             continue;
         }

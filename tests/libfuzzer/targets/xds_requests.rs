@@ -82,6 +82,9 @@ mod progress;
 #[path = "../../../controller/xds/src/serve/refusal.rs"]
 mod refusal;
 #[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds/src/serve/response.rs"]
+mod response;
+#[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds/src/serve/subscription.rs"]
 mod subscription;
 #[allow(dead_code, reason = "what the store and the service call")]

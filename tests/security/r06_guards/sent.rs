@@ -8,6 +8,7 @@ use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
+use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
@@ -69,12 +70,28 @@ const UNSLASHED: &[(&str, &str)] = &[
     ("/a%2fb", "/a%2fb"),
 ];
 
+async fn redirects_keep_what_was_sent(sluice: &Sluice) -> Result<()> {
+    for (target, expected) in UNSLASHED {
+        let answer = sluice.get("moved.test", target).await?;
+        let location = answer.header("location").unwrap_or_default();
+        ensure!(
+            location == format!("https://moved.test{expected}"),
+            "{target} is sent to {location}"
+        );
+        let answer = sluice.get("www.to.test", target).await?;
+        let location = answer.header("location").unwrap_or_default();
+        ensure!(
+            location.ends_with(&format!("to.test:80{expected}"))
+                || location.ends_with(&format!("to.test{expected}")),
+            "{target} is sent to {location}"
+        );
+    }
+    Ok(())
+}
+
 async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Result<()> {
-    let (tenants, network, heard) = (
-        Tenants::start().await?,
-        Network::reserve()?,
-        Journal::default(),
-    );
+    let (tenants, network) = (Tenants::start().await?, Network::reserve()?);
+    let heard = Journal::default();
     let listens = || Setup {
         journal: Some(heard.clone()),
         ..Setup::default()
@@ -98,21 +115,7 @@ async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Resul
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("asks.test", "/", 200).await?;
     sluice.wait_for_status("moved.test", "/", 308).await?;
-    for (target, expected) in UNSLASHED {
-        let answer = sluice.get("moved.test", target).await?;
-        let location = answer.header("location").unwrap_or_default();
-        ensure!(
-            location == format!("https://moved.test{expected}"),
-            "{target} is sent to {location}"
-        );
-        let answer = sluice.get("www.to.test", target).await?;
-        let location = answer.header("location").unwrap_or_default();
-        ensure!(
-            location.ends_with(&format!("to.test:80{expected}"))
-                || location.ends_with(&format!("to.test{expected}")),
-            "{target} is sent to {location}"
-        );
-    }
+    redirects_keep_what_was_sent(&sluice).await?;
     for target in TARGETS {
         let place = heard.len();
         let answer = sluice.get("asks.test", target).await?;
@@ -142,11 +145,8 @@ async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Resul
 }
 
 async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> Result<()> {
-    let (tenants, network, heard) = (
-        Tenants::start().await?,
-        Network::reserve()?,
-        Journal::default(),
-    );
+    let (tenants, network) = (Tenants::start().await?, Network::reserve()?);
+    let heard = Journal::default();
     let listens = || Setup {
         journal: Some(heard.clone()),
         ..Setup::default()
@@ -162,12 +162,9 @@ async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> 
             .host(&format!("{name}.test"))
             .path("/", service, 80)
     };
-    let canary = Ingress::new(OWNER, "canary")
-        .host("main.test")
-        .path("/", "other", 80);
-    let canary = canary
-        .annotation("canary", "true")
-        .annotation("canary-by-header", "x-canary");
+    let canary = Ingress::new(OWNER, "canary").annotation("canary", "true");
+    let canary = canary.annotation("canary-by-header", "x-canary");
+    let canary = canary.host("main.test").path("/", "other", 80);
     let copied =
         ingress("copied", "web").annotation("mirror-target", "http://other.owner.svc$request_uri");
     let failing = ingress("failing", "bad")
@@ -192,10 +189,8 @@ async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> 
             ("copied.test", ("x-a", "b")),
         ] {
             let seen = ask(host, header).await?;
-            let seen = seen
-                .query
-                .as_ref()
-                .map_or(seen.path.clone(), |query| format!("{}?{query}", seen.path));
+            let query = seen.query.as_ref().map(|query| format!("?{query}"));
+            let seen = seen.path + &query.unwrap_or_default();
             ensure!(seen == *target, "{host}: {target} arrives as {seen}");
         }
         let seen = ask("failing.test", ("x-a", "b")).await?;

@@ -7,6 +7,7 @@ mod annotations;
 mod configmap;
 mod deleted;
 mod forwarded;
+mod guards;
 
 /// Values that are none, whatever is asked for: blank, of another type, too long, and not of one line.
 fn bad_values() -> Vec<String> {

@@ -69,8 +69,8 @@ fn received(answer: &Response, header: &str) -> Result<Option<String>> {
         .map(str::to_owned))
 }
 
-async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
-    let tenants = Tenants::start().await?;
+/// Names of headers wherever an operator or a tenant can write them.
+fn every_header(tenants: &Tenants) -> Result<()> {
     tenants.manifests.object(&headers(OWNER, ""))?;
     tenants.manifests.object(&headers(FOREIGN, ""))?;
     let settings = json!({
@@ -96,6 +96,12 @@ async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
     tenants
         .manifests
         .ingress(&asked("asking").annotation("auth-proxy-set-headers", "headers"))?;
+    Ok(())
+}
+
+async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    every_header(&tenants)?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
     let sluice = plane
         .options(&tenants.manifests)

@@ -86,11 +86,8 @@ async fn what_is_usual_is_served_however_long_it_is(plane: Plane) -> Result<()> 
     );
     tenants.manifests.ingress(&beside)?;
     let suffix = format!("{}.{}.test", "s".repeat(60), "k".repeat(60));
-    tenants.manifests.ingress(
-        &Ingress::new(OWNER, "wild")
-            .host(&format!("*.{suffix}"))
-            .path("/", "web", 80),
-    )?;
+    let wild = Ingress::new(OWNER, "wild").host(&format!("*.{suffix}"));
+    tenants.manifests.ingress(&wild.path("/", "web", 80))?;
     let statuses: Vec<String> = (400..=599).map(|status| status.to_string()).collect();
     let errors =
         Ingress::new(OWNER, "errors").annotation("custom-http-errors", &statuses.join(","));
@@ -143,17 +140,10 @@ async fn origins_are_compared_however_many_there_are(plane: Plane) -> Result<()>
     }
     let sluice = plane.options(&tenants.manifests).start().await?;
     let told = async |host: &str, method: &str, origin: &str| -> Result<(u16, Option<String>)> {
-        let answer = http::send(
-            sluice.http(),
-            &Request::new(method, host, "/").header("origin", origin),
-        )
-        .await?;
-        Ok((
-            answer.status,
-            answer
-                .header("access-control-allow-origin")
-                .map(str::to_owned),
-        ))
+        let request = Request::new(method, host, "/").header("origin", origin);
+        let answer = http::send(sluice.http(), &request).await?;
+        let allowed = answer.header("access-control-allow-origin");
+        Ok((answer.status, allowed.map(str::to_owned)))
     };
     for (host, last) in [("few.test", 6), ("many.test", 198)] {
         let (exact, wild) = (origin(last), "https://a.wild.example:8443".to_owned());
@@ -211,23 +201,19 @@ async fn what_a_refused_path_guarded_is_closed(plane: Plane) -> Result<()> {
             .path("/", "web", 80)
     };
     let refused = guarded("refused").annotation("use-regex", "true");
+    let refused = refused.path("/admin/(a{50}){50}", "web", 80);
     tenants
         .manifests
-        .ingress(
-            &refused
-                .path("/admin/(a{50}){50}", "web", 80)
-                .path("/deep/(?!x).*", "web", 80),
-        )?;
+        .ingress(&refused.path("/deep/(?!x).*", "web", 80))?;
     let longer = "/admin/what-is-written-longer-comes-first";
     tenants
         .manifests
         .ingress(&open("refused.test").path(longer, "web", 80))?;
     let unreadable = guarded("unreadable").annotation("rewrite-target", "/$http_x/$2");
-    tenants.manifests.ingress(
-        &unreadable
-            .path("/admin(/|$)(.*)", "web", 80)
-            .path("/deep", "web", 80),
-    )?;
+    let unreadable = unreadable.path("/admin(/|$)(.*)", "web", 80);
+    tenants
+        .manifests
+        .ingress(&unreadable.path("/deep", "web", 80))?;
     tenants.manifests.ingress(&open("unreadable.test"))?;
     // Nobody is kept out of this one, so nothing is closed.
     let harmless = Ingress::new(OWNER, "harmless")

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
+use sluice_filter_config::{Control, Host, PluginConfig, Tables};
 use sluice_wasm_host::{
     Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config,
     wasmtime,
 };
 
-use super::host::{Call, FakeHost, Personality, Request};
+use super::host::{Call, FakeHost};
+use super::request::{Personality, Request};
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -376,46 +377,6 @@ impl Filter {
         self.vm.on_done(&context).unwrap();
         self.vm.on_log(&context).unwrap();
         self.vm.on_delete(context).unwrap();
-    }
-}
-
-/// Tables with one location, `shop.example/`, and these endpoints behind it.
-pub fn tables(content: u128, endpoints: &[&str]) -> Tables {
-    let backends = [(BACKEND.to_owned(), backend(endpoints))].into();
-    snapshot(content, wire::Location::to(BACKEND), backends)
-}
-
-/// Tables with this location, `shop.example/`.
-pub fn snapshot(
-    content: u128,
-    location: wire::Location,
-    backends: BTreeMap<String, wire::Backend>,
-) -> Tables {
-    let locations = [(LOCATION.to_owned(), location)].into();
-    let version = Version::new(1, content);
-    Tables::Snapshot(wire::Snapshot {
-        version,
-        locations,
-        backends,
-        hosts: [].into(),
-    })
-}
-
-/// The change of that backend from one version to the next.
-pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
-    Tables::Delta(wire::Delta {
-        backends: [(BACKEND.to_owned(), backend(endpoints))].into(),
-        ..wire::Delta::between(Version::new(1, base), Version::new(2, content))
-    })
-}
-
-/// Three attempts, in turn.
-pub fn backend(endpoints: &[&str]) -> wire::Backend {
-    let endpoints = endpoints.iter().map(|a| wire::Endpoint::at(*a)).collect();
-    let backend = wire::Backend::round_robin("ns-shop-80", endpoints);
-    wire::Backend {
-        attempts: std::num::NonZeroU8::new(3).unwrap(),
-        ..backend
     }
 }
 

@@ -8,6 +8,10 @@
 
 mod filter;
 mod host;
+mod request;
+mod tables;
 
-pub use filter::{BACKEND, Filter, LOCATION, Outcome, backend, change, snapshot, tables};
-pub use host::{Call, FakeHost, Personality, Request, SharedData, nginx_lists};
+pub use filter::{BACKEND, Filter, LOCATION, Outcome};
+pub use host::{Call, FakeHost, SharedData, nginx_lists};
+pub use request::{Personality, Request};
+pub use tables::{backend, change, snapshot, tables};

@@ -19,7 +19,8 @@ use envoy_types::pb::envoy::service::discovery::v3::{
 use super::contents::{Contents, Generation};
 use super::progress::Progress;
 use super::refusal::shortened;
-use super::subscription::{Part, Subscription, TooManyNames, Verdict};
+use super::response::Part;
+use super::subscription::{Subscription, TooManyNames, Verdict};
 use crate::probe::{PROBE, TLS_PROBE};
 use crate::{Name, ResourceType};
 

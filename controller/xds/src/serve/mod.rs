@@ -24,6 +24,7 @@ mod mark;
 mod progress;
 mod refusal;
 mod requests;
+mod response;
 mod service;
 mod store;
 mod subscription;

@@ -4,8 +4,6 @@
 //! many changes of one resource are one. A response that is refused is sent again in halves, so that one bad resource
 //! keeps no other back; a resource that is refused alone is not sent again until it changes.
 
-mod fill;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
@@ -13,15 +11,13 @@ use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
 
-use self::fill::fits;
-use super::contents::{Contents, Generation, Stored};
+use super::contents::{Contents, Generation};
 use super::mark::mark;
 use super::progress::Probed;
+use super::response::{Need, Part, fits, resource, room};
 use super::version::Version;
 use crate::{Name, ResourceType};
 
-/// A response is closed when it holds this much; see [`room`].
-const RESPONSE_BYTES: usize = 1024 * 1024;
 /// More names than any Envoy has; a client that wants more is no Envoy.
 const MOST_NAMES: usize = 1_000_000;
 const WILDCARD: &str = "*";
@@ -51,26 +47,12 @@ pub(super) enum Verdict {
     Refused(Sent),
 }
 
-/// Selection of the pending changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Sets,
-    Removals,
-    Both,
-}
-
 #[derive(Debug)]
 struct InFlight {
     nonce: String,
     sent: Sent,
     /// Everything up to here is answered when this response is.
     covers: Option<Generation>,
-}
-
-enum Need<'a> {
-    Set(&'a Stored),
-    Remove,
-    Nothing,
 }
 
 /// One type of one client.
@@ -356,5 +338,52 @@ impl Subscription {
             covers,
         });
         Some(response)
+    }
+
+    /// Adds what is needed of these names, and returns those for a later response.
+    fn fill(
+        &mut self,
+        response: &mut DeltaDiscoveryResponse,
+        sent: &mut Sent,
+        names: BTreeSet<Name>,
+        part: Part,
+        contents: &Contents,
+    ) -> BTreeSet<Name> {
+        let mut left = BTreeSet::new();
+        let mut room = room(self.kind);
+        for name in names {
+            let need = self.need(&name, contents);
+            match &need {
+                Need::Nothing => drop(self.forced.remove(&name)),
+                _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
+                Need::Set(stored) => {
+                    room = room.saturating_sub(stored.bytes.len() + name.len());
+                    response.resources.push(resource(self.kind, &name, stored));
+                    self.forced.remove(&name);
+                    sent.push((name, Some(stored.version)));
+                }
+                Need::Remove => {
+                    room = room.saturating_sub(name.len());
+                    response.removed_resources.push(name.to_string());
+                    self.forced.remove(&name);
+                    sent.push((name, None));
+                }
+            }
+        }
+        left
+    }
+
+    fn need<'a>(&self, name: &Name, contents: &'a Contents) -> Need<'a> {
+        let (known, forced) = (self.known.get(name), self.forced.contains(name));
+        let stored = contents.find(self.kind, name).filter(|_| self.wants(name));
+        let version = stored.map(|stored| stored.version);
+        if self.refused.get(name) == Some(&version) {
+            return Need::Nothing;
+        }
+        match stored {
+            Some(stored) if forced || known != Some(&version) => Need::Set(stored),
+            None if forced || known.is_some() => Need::Remove,
+            _ => Need::Nothing,
+        }
     }
 }

@@ -62,6 +62,12 @@ fn sentences_are_understood() {
             )],
         ),
     ];
+    understood(settings);
+}
+
+#[test]
+fn sentences_about_objects_are_understood() {
+    let scale = |count| Action::Scale("echo".to_owned(), count);
     let objects = vec![
         ("delete secret", vec![delete(Some(Kind::Secret), None)]),
         (
@@ -83,7 +89,11 @@ fn sentences_are_understood() {
             vec![scale(0), Action::Wait(Duration::from_millis(500))],
         ),
     ];
-    for (text, expected) in settings.into_iter().chain(objects) {
+    understood(objects);
+}
+
+fn understood(sentences: Vec<(&str, Vec<Action>)>) {
+    for (text, expected) in sentences {
         assert_eq!(parse(text), Ok(expected), "{text}");
     }
 }

@@ -122,29 +122,21 @@ impl Observed<'_> {
         for (name, expected) in &then.headers {
             compare("header", name, expected, header(name).as_deref(), reasons);
         }
-        for name in then
-            .headers_absent
-            .iter()
-            .filter(|name| header(name).is_some())
-        {
+        let present = |name: &&String| header(name).is_some();
+        for name in then.headers_absent.iter().filter(present) {
             let actual = shown(header(name).as_deref());
             push_once(reasons, format!("headers_absent: {name} is {actual}"));
         }
-        for name in then
-            .headers_present
-            .iter()
-            .filter(|name| header(name).is_none())
-        {
+        let absent = |name: &&String| !present(name);
+        for name in then.headers_present.iter().filter(absent) {
             push_once(reasons, format!("headers_present: there is no {name}"));
         }
         for (name, expected) in &then.header_count {
             let lower = name.to_ascii_lowercase();
             let count = answer.headers(&lower).count();
             if !expect::number(expected, count as f64, count as f64)? {
-                push_once(
-                    reasons,
-                    format!("header_count: expected {expected} of {name}, got {count}"),
-                );
+                let reason = format!("header_count: expected {expected} of {name}, got {count}");
+                push_once(reasons, reason);
             }
         }
         Ok(())

@@ -50,28 +50,28 @@ impl Observed<'_> {
         if then.per_pod.is_some() && by_pod.is_empty() {
             push_once(reasons, "per_pod: no pod answered".to_owned());
         }
-        if let Some(expected) = &then.endpoints_are {
-            let name = |value: &Value| {
-                plain(value)
-                    .split(':')
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let expected: BTreeSet<String> = expected.iter().map(name).collect();
-            if expected != self.endpoints {
-                push_once(
-                    reasons,
-                    format!(
-                        "endpoints_are: expected {expected:?}, got {:?}",
-                        self.endpoints
-                    ),
-                );
-            }
-        }
+        self.endpoints_are(then, reasons);
         self.backend(then, reasons);
         self.same_pod(then, &by_pod, reasons);
         Ok(())
+    }
+
+    fn endpoints_are(&self, then: &Then, reasons: &mut Vec<String>) {
+        let Some(expected) = &then.endpoints_are else {
+            return;
+        };
+        let name = |value: &Value| {
+            let text = plain(value);
+            text.split(':').next().unwrap_or_default().to_owned()
+        };
+        let expected: BTreeSet<String> = expected.iter().map(name).collect();
+        if expected != self.endpoints {
+            let got = &self.endpoints;
+            push_once(
+                reasons,
+                format!("endpoints_are: expected {expected:?}, got {got:?}"),
+            );
+        }
     }
 
     fn by_pod(&self) -> BTreeMap<&str, usize> {

@@ -1,0 +1,55 @@
+//! Responses: how much one holds, and what of a subscription.
+
+use envoy_types::pb::envoy::service::discovery::v3::Resource;
+use envoy_types::pb::google::protobuf::Any;
+
+use super::contents::Stored;
+use crate::{Name, ResourceType};
+
+/// A response is closed when it holds this much; see [`room`].
+const RESPONSE_BYTES: usize = 1024 * 1024;
+
+/// Selection of the pending changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Sets,
+    Removals,
+    Both,
+}
+
+/// What a client needs of one name.
+pub(super) enum Need<'a> {
+    Set(&'a Stored),
+    Remove,
+    Nothing,
+}
+
+/// Scopes go together: Envoy opens a listener as soon as it has some of them, and takes the hosts of those that it does not
+/// have yet for nobody's.
+pub(super) fn room(kind: ResourceType) -> usize {
+    if kind == ResourceType::Scope {
+        usize::MAX
+    } else {
+        RESPONSE_BYTES
+    }
+}
+
+pub(super) fn fits(need: &Need<'_>, part: Part) -> bool {
+    match need {
+        Need::Nothing => false,
+        Need::Set(_) => part != Part::Removals,
+        Need::Remove => part != Part::Sets,
+    }
+}
+
+pub(super) fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
+    Resource {
+        name: name.to_string(),
+        version: stored.version.to_string(),
+        resource: Some(Any {
+            type_url: kind.type_url(),
+            value: stored.bytes.clone(),
+        }),
+        ..Resource::default()
+    }
+}

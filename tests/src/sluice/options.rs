@@ -1,0 +1,257 @@
+//! How a controller is started.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::Sluice;
+use crate::apiserver::Cluster;
+use crate::artifacts;
+use crate::manifests::Manifests;
+use crate::ports::Port;
+use crate::process::Process;
+use crate::run_dir::RunDir;
+
+/// How to start a controller.
+pub struct Options {
+    /// Where its objects come from, as it is told on the command line.
+    source: Vec<String>,
+    own_envoy: bool,
+    data_plane: String,
+    workers: usize,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    http: Option<SocketAddr>,
+    https: Option<SocketAddr>,
+    run_dir: Option<PathBuf>,
+    envoy: Option<PathBuf>,
+    xds: Option<String>,
+    filter: Option<PathBuf>,
+    nginx: Option<PathBuf>,
+}
+
+impl Options {
+    /// On these manifests, with an Envoy as its child, on free ports.
+    pub fn new(manifests: &Manifests) -> Options {
+        Options::from_source(vec![
+            "--manifests".to_owned(),
+            manifests.dir().display().to_string(),
+        ])
+    }
+
+    /// In this cluster, with an Envoy as its child, on free ports.
+    pub fn in_cluster(cluster: &Cluster) -> Options {
+        Options::from_source(cluster.arguments()).run_in(cluster.namespace())
+    }
+
+    /// In this cluster, for whatever is there, as a pod of a namespace.
+    pub fn with_access_to(cluster: &Cluster, namespace: &str) -> Options {
+        Options::from_source(cluster.access()).run_in(namespace)
+    }
+
+    fn run_in(self, namespace: &str) -> Options {
+        self.environment("POD_NAMESPACE", namespace)
+            .environment("POD_NAME", "sluice-0")
+    }
+
+    fn from_source(source: Vec<String>) -> Options {
+        Options {
+            source,
+            own_envoy: true,
+            data_plane: "envoy".to_owned(),
+            workers: 1,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            http: None,
+            https: None,
+            run_dir: None,
+            envoy: None,
+            xds: None,
+            filter: None,
+            nginx: None,
+        }
+    }
+
+    /// A variable of its environment.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Options {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Without an Envoy: somebody else runs those.
+    #[must_use]
+    pub fn without_data_plane(mut self) -> Options {
+        self.own_envoy = false;
+        self
+    }
+
+    /// Another data plane than Envoy.
+    #[must_use]
+    pub fn data_plane(mut self, name: &str) -> Options {
+        self.data_plane = name.to_owned();
+        self
+    }
+
+    /// So many workers of the data plane, instead of one.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Options {
+        self.workers = workers;
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn arguments(mut self, arguments: Vec<String>) -> Options {
+        self.arguments.extend(arguments);
+        self
+    }
+
+    /// Serves HTTP here.
+    #[must_use]
+    pub fn http(mut self, addr: SocketAddr) -> Options {
+        self.http = Some(addr);
+        self
+    }
+
+    /// In the place of that one: the same ports and the same folder.
+    #[must_use]
+    pub fn after(mut self, predecessor: &Sluice) -> Options {
+        (self.http, self.https) = (Some(predecessor.http), Some(predecessor.https));
+        self.run_in_folder(predecessor.run_dir())
+    }
+
+    /// With this folder for sockets.
+    #[must_use]
+    pub fn run_in_folder(mut self, folder: &Path) -> Options {
+        self.run_dir = Some(folder.to_owned());
+        self
+    }
+
+    /// Serves xDS here: `unix:PATH` or an address.
+    #[must_use]
+    pub fn xds(mut self, address: impl Into<String>) -> Options {
+        self.xds = Some(address.into());
+        self
+    }
+
+    /// Runs this in the place of Envoy.
+    #[must_use]
+    pub fn envoy(mut self, binary: &Path) -> Options {
+        self.envoy = Some(binary.to_owned());
+        self
+    }
+
+    /// Runs this in the place of nginx.
+    #[must_use]
+    pub fn nginx(mut self, binary: &Path) -> Options {
+        self.nginx = Some(binary.to_owned());
+        self
+    }
+
+    /// Uses another build of the filter.
+    #[must_use]
+    pub fn filter(mut self, wasm: &Path) -> Options {
+        self.filter = Some(wasm.to_owned());
+        self
+    }
+
+    /// Starts the controller; with an Envoy of its own, waits until that serves.
+    pub async fn start(self) -> Result<Sluice> {
+        self.spawn()?.ready().await
+    }
+
+    /// Starts the controller and waits for nothing.
+    pub fn spawn(self) -> Result<Sluice> {
+        let ports: Vec<Port> = (0..3).map(|_| Port::reserve()).collect::<Result<_>>()?;
+        let http = self.http.unwrap_or(ports[0].addr());
+        let run_dir = RunDir::new(self.run_dir.as_deref())?;
+        let in_run_dir = || format!("unix:{}", run_dir.path().join("controller.sock").display());
+        let xds = self.xds.clone().unwrap_or_else(in_run_dir);
+        let https = self
+            .https
+            .unwrap_or(SocketAddr::new(http.ip(), ports[1].number()));
+        let mut command = self.command(http, https, &xds, run_dir.path())?;
+        let health = ports[2].addr();
+        command.arg("--healthz-host").arg(health.ip().to_string());
+        command.arg("--healthz-port").arg(health.port().to_string());
+        let process = Process::spawn(command)?;
+        let own_envoy = self.own_envoy;
+        Ok(Sluice {
+            process,
+            http,
+            https,
+            xds,
+            own_envoy,
+            health,
+            _ports: ports,
+            run_dir,
+        })
+    }
+
+    fn command(
+        &self,
+        http: SocketAddr,
+        https: SocketAddr,
+        xds: &str,
+        run_dir: &Path,
+    ) -> Result<Command> {
+        let mut command = Command::new(artifacts::sluice()?);
+        command.arg("run").args(&self.source);
+        command.arg("--bind-address").arg(http.ip().to_string());
+        command.arg("--http-port").arg(http.port().to_string());
+        command.arg("--https-port").arg(https.port().to_string());
+        command.arg("--run-dir").arg(run_dir);
+        if !self
+            .arguments
+            .iter()
+            .any(|argument| argument == "--drain-timeout")
+        {
+            command.args(["--drain-timeout", "2"]);
+        }
+        let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
+        command.arg("--filter-wasm").arg(filter);
+        if self.own_envoy {
+            command.args(["--data-plane", &self.data_plane]);
+            self.programs(&mut command)?;
+        } else {
+            command.args(["--data-plane", "none", "--xds-address", xds]);
+        }
+        command
+            .args(&self.arguments)
+            .envs(self.environment.iter().cloned());
+        Ok(command)
+    }
+
+    /// What the data plane is made of.
+    fn programs(&self, command: &mut Command) -> Result<()> {
+        if self.data_plane == "nginx" {
+            command.arg("--nginx-workers").arg(self.workers.to_string());
+            let nginx = self
+                .nginx
+                .clone()
+                .map_or_else(artifacts::managed_nginx, Ok)?;
+            command.arg("--nginx-binary").arg(nginx);
+            if artifacts::ngx_wasm().is_some() {
+                command.args(["--nginx-host", "kong"]);
+                return Ok(());
+            }
+            command
+                .arg("--nginx-module")
+                .arg(artifacts::nginx_module()?);
+            command
+                .arg("--filter-cwasm")
+                .arg(artifacts::compiled_filter()?);
+        } else {
+            command
+                .arg("--envoy-concurrency")
+                .arg(self.workers.to_string());
+            command
+                .arg("--envoy-binary")
+                .arg(self.envoy.clone().map_or_else(artifacts::envoy, Ok)?);
+        }
+        Ok(())
+    }
+}

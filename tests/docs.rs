@@ -112,7 +112,7 @@ fn name(annotation: &Annotation) -> String {
     match annotation.role {
         Role::Guard => name += " **guard**",
         Role::Snippet => {
-            name += " **guard**, unless it holds nothing but what docs/snippets.md lists"
+            name += " **guard**, unless it holds nothing but what docs/snippets.md lists";
         }
         Role::Narrows(strictest) => name += &format!(" (a value that cannot be read: {strictest})"),
         Role::Plain | Role::Paths => {}

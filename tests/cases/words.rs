@@ -139,7 +139,7 @@ async fn a_feature_that_is_missing_is_a_failure() -> Result<()> {
     let check = json!({ "when": { "path": "/", "host": HOST }, "then": { "status": 200 } });
     match outcome(with_flag, vec![check]).await? {
         Outcome::Failed(reasons) => {
-            ensure!(reasons[0].contains("--fly-to-the-moon"), "{reasons:?}")
+            ensure!(reasons[0].contains("--fly-to-the-moon"), "{reasons:?}");
         }
         other => anyhow::bail!("{other:?}"),
     }

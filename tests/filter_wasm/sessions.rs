@@ -85,7 +85,7 @@ fn the_cookie_names_the_endpoint_that_answered() {
     in_both(|personality| {
         for mode in MODES {
             let mut filter = sticky(personality, mode, |affinity| {
-                affinity.change_on_failure = true
+                affinity.change_on_failure = true;
             });
             let (id, outcome) = filter.open(Some(LOCATION), &[]);
             let tried = candidates(&outcome);

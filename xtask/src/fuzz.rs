@@ -56,7 +56,7 @@ impl Plan {
                         .parse()?;
                 }
                 name if known.iter().any(|known| known == name) => {
-                    plan.targets.push(name.to_owned())
+                    plan.targets.push(name.to_owned());
                 }
                 other => bail!(
                     "there is no target {other:?}; there are {}",

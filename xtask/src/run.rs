@@ -154,7 +154,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
             "  managed nginx: Kong's ngx_wasm_module ({binary})"
         )),
         Err(_) => {
-            say("  managed nginx: Sluice's module (SLUICE_NGX_WASM names an nginx with Kong's)")
+            say("  managed nginx: Sluice's module (SLUICE_NGX_WASM names an nginx with Kong's)");
         }
     }
     let mut runner = runner();

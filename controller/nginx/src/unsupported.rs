@@ -108,7 +108,7 @@ pub(crate) fn check_location(
             part: part(),
             what: Cow::Borrowed(what),
             closes,
-        })
+        });
     };
     // Access control holds for redirects, too.
     if let Some(what) = host

@@ -48,17 +48,17 @@ pub(crate) fn apply<'a>(
         global.host = None;
     }
     headers(&mut global.request_headers, |name| {
-        drop_setting("proxy-set-headers", name)
+        drop_setting("proxy-set-headers", name);
     });
     headers(&mut global.response_headers, |name| {
-        drop_setting("add-headers", name)
+        drop_setting("add-headers", name);
     });
     let gzip = global.compression.gzip.as_mut();
     if let Some(types) = gzip.and_then(|gzip| gzip.types.as_mut()) {
         gzip_types(types, |name| drop_setting("gzip-types", name));
     }
     curves(&mut global, settings, |curve| {
-        drop_setting("ssl-ecdh-curve", curve)
+        drop_setting("ssl-ecdh-curve", curve);
     });
     if global == config.global {
         Cow::Borrowed(config)

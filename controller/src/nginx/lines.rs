@@ -13,7 +13,7 @@ pub(crate) fn pass_on(line: &str) {
         }
         Some(("warn", text)) => warn!(target: "nginx", "{}", text.trim_start()),
         Some(("notice" | "info" | "debug", text)) => {
-            debug!(target: "nginx", "{}", text.trim_start())
+            debug!(target: "nginx", "{}", text.trim_start());
         }
         _ => info!(target: "nginx", "{line}"),
     }

@@ -88,7 +88,7 @@ impl Feedback {
         match &mut self.from {
             From::Envoys { seen, .. } => *seen = None,
             From::Nginx { given, last, .. } => {
-                *given = last.as_ref().map(|verdict| verdict.content)
+                *given = last.as_ref().map(|verdict| verdict.content);
             }
         }
     }
@@ -146,7 +146,7 @@ fn decision(refusals: Vec<Refusal>) -> Decision {
                 routes.inexact = Some(refusal.message);
             }
             ResourceType::Listener if &*refusal.name == sluice_xds::HTTPS => {
-                tls = Some(refusal.message)
+                tls = Some(refusal.message);
             }
             ResourceType::Scope => drop(
                 routes

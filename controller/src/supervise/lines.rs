@@ -10,7 +10,7 @@ pub(super) fn pass_on(line: &str) {
             error!(target: "envoy", "{component}: {text}");
         }
         (Some("warning"), Some(component), Some(text)) => {
-            warn!(target: "envoy", "{component}: {text}")
+            warn!(target: "envoy", "{component}: {text}");
         }
         (Some("info" | "debug" | "trace"), Some(component), Some(text)) => {
             debug!(target: "envoy", "{component}: {text}");

@@ -198,7 +198,7 @@ impl Translation {
             };
             match self.shared_inputs.class_match(ingress, options) {
                 ClassMatch::Ours => {
-                    ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress)))
+                    ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress)));
                 }
                 ClassMatch::OtherClass(report) => drop(self.other_class.insert(key, report)),
                 ClassMatch::Unwatched => {}

@@ -64,7 +64,7 @@ async fn odd_objects_do_not_touch_their_neighbours() -> Result<()> {
                 .into_iter()
                 .try_for_each(|object| fake.put(object))?,
             None => {
-                say("a real API server does not take what is wrong; only what is odd is played")
+                say("a real API server does not take what is wrong; only what is odd is played");
             }
         }
         lead(cluster, "web", "web.test").await?;

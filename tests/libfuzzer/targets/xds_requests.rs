@@ -23,8 +23,12 @@ use prost::Message;
 mod resource;
 use resource::{Name, ResourceType};
 
+#[path = "xds_requests/model.rs"]
+mod model;
+
 use client::Client;
 use contents::Contents;
+use model::Model;
 use subscription::Verdict;
 use update::{Change, Update};
 
@@ -101,10 +105,8 @@ impl Machine {
     fn new() -> Self {
         let mut contents = Contents::default();
         let complete = ResourceType::ALL.into_iter().collect();
-        let difference = contents.difference(Update {
-            complete,
-            ..Update::default()
-        });
+        let changes = BTreeMap::new();
+        let difference = contents.difference(Update { changes, complete });
         contents.apply(difference);
         Machine {
             client: Client::new(contents.generation(), 7),
@@ -163,72 +165,8 @@ impl Machine {
     }
 
     fn names(&self, kind: ResourceType) -> Vec<String> {
-        self.contents
-            .names(kind)
-            .map(|name| name.to_string())
-            .collect()
-    }
-}
-
-/// Subscription, state and refusals of a client, of one type.
-#[derive(Default)]
-struct Model {
-    all: bool,
-    names: BTreeSet<String>,
-    has: BTreeMap<String, String>,
-    refused: BTreeMap<String, String>,
-    waiting: Option<DeltaDiscoveryResponse>,
-}
-
-impl Model {
-    fn wants(&self, name: &str) -> bool {
-        self.all || self.names.contains(name)
-    }
-
-    fn take(&mut self, request: &DeltaDiscoveryRequest) {
-        for name in &request.resource_names_subscribe {
-            match name.as_str() {
-                "*" => self.all = true,
-                name => drop(self.names.insert(name.to_owned())),
-            }
-        }
-        for name in &request.resource_names_unsubscribe {
-            match name.as_str() {
-                "*" => self.all = false,
-                name => drop(self.names.remove(name)),
-            }
-        }
-        let (all, names) = (self.all, &self.names);
-        self.has.retain(|name, _| all || names.contains(name));
-        self.refused.retain(|name, _| all || names.contains(name));
-    }
-
-    /// It does as it has said.
-    fn answered(&mut self, response: DeltaDiscoveryResponse, accepted: bool) {
-        if accepted {
-            let names = response
-                .resources
-                .iter()
-                .map(|it| &it.name)
-                .chain(&response.removed_resources);
-            names.for_each(|name| drop(self.refused.remove(name)));
-        }
-        let one = response.resources.len() + response.removed_resources.len() == 1;
-        for resource in response.resources {
-            if accepted && self.wants(&resource.name) {
-                self.has.insert(resource.name, resource.version);
-            } else if !accepted && one {
-                self.refused.insert(resource.name, resource.version);
-            }
-        }
-        for name in response.removed_resources {
-            if accepted {
-                self.has.remove(&name);
-            } else if one {
-                // It says that it keeps what is gone.
-                self.refused.insert(name, String::new());
-            }
-        }
+        let names = self.contents.names(kind);
+        names.map(|name| name.to_string()).collect()
     }
 }
 

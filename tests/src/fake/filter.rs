@@ -10,8 +10,8 @@ use sluice_wasm_host::{
     wasmtime,
 };
 
-use super::host::{Call, FakeHost};
-use super::request::{Personality, Request};
+use super::host::FakeHost;
+use super::request::{Call, Personality, Request};
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]

@@ -14,18 +14,7 @@ use sluice_wasm_host::{
     PairsBuf, PropertyPath, Status, StreamType,
 };
 
-use super::request::{Personality, Request};
-
-/// A call of the filter to the controller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// Tells it from others.
-    pub token: u32,
-    /// Where it goes.
-    pub upstream: String,
-    /// What it asks for.
-    pub path: String,
-}
+use super::request::{Call, Personality, Request, nginx_lists};
 
 /// Values by their keys, with the numbers of their versions.
 pub type SharedData = Arc<Mutex<BTreeMap<Vec<u8>, (Vec<u8>, u32)>>>;
@@ -180,23 +169,6 @@ impl FakeHost {
             .get_mut(&self.current)
             .ok_or(Status::BadArgument)
     }
-}
-
-/// What was tried, how that was answered, and how long connecting and answering took: as nginx has it, one by one, and as
-/// our module answers it, at once.
-pub fn nginx_lists(lists: [String; 4]) -> Vec<(&'static str, Vec<u8>)> {
-    let at_once = ("ngx.sluice_outcome", lists.join("\n").into());
-    let names = [
-        "ngx.upstream_addr",
-        "ngx.upstream_status",
-        "ngx.upstream_connect_time",
-        "ngx.upstream_response_time",
-    ];
-    names
-        .into_iter()
-        .zip(lists.map(String::into_bytes))
-        .chain([at_once])
-        .collect()
 }
 
 impl Env for FakeHost {

@@ -12,6 +12,6 @@ mod request;
 mod tables;
 
 pub use filter::{BACKEND, Filter, LOCATION, Outcome};
-pub use host::{Call, FakeHost, SharedData, nginx_lists};
-pub use request::{Personality, Request};
+pub use host::{FakeHost, SharedData};
+pub use request::{Call, Personality, Request, nginx_lists};
 pub use tables::{backend, change, snapshot, tables};

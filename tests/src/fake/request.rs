@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_wasm_host::{Env, MapType};
+use sluice_wasm_host::MapType;
 
 /// Which data plane the host plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,4 +56,32 @@ impl Request {
             _ => &mut self.headers,
         }
     }
+}
+
+/// A call of the filter to the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Tells it from others.
+    pub token: u32,
+    /// Where it goes.
+    pub upstream: String,
+    /// What it asks for.
+    pub path: String,
+}
+
+/// What was tried, how that was answered, and how long connecting and answering took: as nginx has it, one by one, and as
+/// our module answers it, at once.
+pub fn nginx_lists(lists: [String; 4]) -> Vec<(&'static str, Vec<u8>)> {
+    let at_once = ("ngx.sluice_outcome", lists.join("\n").into());
+    let names = [
+        "ngx.upstream_addr",
+        "ngx.upstream_status",
+        "ngx.upstream_connect_time",
+        "ngx.upstream_response_time",
+    ];
+    names
+        .into_iter()
+        .zip(lists.map(String::into_bytes))
+        .chain([at_once])
+        .collect()
 }

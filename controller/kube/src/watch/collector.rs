@@ -127,7 +127,7 @@ impl Collector {
                 self.take(step);
             }
             Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => {
-                self.scopes.listed(id)
+                self.scopes.listed(id);
             }
             Heard::Fetched(fetched) => self.fetched(fetched),
         }

@@ -98,7 +98,7 @@ impl Assembly<'_> {
             // The word itself is reported with its annotation.
             None if !guards => return,
             None => (
-                "metadata.annotations".into(),
+                "metadata.annotations",
                 "an annotation contains a word of annotation-value-word-blocklist".into(),
             ),
         };

@@ -43,7 +43,7 @@ pub(super) fn locations<'a>(
         match location(rule, &exact, name, host) {
             // What comes second is never reached.
             Ok(location) if seen.insert(location.matches.path.clone()) => {
-                locations.push((location, Some(rule)))
+                locations.push((location, Some(rule)));
             }
             Ok(_) => {}
             Err(reason) => {

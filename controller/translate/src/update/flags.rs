@@ -59,7 +59,7 @@ impl Translation {
             });
             let now = self.flags.ports.iter().cloned();
             now.for_each(|(precedence, backend_ref)| {
-                self.registry.add_ref(precedence, backend_ref)
+                self.registry.add_ref(precedence, backend_ref);
             });
         }
     }

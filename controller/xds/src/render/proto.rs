@@ -65,7 +65,7 @@ pub(super) fn encoded_host(mut host: VirtualHost) -> Vec<u8> {
     let routes = std::mem::take(&mut host.routes);
     let mut bytes = host.encode_to_vec();
     routes.into_iter().for_each(|route| {
-        prost::encoding::bytes::encode(ROUTES, &encoded_route(route), &mut bytes)
+        prost::encoding::bytes::encode(ROUTES, &encoded_route(route), &mut bytes);
     });
     bytes
 }

@@ -214,7 +214,7 @@ impl Subscription {
             self.refused.remove(name);
             match version {
                 Some(version) if self.wants(name) => {
-                    drop(self.known.insert(name.clone(), Some(*version)))
+                    self.known.insert(name.clone(), Some(*version));
                 }
                 _ => drop(self.known.remove(name)),
             }

@@ -118,7 +118,7 @@ fn pick_except(
         (None, _) | (Some(Value::Null), None) => {}
         (Some(Value::String(text)), Some(_)) if text == "not null" => {}
         (Some(expected), issued) => {
-            findings.push(format!("key: expected {expected}, got {issued:?}"))
+            findings.push(format!("key: expected {expected}, got {issued:?}"));
         }
     }
     site.end(&sent);

@@ -16,7 +16,7 @@ impl Model {
     pub fn change(&mut self, action: &Action, check: &Check) -> Result<(), String> {
         match action {
             Action::Scale(service, count) => {
-                drop(self.given.endpoints.insert(service.clone(), *count))
+                self.given.endpoints.insert(service.clone(), *count);
             }
             Action::Set { name, value, whose } => self.set(name, value.as_deref(), whose, check)?,
             Action::Describe(name, secret) => {
@@ -131,7 +131,7 @@ impl Model {
         let by_checksum = check.then.checksum_changed.is_some();
         match whose {
             Whose::Unsaid if !is_field && (is_setting || by_checksum) => {
-                self.set_setting(name, value)
+                self.set_setting(name, value);
             }
             Whose::ConfigMap => self.set_setting(name, value),
             Whose::Unsaid => {

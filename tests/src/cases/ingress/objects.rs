@@ -85,7 +85,7 @@ fn ingress_classes(model: &Model) -> Vec<Value> {
         });
         match class {
             IngressClass::Controller(controller) => {
-                object["spec"] = json!({ "controller": controller })
+                object["spec"] = json!({ "controller": controller });
             }
             IngressClass::Object(class) => {
                 let default = class.default.to_string();

@@ -136,10 +136,10 @@ mod tests {
             for ((kind, name), change) in update.changes {
                 match change {
                     Change::Set(bytes) => {
-                        drop(self.resources.insert((kind, name.to_string()), bytes))
+                        drop(self.resources.insert((kind, name.to_string()), bytes));
                     }
                     Change::Remove | Change::Keep => {
-                        drop(self.resources.remove(&(kind, name.to_string())))
+                        drop(self.resources.remove(&(kind, name.to_string())));
                     }
                 }
             }

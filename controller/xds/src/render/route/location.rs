@@ -147,7 +147,7 @@ fn to_pods(
         action.host_rewrite_specifier = host(policy, global);
         match &location.rewrite {
             Some(rewrite) => {
-                action.regex_rewrite = redirect::substitution(&location.matches.path, rewrite)
+                action.regex_rewrite = redirect::substitution(&location.matches.path, rewrite);
             }
             None => action.path_rewrite = SENT.to_owned(),
         }

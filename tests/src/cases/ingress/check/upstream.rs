@@ -247,7 +247,7 @@ impl Observed<'_> {
                             self.header(seen, name).as_deref(),
                             reasons,
                         );
-                    })
+                    });
                 }
                 ("headers_absent", Value::Array(names)) => {
                     for name in names

@@ -69,7 +69,7 @@ impl RunningEnvoy {
         Ok(running)
     }
 
-    /// Where the listener for http is.
+    /// Address for http.
     pub(crate) fn http(&self) -> SocketAddr {
         self.ports[0].addr()
     }

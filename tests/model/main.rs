@@ -48,7 +48,7 @@ async fn nginx_serves_what_it_can_of_the_model_and_names_the_rest() -> Result<()
     nginx.stop()
 }
 
-/// What both data planes do alike.
+/// Behaviour of both data planes.
 async fn everywhere(site: &Site, http: SocketAddr) -> Result<()> {
     headers_are_set_added_and_removed(http).await?;
     paths_are_rewritten(http).await?;

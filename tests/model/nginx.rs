@@ -61,12 +61,12 @@ impl RunningNginx {
         Ok(running)
     }
 
-    /// Where it listens for http.
+    /// Address for http.
     pub(crate) fn http(&self) -> SocketAddr {
         self.ports[0].addr()
     }
 
-    /// What it does not serve.
+    /// Features that it does not serve.
     pub(crate) fn reports(&self) -> Vec<String> {
         let reports = self.unsupported.iter();
         reports.map(ToString::to_string).collect()

@@ -1,5 +1,6 @@
 //! The rules of the repository that a machine can check. Each says what to do when it fails.
 
+mod comments;
 mod cycles;
 mod dependencies;
 mod golden;

@@ -66,7 +66,7 @@ fn a_walk_over_a_hash_map_is_seen() {
     );
 }
 
-/// Where the filter calls its host, and where it is called.
+/// Files in which the filter calls its host, and is called.
 const FILTER_AND_HOST: [&str; 2] = ["filter/src/host.rs", "filter/src/exports.rs"];
 
 /// D3: most wrappers of the SDK panic on a status that they do not expect, and a panic takes the VM down.

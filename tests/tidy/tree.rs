@@ -70,7 +70,7 @@ pub(crate) fn relative(path: &Path) -> String {
         .to_string()
 }
 
-/// What is not ours is not in the repository: build output, tools, and hidden folders.
+/// Folders that are not ours: build output, tools, and hidden folders.
 fn visit(folder: &Path, found: &mut dyn FnMut(&Path)) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;

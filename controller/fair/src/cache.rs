@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::mem::{size_of, take};
 
-/// What an entry is found by: a digest, so that its size is known.
+/// Key of an entry: a digest, so that its size is known.
 pub type Key = [u8; 32];
 
 /// Things by key, for each tenant.
@@ -39,7 +39,7 @@ impl<V> FairCache<V> {
         }
     }
 
-    /// What is kept; it stays for as long as it is asked for.
+    /// Entries; one stays for as long as it is used.
     pub fn get(&mut self, tenant: &str, key: &Key) -> Option<&V> {
         let share = self.shares.get_mut(tenant)?;
         if let Some((value, size)) = share.before.take(key) {
@@ -174,7 +174,7 @@ mod tests {
         key
     }
 
-    /// What is in there, counted anew.
+    /// Bytes of all entries, counted anew.
     fn counted(cache: &FairCache<u64>) -> usize {
         let shares = cache.shares.iter();
         let entries = |share: &Share<u64>| {

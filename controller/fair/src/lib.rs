@@ -1,4 +1,4 @@
-//! What tenants share, in fair parts: nobody's many take the place or the time of another one's few.
+//! Fair shares of memory and time among tenants.
 //!
 //! [`FairCache`] has a budget in bytes, of which a namespace that fills it forgets its own; [`Turns`] lets namespaces have turns one
 //! after the other, short work first.

@@ -1,4 +1,4 @@
-//! Whose turn it is: work of many tenants for a few workers, in fair shares.
+//! Fair queueing: work of many tenants for a few workers.
 //!
 //! Start-time fair queueing (Goyal, Vin, Cheng, 1996): each job has a virtual start, the later of now and the end of its
 //! tenant's last one, and the smallest goes first. Whoever asks for little does not wait for what others have piled up, only
@@ -175,7 +175,7 @@ mod tests {
         waiting_of_one: 8,
     };
 
-    /// Who runs, one after the other, each until it is done.
+    /// Tenants in the order in which they run.
     fn order(turns: &mut Turns<u32>) -> Vec<(String, u32)> {
         let mut order = Vec::new();
         while let Some((tenant, job)) = turns.begin() {

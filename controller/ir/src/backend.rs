@@ -123,7 +123,7 @@ impl Backend {
 /// One pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Endpoint {
-    /// Where it listens.
+    /// Address of the endpoint.
     pub address: SocketAddr,
     /// Its share, relative to the others.
     #[serde(skip_serializing_if = "is_one")]

@@ -21,7 +21,7 @@ pub enum LoadBalance {
     PeakEwma,
     /// The same endpoint for the same key.
     Hash {
-        /// What is hashed: a text with variables of a request in it, `$remote_addr` or `${cookie_user}-$arg_shop`. All
+        /// Hash key: a text with variables of the request, `$remote_addr` or `${cookie_user}-$arg_shop`. All
         /// of them are such as every data plane has.
         key: String,
         /// Of so many endpoints that the key leads to, any.
@@ -60,7 +60,7 @@ pub struct OutlierDetection {
 /// A client stays with its pod, by a cookie.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Affinity {
-    /// Whether clients move when there are more pods.
+    /// Movement of clients when endpoints are added.
     pub mode: AffinityMode,
     /// The cookie.
     pub cookie: Cookie,
@@ -69,7 +69,7 @@ pub struct Affinity {
     pub change_on_failure: bool,
 }
 
-/// Whether clients move when there are more pods.
+/// Movement of clients when endpoints are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AffinityMode {
@@ -138,11 +138,11 @@ pub struct CanaryRules {
 pub struct CanaryHeader {
     /// In lower case.
     pub name: String,
-    /// Which values send a request to the canary.
+    /// Values that select the canary.
     pub value: CanaryValue,
 }
 
-/// Which values of a header send a request to the canary.
+/// Values of a header that select the canary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CanaryValue {

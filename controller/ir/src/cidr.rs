@@ -47,7 +47,7 @@ impl Cidr {
         self.length
     }
 
-    /// Whether an address is one of it. An IPv4 address in IPv6's words is an IPv4 address.
+    /// True if the network contains an address. An IPv4-mapped IPv6 address is an IPv4 address.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
         Cidr::new(address.to_canonical(), self.length())

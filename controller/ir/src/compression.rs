@@ -1,4 +1,4 @@
-//! Answers that are made shorter on their way.
+//! Compression of responses.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct Compression {
     pub brotli: Option<CompressionSettings>,
 }
 
-/// What is compressed, and how hard.
+/// Responses that are compressed, and the level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompressionSettings {
     /// gzip: 1 to 9; Brotli: 0 to 11.

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// What its parts say, one after the other. A part that a request does not have is empty.
+/// Concatenation of its parts. A variable that a request does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expression(pub Vec<ExpressionPart>);
 

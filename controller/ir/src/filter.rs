@@ -28,7 +28,7 @@ pub struct HeaderModification {
     pub remove: Vec<HeaderName>,
 }
 
-/// What all filters together do with one header.
+/// Change of one header by all filters together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderChange {
     /// Name of the header; names that differ in case only are one.
@@ -39,7 +39,7 @@ pub struct HeaderChange {
     pub values: Vec<Expression>,
 }
 
-/// What filters do with the headers of a request, one change for each header.
+/// Changes of request headers by filters, one for each header.
 pub fn request_header_changes<'a>(
     filters: impl IntoIterator<Item = &'a Filter>,
 ) -> Vec<HeaderChange> {
@@ -49,7 +49,7 @@ pub fn request_header_changes<'a>(
     }))
 }
 
-/// What filters do with the headers of a response, one change for each header.
+/// Changes of response headers by filters, one for each header.
 pub fn response_header_changes<'a>(
     filters: impl IntoIterator<Item = &'a Filter>,
 ) -> Vec<HeaderChange> {

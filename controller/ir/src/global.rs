@@ -1,4 +1,4 @@
-//! What holds for all connections and all requests, whatever the host.
+//! Settings of all connections and requests.
 
 use serde::Serialize;
 
@@ -13,12 +13,12 @@ pub const MAX_LOOPS: u32 = 4;
 /// A name for a Sluice that was given none.
 const CDN_ID: &str = "sluice";
 
-/// What holds at the edge. The defaults are ingress-nginx's.
+/// Settings of all connections and requests. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GlobalConfig {
     /// `Strict-Transport-Security` of answers over https; replaces what a pod says.
     pub hsts: Option<Hsts>,
-    /// Who a client is, and what else is believed.
+    /// Client address and trusted headers.
     pub forwarded: Forwarded,
     /// The `Host` that pods see where no location says another one.
     #[serde(skip_serializing_if = "is_default")]
@@ -40,10 +40,10 @@ pub struct GlobalConfig {
     /// Bytes of a request's body where a location says nothing else; `None` is no limit.
     #[serde(skip)]
     pub max_body_size: Option<u64>,
-    /// What is kept of bodies where a location says nothing else.
+    /// Buffering of bodies, where a route does not set it.
     #[serde(skip)]
     pub buffering: Buffering,
-    /// Who gets 403, whatever the host.
+    /// Clients that get 403 from every host.
     #[serde(skip_serializing_if = "is_default")]
     pub blocked: Blocked,
     /// Answers that are made shorter.
@@ -55,13 +55,13 @@ pub struct GlobalConfig {
     /// TLS of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: ServerTls,
-    /// What is written down.
+    /// Access logs.
     #[serde(skip_serializing_if = "is_default")]
     pub log: AccessLog,
     /// Identifier of this Sluice in `CDN-Loop`; a request that has more than [`MAX_LOOPS`] of these is rejected.
     #[serde(skip)]
     pub cdn_id: String,
-    /// Where spans go; `None`: there are none.
+    /// Tracing; `None` is none.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: Option<Tracing>,
 }
@@ -101,7 +101,7 @@ impl GlobalConfig {
     }
 }
 
-/// Who gets 403, whatever the host.
+/// Clients that get 403 from every host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Blocked {
     /// By address.
@@ -148,7 +148,7 @@ impl Default for Hsts {
     }
 }
 
-/// Who a client is, and what else is believed of what comes in front of Sluice.
+/// Client address and trusted headers of proxies in front of Sluice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Forwarded {
     /// Connections begin with a PROXY header, which says who the client is.
@@ -160,7 +160,7 @@ pub struct Forwarded {
     pub client_header: Option<String>,
     /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
     pub trust_forwarded: bool,
-    /// Who is believed about the client.
+    /// Proxies that are trusted about the client address.
     #[serde(skip_serializing_if = "is_default")]
     pub trusted_proxies: Vec<Cidr>,
     /// Pods see all addresses of `X-Forwarded-For`, with the client's added, and not only the client's.

@@ -1,4 +1,4 @@
-//! Headers that are set and taken away.
+//! Headers that may be set and removed.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ impl HeaderName {
         &self.0
     }
 
-    /// Whether whoever reads headers as CGI and WSGI do takes the other one for this one: to them only letters and digits differ.
+    /// True if CGI and WSGI take the other name for this one: to them only letters and digits differ.
     #[must_use]
     pub fn is_alike(&self, other: &str) -> bool {
         let read = |byte: u8| {
@@ -137,7 +137,7 @@ impl fmt::Display for InvalidHeaderName {
 /// A header that is set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Header {
-    /// Which one.
+    /// Name of the header.
     pub name: HeaderName,
     /// Empty: nothing is set.
     pub value: Expression,

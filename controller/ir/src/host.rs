@@ -40,7 +40,7 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// Which requests a server answers, by their Host header.
+/// Name of a server: the requests that it answers, by their Host header.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerName {
     /// Every host that no other server names.
@@ -63,7 +63,7 @@ impl ServerName {
         }
     }
 
-    /// What the wildcard that covers one host has after its star.
+    /// Suffix of the wildcard that covers this host.
     #[must_use]
     pub fn wildcard_suffix(&self) -> Option<Hostname> {
         let ServerName::Exact(host) = self else {
@@ -75,7 +75,7 @@ impl ServerName {
             .map(|(_, suffix)| Hostname(suffix.to_owned()))
     }
 
-    /// Whether it is the name of one host.
+    /// True if it is the name of one host.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         matches!(self, ServerName::Exact(_))

@@ -1,4 +1,4 @@
-//! What Sluice serves, in its own words.
+//! The model of everything that a data plane serves, without Kubernetes, Envoy or nginx.
 //!
 //! ```text
 //!   Config --- servers ---> Server (a host name) --- locations ---> Location --> Action::Forward --+
@@ -77,7 +77,7 @@ pub use tls::{ClientCertificates, ClientValidation, HostTls, ServerTls, VerifyCl
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
 pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
-/// What is as usual is not shown: golden files show what is not.
+/// Defaults are not serialised, so that golden files show only what differs.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -85,7 +85,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// Everything there is to serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Config {
-    /// What holds for all of it.
+    /// Settings of all requests.
     #[serde(skip_serializing_if = "GlobalConfig::is_default")]
     pub global: GlobalConfig,
     /// By name; the catch-all server is always there.
@@ -105,7 +105,7 @@ pub struct Config {
     /// where that cannot be done.
     #[serde(skip_serializing_if = "is_default")]
     pub passthrough: SharedMap<Hostname, BackendId>,
-    /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
+    /// Certificate of hosts without one of their own; `None`: a generated one.
     #[serde(skip_serializing_if = "is_default")]
     pub default_certificate: Option<SecretId>,
     /// Every certificate that something names.
@@ -129,7 +129,7 @@ impl Config {
         self.all_servers().flat_map(|server| &server.routes)
     }
 
-    /// What a listener serves, as if it were all that is served.
+    /// Configuration of one listener, as if it were the only one.
     #[must_use]
     pub fn on_listener(&self, listener: &Listener) -> Config {
         let tls = listener.tls.clone().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Config {
         }
     }
 
-    /// Who tells clients about errors, of any location.
+    /// Error services of all routes.
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
         self.routes()
@@ -151,7 +151,7 @@ impl Config {
             .collect()
     }
 
-    /// Who gets copies of requests, of any location.
+    /// Mirror targets of all routes.
     #[must_use]
     pub fn mirrors(&self) -> BTreeSet<&BackendId> {
         self.routes()

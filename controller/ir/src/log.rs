@@ -1,4 +1,4 @@
-//! What is written down about requests and about connections without HTTP, where the operator wants that at all.
+//! Access logs of requests and of L4 connections, if the operator enables them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::is_default;
 
-/// What is written down.
+/// Access logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AccessLog {
     /// About requests.
@@ -29,7 +29,7 @@ pub struct LogTarget {
     /// On standard error, not on standard output.
     #[serde(skip_serializing_if = "is_default")]
     pub to_stderr: bool,
-    /// What clients say is written as it is.
+    /// Texts of clients are logged unescaped.
     #[serde(skip_serializing_if = "is_default")]
     pub raw: bool,
     /// `None`: the data plane's own.
@@ -37,7 +37,7 @@ pub struct LogTarget {
     pub format: Option<LogFormat>,
 }
 
-/// What a line looks like.
+/// Format of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
@@ -107,7 +107,7 @@ pub enum LogField {
     RequestId,
     /// By a password.
     User,
-    /// What is spoken below: TCP or UDP.
+    /// L4 protocol: TCP or UDP.
     L4,
     /// Of a connection without HTTP.
     SessionStatus,

@@ -1,8 +1,8 @@
-//! Which paths a location takes, and what becomes of them.
+//! Matching and rewriting of paths.
 
 use serde::{Serialize, Serializer};
 
-/// Which request paths a location takes.
+/// Match on the path of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathMatch {
@@ -10,7 +10,7 @@ pub enum PathMatch {
     Exact(String),
     /// The path and everything under it, by whole segments: `/foo` takes `/foo` and `/foo/bar`, not `/foobar`.
     Prefix(String),
-    /// What a regular expression takes.
+    /// Paths that match a regular expression.
     Regex(PathRegex),
 }
 
@@ -33,7 +33,7 @@ pub struct PathRegex {
     pub pattern: String,
     /// How many groups capture.
     pub groups: u8,
-    /// Whether there are alternatives outside all groups. Then only the first one begins where the path begins: nginx
+    /// True if there are alternatives outside all groups. Then only the first one is anchored at the beginning of the path: nginx
     /// writes `^` before the pattern, and means it so.
     pub alternatives: bool,
 }
@@ -77,7 +77,7 @@ pub struct Template(pub Vec<TemplatePart>);
 pub enum TemplatePart {
     /// Taken as it is.
     Text(String),
-    /// What this group captured, from 1. It exists.
+    /// Capture of this group, from 1. It exists.
     Group(u8),
 }
 

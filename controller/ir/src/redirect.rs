@@ -1,19 +1,19 @@
-//! Answers that lead elsewhere.
+//! Redirects.
 
 use serde::Serialize;
 
 use crate::{Hostname, PathRewrite, Template};
 
-/// An answer that leads elsewhere.
+/// A redirect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Redirect {
     /// From 300 to 308.
     pub status: u16,
-    /// Where it leads.
+    /// Target.
     pub to: RedirectTo,
 }
 
-/// Where a redirect leads.
+/// Target of a redirect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedirectTo {
@@ -44,7 +44,7 @@ pub enum RedirectTo {
         host: String,
         /// When it is not the scheme's own.
         port: Option<u16>,
-        /// What the path becomes.
+        /// Path of the target.
         path: Template,
     },
 }

@@ -17,12 +17,12 @@ pub struct HttpRoute {
     /// Requests that it takes.
     #[serde(flatten)]
     pub matches: RouteMatch,
-    /// What it does with them.
+    /// Action on these requests.
     pub action: Action,
-    /// Where it is sent to when the client speaks https, if not where [`Action::Forward`] says.
+    /// Backend of requests over https, if it is not that of [`Action::Forward`].
     #[serde(skip_serializing_if = "is_default")]
     pub https_backend: Option<BackendId>,
-    /// Second backends: the first whose rules say so gets the request.
+    /// Canaries: the first one whose rules select it gets the request.
     #[serde(skip_serializing_if = "is_default")]
     pub canaries: Vec<Canary>,
     /// Sessions with a pod may begin here: the path of their cookie, if that says no other. Elsewhere they only go on.
@@ -31,10 +31,10 @@ pub struct HttpRoute {
     /// Its pods are missing, so an error service is asked, and told this.
     #[serde(skip_serializing_if = "is_default")]
     pub error_request: Option<ErrorRequest>,
-    /// Answers that clients do not get.
+    /// Responses that an error service replaces.
     #[serde(skip_serializing_if = "is_default")]
     pub error_pages: Option<ErrorPages>,
-    /// What plain http is answered with instead.
+    /// Redirect of plain http.
     #[serde(skip_serializing_if = "is_default")]
     pub https_redirect: Option<HttpsRedirect>,
     /// Path that the upstream sees instead; the query stays.
@@ -43,7 +43,7 @@ pub struct HttpRoute {
     /// Modifications of requests and responses, in order.
     #[serde(skip_serializing_if = "is_default")]
     pub filters: Vec<Filter>,
-    /// What holds for them beside that. Locations of one Ingress share it.
+    /// Policies, which routes of one owner share.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Arc<Policy>,
 }
@@ -119,20 +119,20 @@ impl HttpRoute {
 /// A second backend of a location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Canary {
-    /// Who gets the request.
+    /// Backend of the canary.
     pub backend: BackendId,
-    /// When.
+    /// Rules that select it.
     pub rules: CanaryRules,
     /// Sessions that the main backend keeps with a pod stay with this backend, too.
     pub sticky: bool,
 }
 
-/// What an error service is told.
+/// Request for an error service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorRequest {
-    /// What the client would have got.
+    /// Status that the client would have got.
     pub status: u16,
-    /// Where.
+    /// Context of the error.
     pub place: ErrorContext,
 }
 
@@ -173,7 +173,7 @@ impl RouteId {
     }
 }
 
-/// What a location does with a request.
+/// Action of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {

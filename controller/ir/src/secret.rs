@@ -1,4 +1,4 @@
-//! What must not be seen.
+//! Secrets.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl SecretId {
     }
 }
 
-/// What a Secret holds, PEM.
+/// Content of a Secret, PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretValue {
@@ -54,9 +54,9 @@ pub enum SecretValue {
     },
     /// Certificates that are believed, and certificates that are not any more.
     Authorities {
-        /// Whose signature counts.
+        /// Trusted certificate authorities.
         certificates: String,
-        /// What they took back.
+        /// Certificate revocation list.
         revoked: Option<String>,
     },
 }

@@ -11,14 +11,14 @@ pub type SharedMap<K, V> = imbl::OrdMap<K, V>;
 /// The same for values that are not small.
 pub type Shared<K, V> = SharedMap<K, Arc<V>>;
 
-/// What became of one value.
+/// Change of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed<'a, K, V> {
     /// Its name.
     pub name: &'a K,
-    /// What it was; `None`: it is new.
+    /// Value before; `None`: it is new.
     pub before: Option<&'a V>,
-    /// What it is; `None`: it is gone.
+    /// Value now; `None`: it is gone.
     pub now: Option<&'a V>,
 }
 

@@ -10,13 +10,13 @@ use crate::{BackendId, is_default};
 /// A port of Sluice, beside those for HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamPort {
-    /// What is listened for.
+    /// L4 protocol.
     pub protocol: L4Protocol,
     /// The number.
     pub number: NonZeroU16,
 }
 
-/// What ports are of.
+/// L4 protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum L4Protocol {
     /// Connections.
@@ -41,10 +41,10 @@ impl Serialize for StreamPort {
     }
 }
 
-/// Where a port leads.
+/// Destination of a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stream {
-    /// Whose pods; how they are spoken to says whether they get a PROXY header.
+    /// Backend; its transport decides about a PROXY header.
     pub backend: BackendId,
     /// Connections of clients begin with a PROXY header.
     #[serde(skip_serializing_if = "is_default")]

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::{SecretId, TlsVersions, is_default};
 
-/// What a host is like in a handshake.
+/// TLS settings of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct HostTls {
-    /// What it presents; `None` is the default certificate.
+    /// Certificate of the host; `None` is the default certificate.
     #[serde(skip_serializing_if = "is_default")]
     pub certificate: Option<SecretId>,
     /// Without a certificate it does not present that of the wildcard that covers it, which is another namespace's.
@@ -24,7 +24,7 @@ pub struct HostTls {
     pub ciphers: Vec<String>,
 }
 
-/// Whose certificates are believed.
+/// Validation of certificates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ClientValidation {
     /// The authorities.
@@ -33,27 +33,27 @@ pub struct ClientValidation {
     pub depth: u32,
 }
 
-/// What a client's certificate means to the requests of a server.
+/// Verification of client certificates by a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClientCertificates {
     /// Against what it was checked.
     pub validation: ClientValidation,
-    /// Who is let in.
+    /// Mode of verification.
     pub verify: VerifyClient,
     /// Only who is called so: a pattern that is found in the subject (RFC 2253), and not in an empty one.
     #[serde(skip_serializing_if = "is_default")]
     pub subject: Option<String>,
-    /// Where those are sent who are not; `None` is a plain 400.
+    /// Redirect target of rejected clients; `None` is a plain 400.
     pub error_page: Option<String>,
     /// Pods see the certificate.
     pub forward_certificate: bool,
 }
 
-/// Who is let in.
+/// Mode of verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyClient {
-    /// Who has a good certificate.
+    /// A valid certificate is required.
     Required,
     /// Also who has none.
     Optional,
@@ -63,7 +63,7 @@ pub enum VerifyClient {
     Off,
 }
 
-/// What is spoken with all clients. The defaults are ingress-nginx's.
+/// TLS settings for all clients. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerTls {
     /// Versions.

@@ -4,22 +4,22 @@ use serde::Serialize;
 
 use crate::{Expression, is_default};
 
-/// Where spans go, and what holds where a location says nothing else.
+/// Collector of spans, and defaults for all routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tracing {
-    /// Who takes spans: OTLP over gRPC.
+    /// Collector: OTLP over gRPC.
     pub collector: Collector,
-    /// Whether a location has spans that does not say so itself.
+    /// Tracing of routes that do not set it themselves.
     pub enabled_by_default: bool,
     /// The name that spans have as the service that they are of.
     pub service: String,
-    /// Which requests have one.
+    /// Sampler.
     pub sampler: Sampler,
     /// For a request that is part of a trace, whoever began it has decided.
     pub follow_parent: bool,
     /// A trace that a client names is gone on with.
     pub trust_incoming_context: bool,
-    /// What spans are called; without it they have the name of their location.
+    /// Name of spans; by default the name of their route.
     #[serde(skip_serializing_if = "is_default")]
     pub operation: Option<Expression>,
     /// Spans of one worker that may wait for the collector; more are dropped.
@@ -52,7 +52,7 @@ pub struct Collector {
     pub port: u16,
 }
 
-/// Which requests have a span.
+/// Selection of requests that have a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampler {
@@ -64,13 +64,13 @@ pub enum Sampler {
     Millionths(u32),
 }
 
-/// What a location says of its own spans.
+/// Tracing of one route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SpanPolicy {
-    /// Whether it has any, where that is not as everywhere.
+    /// Tracing of the route, if it differs from the default.
     #[serde(skip_serializing_if = "is_default")]
     pub enabled: Option<bool>,
-    /// What they are called.
+    /// Name of its spans.
     #[serde(skip_serializing_if = "is_default")]
     pub operation: Option<String>,
 }

@@ -11,9 +11,9 @@ use crate::{SecretId, is_default};
 pub struct Transport {
     /// Seconds until a connection is made.
     pub connect_timeout: u32,
-    /// What is spoken.
+    /// HTTP version.
     pub protocol: Protocol,
-    /// Whether it is spoken over TLS.
+    /// TLS towards the endpoints; `None` is plain text.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: Option<UpstreamTls>,
     /// Connections begin with a PROXY header, which says who the client is.
@@ -63,7 +63,7 @@ impl Default for KeepAlive {
     }
 }
 
-/// What is spoken with pods.
+/// HTTP version towards endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -94,10 +94,10 @@ pub struct UpstreamTls {
     pub ciphers: Vec<String>,
 }
 
-/// What a pod's certificate must be.
+/// Verification of an endpoint's certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Verify {
-    /// Whose certificates are believed.
+    /// Trusted certificate authorities.
     pub ca: SecretId,
     /// The name in the certificate.
     pub name: String,
@@ -105,7 +105,7 @@ pub struct Verify {
     pub depth: u32,
 }
 
-/// Which versions of TLS are spoken.
+/// TLS versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TlsVersions {
     /// TLS 1.2

@@ -10,7 +10,7 @@ pub(crate) fn of_all(buffering: &Buffering) -> Vec<Directive> {
     directives(buffering).into()
 }
 
-/// What a location has otherwise. Of gRPC only bodies of requests are kept, and those always stream.
+/// Directives of a location that differ from the global ones. Of gRPC only bodies of requests are kept, and those always stream.
 pub(crate) fn of(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directive> {
     let is_own = |directive: &Directive| !directives(all).contains(directive);
     let is_known = |(name, _): &Directive| !is_grpc || name.starts_with("client_");

@@ -60,7 +60,7 @@ impl Quoted {
         self.0.len() <= LONGEST
     }
 
-    /// Whether it has a place in those of nginx's hashes whose buckets are of 64 bytes, whatever anybody says: with it go
+    /// True if it fits into those of nginx's hashes whose buckets are of 64 bytes, whatever anybody says: with it go
     /// two pointers and two bytes.
     pub(crate) fn fits_small_bucket(&self) -> bool {
         self.0.len() <= 46

@@ -4,7 +4,7 @@ use sluice_ir::{Cors, Origin, Origins};
 
 use crate::conf::{Text, Value, Word, word};
 
-/// What is decided before the answer: variables, which are empty for an origin that is not allowed.
+/// Variables that are set before the response, and are empty for an origin that is not allowed.
 pub(crate) struct CorsConf {
     /// Allowed origins, as patterns; `None` allows all.
     pub(crate) origins: Option<Vec<Word>>,

@@ -1,6 +1,6 @@
 //! Certificates, keys and authorities: nginx reads them from files of their own, never from its configuration.
 //!
-//! What hosts present is read for each handshake, by way of a name that stays (`cert_links.rs`): a new certificate needs no
+//! Certificates of hosts are read for each handshake, by way of a name that stays (`cert_links.rs`): a new certificate needs no
 //! reload. What nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
 //!
 //! nginx opens the file of a host twice for a handshake, for the certificate and for the key. A handshake that meets the

@@ -9,6 +9,7 @@ use sluice_ir::{
 
 use crate::buffering::{self, Directive};
 use crate::conf::{Text, Value, Word, value, word};
+use crate::context::{Host, RenderContext};
 use crate::cors::{self, CorsConf};
 use crate::errors::{self, Page};
 use crate::expression::template;
@@ -17,10 +18,9 @@ use crate::guard::{GuardConf, has_page};
 use crate::headers::{self, Line, ResponseHeaders};
 use crate::kong::Retry;
 use crate::limits::{self, ConnectionLimit, Limit};
-use crate::location::pattern;
+use crate::matching::pattern;
 use crate::redirect::{self, Answer};
 use crate::rewritten::{Replacing, replacing};
-use crate::server::{Host, RenderContext};
 use crate::{mirror, upstream};
 
 /// The directives of a location that forwards.
@@ -223,7 +223,7 @@ impl Tls {
     }
 }
 
-/// Where one thing is enough, the controller looks at addresses, too.
+/// IP lists of a route. With `satisfy any` the controller checks addresses, too.
 fn access(policy: &Policy) -> IpAccess {
     let any = policy
         .authentication

@@ -1,4 +1,4 @@
-//! Who may come in, by what they know or what a service says: the controller is asked, as Envoys ask it.
+//! Authentication by `auth_request`: nginx asks the controller, as Envoy does.
 //!
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
@@ -6,8 +6,8 @@
 use sluice_ir::{Action, Authentication, HeaderName, HttpRoute, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
+use crate::context::Host;
 use crate::expression;
-use crate::server::Host;
 use crate::settings::Settings;
 
 /// Path of the controller's authorization endpoint.

@@ -8,16 +8,18 @@ use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Serv
 use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
+use crate::checks;
 use crate::conf::{Text, Value, Word, word};
+use crate::context::RenderContext;
 use crate::headers::{self, Line, ResponseHeaders, client_header, client_variable};
 use crate::kong::{self, KongConf};
 use crate::limits::{self, Zone};
 use crate::mirror::{self, Relay, Sampled};
-use crate::server::{RenderContext, ServerConf};
+use crate::server::ServerConf;
 use crate::settings::{Engine, Settings};
 use crate::streams::{self, StreamConf};
 use crate::tls::TlsConf;
-use crate::unsupported::{self, Unsupported};
+use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
 
 /// nginx reads at most 4096 bytes as one word.
@@ -95,7 +97,7 @@ pub(crate) fn render(
         logs: access_log.is_some(),
     };
     let servers = servers(context, unsupported);
-    unsupported.extend(unsupported::check_listeners(config));
+    unsupported.extend(checks::check_listeners(config));
     unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
     let (module, filter) = match &settings.engine {

@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 use sluice_ir::{Action, BackendId, Config, HttpRoute, KeepAlive, Protocol};
 
 use crate::conf::{Word, word};
+use crate::context::{Host, RenderContext};
 use crate::file_names::hash;
-use crate::server::{Host, RenderContext};
 use crate::settings::{Engine, Settings};
+use crate::unsupported::{Part, Unsupported};
 use crate::upstream::transport;
-use crate::{Part, Unsupported};
 
 /// Directives for all hosts.
 pub(crate) struct KongConf {

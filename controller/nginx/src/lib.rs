@@ -5,7 +5,7 @@
 //!                    \--> server {} for each host --> location {} for each path: its id for the filter, and how long to wait
 //! ```
 //!
-//! What the filter decides is not here: endpoints, balancing, stickiness and canaries reach it from the controller, so a
+//! Absent: what the filter decides. Endpoints, balancing, stickiness and canaries reach it from the controller, so a
 //! change of those never reloads nginx. The one upstream connects to whatever the filter has chosen.
 //!
 //! Ports without HTTP are in `stream {}`, and their pods in files that nginx reads when a client comes: [`pods`].
@@ -18,7 +18,9 @@ mod access_log;
 mod blocked;
 mod buffering;
 mod cert_links;
+mod checks;
 mod conf;
+mod context;
 mod cors;
 mod errors;
 mod expression;

@@ -1,13 +1,12 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
 use askama::Template;
-use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, PathRegex, VerifyClient};
-use sluice_pattern::Subject;
+use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
 use crate::conf::{Value, Word, value, word};
+use crate::context::{Host, RenderContext};
 use crate::forward::{Forward, Target};
 use crate::redirect::{self, Answer};
-use crate::server::{Host, RenderContext};
 
 /// `location {}`.
 #[derive(Template)]
@@ -33,11 +32,6 @@ enum Content {
     Denied,
     Redirect(Answer),
     Forward(Box<Forward>),
-}
-
-/// Where PCRE gives up, nginx answers 500 and looks at no other location.
-pub(crate) fn pattern(regex: &PathRegex) -> String {
-    sluice_pattern::pcre(&regex.pattern, Subject::Path, regex.alternatives)
 }
 
 impl LocationConf {

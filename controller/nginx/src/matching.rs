@@ -11,9 +11,13 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use sluice_ir::{PathMatch, Server};
+use sluice_ir::{PathMatch, PathRegex, Server};
+use sluice_pattern::Subject;
 
-use crate::location::pattern;
+/// Pattern of a location. nginx answers 500 where PCRE gives up, and tries no other location.
+pub(crate) fn pattern(regex: &PathRegex) -> String {
+    sluice_pattern::pcre(&regex.pattern, Subject::Path, regex.alternatives)
+}
 
 /// nginx's sign for the kind of match, with a blank after it, and what is matched.
 type Match = (&'static str, String);
@@ -72,7 +76,7 @@ impl Matching {
     }
 }
 
-/// What paths begin with, in lower case: patterns take either.
+/// Literal prefixes of patterns, in lower case: patterns take either.
 #[derive(Default)]
 struct Beginnings(BTreeSet<Vec<u8>>);
 
@@ -85,7 +89,7 @@ impl Beginnings {
         !self.0.is_empty()
     }
 
-    /// Whether one of them may take what this path takes: the text of one begins the other's.
+    /// True if one of them may take what this path takes: the text of one begins the other's.
     fn may_share(&self, path: &str) -> bool {
         let text = path.to_ascii_lowercase().into_bytes();
         let next = self

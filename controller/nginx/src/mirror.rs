@@ -16,7 +16,7 @@ const RELAYED_HOST: &str = "x-sluice-copies-host";
 /// The upstream of all relays.
 pub(crate) const RELAYS: &str = "sluice_copies";
 
-/// Where copies are requests of their own.
+/// Server on a socket of nginx's own, where a copy is a request of its own.
 pub(crate) struct Relay {
     /// The name that it is asked by.
     pub(crate) name: Word,
@@ -122,7 +122,7 @@ fn percent(fraction: Fraction) -> Option<String> {
     (hundredths > 0).then(|| format!("{}.{:02}", hundredths / 100, hundredths % 100))
 }
 
-/// Where relays listen: one socket, because a path may be no longer than 100 bytes or so.
+/// Socket of all relays: one, because a path may be no longer than 100 bytes or so.
 pub(crate) fn socket(settings: &Settings) -> Word {
     word(format!(
         "unix:{}",

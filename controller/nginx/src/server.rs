@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{
-    Blocked, ClientCertificates, Config, HttpRoute, RouteId, Server, ServerName, VerifyClient,
-};
+use sluice_ir::{Blocked, ClientCertificates, HttpRoute, RouteId, Server, ServerName};
 use sluice_pattern::Subject;
 
+use crate::checks;
 use crate::conf::{Value, Word, word};
+use crate::context::{Host, RenderContext};
 use crate::errors::{self, Asked};
 use crate::guard::Asking;
 use crate::location::LocationConf;
@@ -18,36 +18,7 @@ use crate::mirror::{self, Copies};
 use crate::redirect;
 use crate::settings::Settings;
 use crate::tls::ClientTls;
-use crate::unsupported::{self, Part, Unsupported};
-
-/// Inputs that all hosts have in common.
-#[derive(Clone, Copy)]
-pub(crate) struct RenderContext<'a> {
-    pub(crate) config: &'a Config,
-    pub(crate) settings: &'a Settings,
-    /// Requests are written down.
-    pub(crate) logs: bool,
-}
-
-/// One host of the IR.
-#[derive(Clone, Copy)]
-pub(crate) struct Host<'a> {
-    pub(crate) name: &'a ServerName,
-    pub(crate) server: &'a Server,
-}
-
-impl<'a> Host<'a> {
-    /// Whom nginx asks for certificates here. Whoever comes without a name in the handshake is checked as the catch-all
-    /// host says, so that one never asks: its locations are closed instead.
-    pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
-        let clients = self
-            .server
-            .client_certificates
-            .as_ref()
-            .filter(|_| *self.name != ServerName::CatchAll)?;
-        (clients.verify != VerifyClient::Off).then_some(clients)
-    }
-}
+use crate::unsupported::{Part, Unsupported};
 
 /// `server {}`.
 #[derive(Template)]
@@ -64,7 +35,7 @@ pub(crate) struct ServerConf<'a> {
     prefers_its_ciphers: Option<bool>,
     /// Nobody gets in by a name that no host has.
     rejects: bool,
-    /// What is found in the subject of the certificate of whoever is let in.
+    /// Pattern that the subject of a client certificate has to match.
     subject: Option<Word>,
     /// Somebody is let in nowhere.
     blocks: bool,
@@ -130,7 +101,7 @@ impl<'a> ServerConf<'a> {
 /// Locations of a host, in the order of the model.
 #[derive(Default)]
 struct Locations<'a> {
-    /// What they match, with nginx's sign for the kind.
+    /// Paths of the locations, with nginx's sign for the kind of match.
     taken: BTreeSet<(&'static str, String)>,
     locations: Vec<LocationConf>,
     /// Routes that answer 503 because something of them is not supported.
@@ -142,7 +113,7 @@ impl<'a> Locations<'a> {
         let mut all = Locations::default();
         let mut matching = Matching::of(host.server);
         for route in &host.server.routes {
-            let mut missing = unsupported::check_location(route, host, context);
+            let mut missing = checks::check_location(route, host, context);
             let is_closed = missing.iter().any(|missing| missing.closes);
             // Its requests go to the next route that takes them.
             if route.matches.is_path_only() || is_closed {
@@ -202,7 +173,7 @@ fn without<'a>(closed: &BTreeSet<&RouteId>, server: &'a Server) -> Cow<'a, Serve
     })
 }
 
-/// Where PCRE gives up, nginx answers 500.
+/// Pattern of the subject. nginx answers 500 where PCRE gives up.
 fn subject(clients: &ClientCertificates) -> Option<Word> {
     let pattern = clients.subject.as_deref()?;
     Some(word(sluice_pattern::pcre(pattern, Subject::Text, false)))

@@ -18,7 +18,7 @@ pub struct Settings {
     pub https: SocketAddr,
     /// nginx's own files: its process id, sockets, certificates, bodies that do not fit into memory.
     pub folder: PathBuf,
-    /// Whom the workers run as; `None` is whom nginx itself runs as, who is not root.
+    /// User of the workers; `None` is that of nginx itself, which is not root.
     pub user: Option<String>,
     /// Worker processes; `None` is one for each core.
     pub workers: Option<u32>,
@@ -64,7 +64,7 @@ pub enum Engine {
     },
     /// Kong's ngx_wasm_module.
     Kong {
-        /// Where that is not a part of the program.
+        /// Library of the module, if it is not a part of the program.
         module: Option<PathBuf>,
         /// The filter, as it is shipped.
         filter: PathBuf,
@@ -91,7 +91,7 @@ pub struct OpenSsl {
 }
 
 impl OpenSsl {
-    /// What `nginx -V` says: `built with OpenSSL 3.0.20 7 Apr 2026 (running with OpenSSL 3.5.1 ...)`.
+    /// Reads the output of `nginx -V`: `built with OpenSSL 3.0.20 7 Apr 2026 (running with OpenSSL 3.5.1 ...)`.
     #[must_use]
     pub fn of_nginx(said: &str) -> Option<Self> {
         let (_, version) = said.rsplit_once("OpenSSL ")?;
@@ -104,7 +104,7 @@ impl OpenSsl {
 }
 
 impl Streams {
-    /// What `nginx -V` of this program says, and where the library is then: where nginx looks for its libraries, or
+    /// Reads the output of `nginx -V`, and finds the library: where nginx looks for its libraries, or
     /// beside the program, if it was unpacked and not installed. `is_file` looks. Without its limits it is none: what comes
     /// back would not end.
     #[must_use]
@@ -143,7 +143,7 @@ impl Streams {
 }
 
 impl Settings {
-    /// Where files are beside each other, in no folder of any machine, and nothing is written down.
+    /// Settings of golden files: relative paths, and no logs.
     #[must_use]
     pub fn new(engine: Engine, http: SocketAddr, https: SocketAddr) -> Self {
         Settings {

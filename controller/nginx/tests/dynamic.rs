@@ -1,4 +1,4 @@
-//! What the filter decides does not change nginx.conf, and so never reloads nginx.
+//! Decisions of the filter do not change nginx.conf, and so never reload nginx.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ pub struct Shape {
     pub alternatives: bool,
 }
 
-/// Whether every data plane takes a pattern. The error says what is wrong, to be read after "expected a regular expression
+/// Checks that every data plane accepts a pattern. The error says what is wrong, to be read after "expected a regular expression
 /// that RE2 and PCRE share".
 pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
     if pattern.len() > MAX_PATTERN_BYTES {

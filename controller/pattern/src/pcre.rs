@@ -1,4 +1,4 @@
-//! What a pattern costs PCRE, which copies a group as often as it is repeated and compiles to 64 KiB at the most: nginx
+//! Cost of a pattern in PCRE, which copies a group as often as it is repeated and compiles to 64 KiB at the most: nginx
 //! refuses a larger one, and all of its configuration with it.
 
 use regex_syntax::ast::{Ast, RepetitionKind, RepetitionRange};

@@ -1,4 +1,4 @@
-//! What a pattern costs RE2: how many instructions the program has that it makes of it. An estimate from above, for
+//! Cost of a pattern in RE2: the number of instructions of its program. An estimate from above, for
 //! texts of bytes and of UTF-8 alike; a test compares it with what Envoy itself counts.
 //!
 //! RE2 copies what is repeated as often as it is repeated. In UTF-8 a class that is negated takes all characters of two to

@@ -77,7 +77,7 @@ pub(crate) fn locations(
         .chain(asked(config))
 }
 
-/// What error services are asked by, and copies are sent by.
+/// Internal routes: to error services and to mirrors.
 pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     let services = config
         .error_services()

@@ -12,7 +12,7 @@ use crate::table::Table;
 /// Publications remembered. At 100 changes a second a worker may be away for ten seconds and still get a delta.
 const HISTORY: usize = 1024;
 
-/// What a poll is answered with.
+/// Response to a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The version asked with is the current one: wait.
@@ -55,7 +55,7 @@ impl Log {
         Version::new(self.sequence, content.wrapping_add(self.hosts.content()))
     }
 
-    /// Whether publications from now on name the hosts, for an Envoy that looks for each by itself.
+    /// Includes the hosts in publications from now on, for an Envoy that looks for each by itself.
     pub fn name_hosts(&mut self, yes: bool) {
         self.names_hosts = yes;
     }
@@ -187,7 +187,7 @@ impl Log {
         true
     }
 
-    /// What brings a worker that has `since` up to date. The same question is encoded once, however many ask it.
+    /// Response that brings a worker from `since` up to date. The same question is encoded once, however many ask it.
     pub fn answer(&mut self, since: Option<Version>) -> Answer {
         if since == Some(self.version()) {
             return Answer::Current;

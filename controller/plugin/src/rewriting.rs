@@ -1,4 +1,4 @@
-//! What pods say about where they are, and what clients see instead.
+//! Rewriting of locations in responses.
 
 use sluice_filter_config::{self as wire, HashKey, KeyPart, Plain};
 use sluice_ir::{Expression, ExpressionPart, Replacement, ResponseRewrite, Variable};
@@ -45,7 +45,7 @@ fn key(expression: &Expression) -> HashKey {
     HashKey(expression.0.iter().map(part).collect())
 }
 
-/// What the client spoke, and where it connected to, is in headers that the data plane writes itself where nobody is believed.
+/// The client's scheme and port are in headers that the data plane writes itself where nobody is believed.
 fn variable(variable: &Variable) -> wire::Variable {
     let header = |name: &str| wire::Variable::Header(name.replace('-', "_"));
     match variable {

@@ -95,7 +95,7 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
             .collect()
     }
 
-    /// What these ids are now: present or gone.
+    /// Present state of these ids: there or gone.
     pub(crate) fn pick(&self, ids: BTreeSet<&String>) -> (BTreeMap<String, T>, Vec<String>) {
         let mut present = BTreeMap::new();
         let mut gone = Vec::new();
@@ -109,7 +109,7 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
     }
 }
 
-/// What was written here is read.
+/// Reads back what was written here.
 fn read<T: DeserializeOwned>(value: &[u8]) -> Option<T> {
     serde_json::from_slice(value).ok()
 }

@@ -59,7 +59,7 @@ fn is_blank(document: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
-/// What is wrong, and whether it does no harm.
+/// Error, and true if it is harmless.
 type Trouble = (String, bool);
 
 fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {

@@ -4,7 +4,7 @@
 //!   notify --paths--> Follower --(settled)--> Index --differences--> Event
 //! ```
 //!
-//! What editors do must not show: a file that is renamed away and back, or truncated and written again, keeps its
+//! Edits are atomic to readers: a file that is renamed away and back, or truncated and written again, keeps its
 //! objects until it has settled. A file that can no longer be read keeps them too.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -195,7 +195,7 @@ impl Follower {
         }
     }
 
-    /// What is not as it was read is looked at again: a manifest may be newer by now than this list of them.
+    /// Reads changed manifests again: one may be newer by now than this list of them.
     fn compare(&mut self, manifests: &Manifests) {
         let now = Instant::now();
         let mut known = self.index.files.iter().peekable();
@@ -218,11 +218,11 @@ impl Follower {
 
 type Name = (Kind, ObjectKey);
 
-/// What has been read from which file.
+/// Objects by the file that they were read from.
 struct Index {
     folder: PathBuf,
     files: BTreeMap<Arc<Path>, File>,
-    /// Where each object stands. The first path in order has it; the others wait for it to go.
+    /// Files of each object. The first path in order has it; the others wait for it to go.
     places: BTreeSet<(Name, Arc<Path>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which manifests a folder holds, and whether one has changed since it was read.
+//! Manifests of a folder, and their changes.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -35,7 +35,7 @@ impl Fingerprint {
     }
 }
 
-/// Whether a path is a manifest by its name. Hidden files are the business of editors and of the kubelet.
+/// True if a path is a manifest by its name. Hidden files are the business of editors and of the kubelet.
 pub(crate) fn is_manifest(path: &Path) -> bool {
     let extension = path
         .extension()
@@ -44,7 +44,7 @@ pub(crate) fn is_manifest(path: &Path) -> bool {
     matches!(extension, "yaml" | "yml" | "json") && !is_hidden(path)
 }
 
-/// Whether a change of this path, which is no manifest, can mean that manifests behind it changed: a folder (one that
+/// True if a change of this path, which is no manifest, can mean that manifests behind it changed: a folder (one that
 /// is gone cannot be asked, but has no extension), or the kubelet's `..data` link. Not the temporary files of editors.
 pub(crate) fn may_hold_manifests(path: &Path) -> bool {
     let name = path

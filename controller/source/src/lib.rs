@@ -1,11 +1,11 @@
-//! Where objects come from: a folder of manifests, or a cluster (`sluice-kube`). Both end in the same events.
+//! Sources of objects: a folder of manifests, or a cluster (`sluice-kube`). Both end in the same events.
 //!
 //! ```text
 //!   folder --fingerprints--> files --text--> documents --objects--+--> Event
 //!                                              a cluster's objects -+
 //! ```
 //!
-//! What an object means is not decided here: whatever can be read is passed on.
+//! Absent: the meaning of objects. Whatever can be read is passed on.
 
 mod documents;
 mod files;
@@ -19,7 +19,7 @@ use sluice_translate::{Kind, Object, ObjectKey};
 
 pub use files::{Files, read_once};
 
-/// What a source says.
+/// Event of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// This object is there now.
@@ -41,9 +41,9 @@ pub enum Event {
 pub struct Problem {
     /// The file, and the document in it when it has several; or the object.
     pub place: String,
-    /// What was expected, what was found and what happens instead.
+    /// Expectation, finding and consequence.
     pub reason: String,
-    /// Whether something is not served because of it.
+    /// True if nothing is served worse because of it.
     pub harmless: bool,
 }
 

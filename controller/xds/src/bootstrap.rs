@@ -1,4 +1,4 @@
-//! What Envoy is started with: who it is, its admin socket, and where everything else comes from.
+//! Bootstrap of Envoy: its node id, its admin socket, and the source of everything else.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

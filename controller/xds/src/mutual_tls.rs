@@ -1,6 +1,6 @@
 //! How an Envoy on another machine and the controller know each other: one CA, a certificate for each side.
 //!
-//! What travels between them are the keys of every host, so neither talks to just anybody. Envoy reads the files by
+//! Their traffic includes the private keys of every host, so both sides are authenticated. Envoy reads the files by
 //! SDS, because it follows a change of files only there.
 
 use std::path::{Path, PathBuf};

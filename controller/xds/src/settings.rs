@@ -15,7 +15,7 @@ pub const BACKEND_HEADER: &str = ":sluice-cluster";
 pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
 /// The subject of a client's certificate, for the routes; requests cannot bring their own.
 pub(crate) const SUBJECT_HEADER: &str = "x-sluice-subject";
-/// What a request for an error service is for. No Ingress can have a host that ends so.
+/// Suffix of the host of requests to error services. No Ingress can have a host that ends so.
 pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 /// The request header with the error service that is asked. Clients cannot send it.
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
@@ -43,7 +43,7 @@ pub(crate) const TRACES_CLUSTER: &str = "sluice_otlp";
 pub const COOKIE_HEADER: &str = "x-sluice-set-cookie-";
 /// As many as there are; more are dropped.
 pub const MOST_COOKIES: usize = 8;
-/// What Envoy says beside such a question: the location that takes the request ...
+/// Metadata of an authorization request: the location that takes the request ...
 pub(crate) const LOCATION_METADATA: &str = "sluice-location";
 /// ... and the address of the client.
 pub(crate) const CLIENT_METADATA: &str = "sluice-client";

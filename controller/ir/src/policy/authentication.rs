@@ -1,21 +1,21 @@
-//! Who may come in, by what they know or what a service says.
+//! Authentication of clients: passwords, or a service that decides.
 
 use serde::Serialize;
 
 use crate::{ExternalAuth, SecretId, is_default};
 
-/// What is asked of a client, beside where it comes from.
+/// Authentication that a route requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Authentication {
-    /// Who asks for it: what that costs is shared fairly among tenants.
+    /// Tenant that requires it: the cost is shared fairly among tenants.
     pub tenant: String,
-    /// A name and a password.
+    /// Basic authentication.
     #[serde(skip_serializing_if = "is_default")]
     pub basic: Option<BasicAuth>,
-    /// What a service says.
+    /// External authentication.
     #[serde(skip_serializing_if = "is_default")]
     pub external: Option<ExternalAuth>,
-    /// One thing is enough: an address that is allowed, or what is asked for here. Without this all of it is needed.
+    /// nginx's `satisfy any`: an allowed address or successful authentication is enough. Otherwise both are required.
     #[serde(skip_serializing_if = "is_default")]
     pub satisfy_any: bool,
 }
@@ -23,8 +23,8 @@ pub struct Authentication {
 /// RFC 7617.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BasicAuth {
-    /// What browsers show to whoever is asked.
+    /// Realm that browsers show.
     pub realm: String,
-    /// Who is known: one of [`crate::Config::users`].
+    /// Known users: one of [`crate::Config::users`].
     pub users: SecretId,
 }

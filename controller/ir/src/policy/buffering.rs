@@ -1,26 +1,26 @@
-//! Bodies on their way, in a data plane that keeps them.
+//! Buffering of bodies.
 
 use serde::Serialize;
 
 use crate::is_default;
 
-/// What is kept of bodies, and where. Sizes are bytes; the defaults are ingress-nginx's.
+/// Buffering of request and response bodies. Sizes are bytes; the defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Buffering {
-    /// A pod sees a request when all of its body is there.
+    /// The upstream sees a request when all of its body has arrived.
     pub request_buffering: bool,
-    /// Of a request's body, in memory; the rest is on disk.
+    /// Request body in memory; the rest is on disk.
     pub request_buffer_size: u64,
-    /// Pods need not wait for slow clients.
+    /// Responses are buffered, so that upstreams need not wait for slow clients.
     pub response_buffering: bool,
-    /// Of one buffer. The head of an answer has to fit into one.
+    /// Size of one response buffer. The response head has to fit into one.
     pub buffer_size: u64,
-    /// Buffers for one answer.
+    /// Buffers for one response.
     pub buffer_count: u32,
-    /// Of an answer, on their way to the client while the rest comes in, where that is said.
+    /// Response bytes on their way to the client while the rest is read, if set.
     #[serde(skip_serializing_if = "is_default")]
     pub busy_size: Option<u64>,
-    /// Of an answer, on disk.
+    /// Response bytes on disk.
     pub max_temp_file_size: u64,
 }
 

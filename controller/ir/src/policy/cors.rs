@@ -1,11 +1,11 @@
-//! Pages of other origins.
+//! Cross-origin resource sharing.
 
 use serde::Serialize;
 
 /// Every answer to an origin that is allowed says what that origin may do, and `OPTIONS` is answered right away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cors {
-    /// Who is allowed.
+    /// Allowed origins.
     pub origins: Origins,
     /// `Access-Control-Allow-Methods`
     pub allow_methods: String,
@@ -19,13 +19,13 @@ pub struct Cors {
     pub max_age: i64,
 }
 
-/// Who is allowed.
+/// Allowed origins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origins {
-    /// Everybody, also who does not say.
+    /// Any origin, and requests without one.
     Any,
-    /// These.
+    /// These origins.
     Only(Vec<Origin>),
 }
 

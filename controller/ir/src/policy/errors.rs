@@ -1,4 +1,4 @@
-//! Answers of pods that are replaced.
+//! Error pages: responses that an error service replaces.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::{BackendId, is_default};
 
-/// Answers with these statuses are replaced by what an error service says, with the status that it says.
+/// Responses with these statuses are replaced by the response of an error service, status included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorPages {
-    /// Of pods, and of the data plane itself; there is one at least.
+    /// Statuses of upstreams and of the data plane itself; at least one.
     pub statuses: BTreeSet<u16>,
-    /// Who answers instead; `None` is a plain 404.
+    /// Error service that answers instead; `None` is a plain 404.
     #[serde(skip_serializing_if = "is_default")]
     pub backend: Option<BackendId>,
-    /// What it is told, beside the status.
+    /// Context that the error service gets beside the status.
     pub place: ErrorContext,
 }
 
@@ -27,7 +27,7 @@ impl ErrorPages {
     }
 }
 
-/// What the error service is told about the location.
+/// Context of an error for the error service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ErrorContext {
     /// Of the Ingress.

@@ -1,4 +1,4 @@
-//! External authentication: a service that says who may come in.
+//! External authentication: a service that decides about requests.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,42 @@ use serde::Serialize;
 
 use crate::{BackendId, Expression, Header, HeaderName, is_default};
 
-/// What is asked for each request, and what its answers mean: 2xx lets in, 401 and 403 are the client's answer, anything
-/// else is a failure, which lets nobody in.
+/// External authentication of each request: a 2xx response allows it, 401 and 403 go to the client, anything
+/// else is a failure, which denies it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExternalAuth {
-    /// Where. Its scheme is written, and its host, if it is not the one that the client asked for.
+    /// URL of the service, with its scheme, and with its host unless that is the client's.
     pub url: Expression,
-    /// Whose pods have the host of the URL; `None`: it is looked up.
+    /// Backend of the URL's host; `None`: the name is resolved.
     #[serde(skip_serializing_if = "is_default")]
     pub backend: Option<BackendId>,
-    /// Another method than `GET`.
+    /// Method, if it is not `GET`.
     #[serde(skip_serializing_if = "is_default")]
     pub method: Option<String>,
-    /// Where clients are sent instead of a 401.
+    /// URL that clients are redirected to instead of a 401.
     #[serde(skip_serializing_if = "is_default")]
     pub signin_url: Option<Expression>,
-    /// Headers of the answer that pods see, instead of the client's.
+    /// Response headers that upstreams get in place of the client's.
     #[serde(skip_serializing_if = "is_default")]
     pub upstream_headers: Vec<HeaderName>,
-    /// Another `Host` than that of the URL.
+    /// `Host`, if it is not that of the URL.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
-    /// Headers that are asked with.
+    /// Request headers to the service.
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<Header>,
-    /// Where the service may send a client back to.
+    /// URL that the service may redirect a client back to.
     pub redirect_url: Expression,
-    /// Cookies of the answer are the client's, whatever the pod says.
+    /// Cookies of the service go to the client, whatever the status of the upstream.
     #[serde(skip_serializing_if = "is_default")]
     pub always_set_cookie: bool,
-    /// Answers are remembered.
+    /// Cache of responses.
     #[serde(skip_serializing_if = "is_default")]
     pub cache: Option<AuthCache>,
 }
 
 impl ExternalAuth {
-    /// Whether asking twice is like asking once: answers may be remembered, and connections may be kept.
+    /// True if the method is idempotent: responses may be cached, and connections reused.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.method
@@ -50,14 +50,14 @@ impl ExternalAuth {
     }
 }
 
-/// How long answers are remembered.
+/// Cache of responses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuthCache {
-    /// Requests of a location that agree in this have the same answer.
+    /// Cache key: requests of a route with the same key have the same response.
     pub key: Expression,
-    /// By status, in seconds.
+    /// Seconds by status.
     pub ttl_by_status: BTreeMap<u16, u32>,
-    /// For all others; zero: not at all.
+    /// Seconds for all other statuses; zero is no caching.
     #[serde(skip_serializing_if = "is_default")]
     pub default_ttl: u32,
 }

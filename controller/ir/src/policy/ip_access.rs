@@ -1,16 +1,16 @@
-//! Who may come in, by address.
+//! IP allow and deny lists.
 
 use serde::Serialize;
 
 use crate::{Cidr, is_default};
 
-/// What is denied counts before what is allowed.
+/// IP allow and deny lists; the deny list comes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IpAccess {
-    /// Only these; nobody is named: everybody.
+    /// Allowed networks; empty allows all.
     #[serde(skip_serializing_if = "is_default")]
     pub allow: Vec<Cidr>,
-    /// Not these.
+    /// Denied networks.
     #[serde(skip_serializing_if = "is_default")]
     pub deny: Vec<Cidr>,
 }

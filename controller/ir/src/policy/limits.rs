@@ -1,4 +1,4 @@
-//! How much one client may ask for.
+//! Rate and connection limits for each client.
 
 use std::num::NonZeroU32;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Cidr, is_default};
 
-/// Counted for each client address, in each data plane by itself.
+/// Limits for each client address, counted by each data plane for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClientLimits {
     /// Locations with the same zone are counted together.
@@ -17,38 +17,38 @@ pub struct ClientLimits {
     /// Requests in a minute.
     #[serde(skip_serializing_if = "is_default")]
     pub per_minute: Option<Rate>,
-    /// Requests in process at a time.
+    /// Concurrent requests.
     #[serde(skip_serializing_if = "is_default")]
     pub connections: Option<ConnectionLimit>,
-    /// Who may ask for more.
+    /// Networks without limits.
     #[serde(skip_serializing_if = "is_default")]
     pub exempt: Vec<Cidr>,
-    /// The status of what is too much in a second or a minute.
+    /// Status of requests over a rate limit.
     pub status: u16,
 }
 
 impl ClientLimits {
-    /// Whether there is a limit over time.
+    /// True if there is a rate limit.
     #[must_use]
     pub fn has_rates(&self) -> bool {
         self.per_second.is_some() || self.per_minute.is_some()
     }
 }
 
-/// So many at a time.
+/// Limit of concurrent requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ConnectionLimit {
-    /// In process.
+    /// Concurrent requests.
     pub max: NonZeroU32,
-    /// The status of what is too much.
+    /// Status of requests over the limit.
     pub status: u16,
 }
 
-/// So many, and so many more at once.
+/// Rate limit with a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rate {
-    /// In the time that the limit is for.
+    /// Requests in the period of the limit.
     pub requests: NonZeroU32,
-    /// Beyond that.
+    /// Additional requests at once.
     pub burst: u32,
 }

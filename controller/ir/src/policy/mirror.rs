@@ -1,4 +1,4 @@
-//! A copy of each request.
+//! Mirroring of requests.
 
 use std::net::SocketAddr;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::{BackendId, is_default};
 
-/// Each request is sent there too, and nobody waits for the answer.
+/// Requests are copied to a backend; responses to copies are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mirror {
-    /// Who gets the copy.
+    /// Backend of the copy.
     pub backend: BackendId,
     /// The `Host` of the copy.
     pub host: String,
-    /// Where its Service itself answers, for a data plane that chooses no pod for a copy, if it has such an address.
+    /// Cluster IP of the backend, if any, for a data plane that chooses no endpoint for a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,
     /// Copies have no body. Only nginx sends such.

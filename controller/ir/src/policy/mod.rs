@@ -1,4 +1,4 @@
-//! What holds for the requests of a location, beside where they go.
+//! Policies of a route: everything about its requests but their match and their destination.
 
 mod authentication;
 mod buffering;
@@ -28,68 +28,68 @@ pub use mirror::{Fraction, Mirror};
 pub use response_rewrite::{Replacement, ResponseRewrite};
 pub use timeouts::{Retries, RetryOn, Timeouts};
 
-/// Everything that annotations say about the requests of one location.
+/// Policies of one route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// Patience with the pods.
+    /// Timeouts towards upstreams.
     #[serde(skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
-    /// What is tried again, and how often.
+    /// Retries.
     #[serde(skip_serializing_if = "is_default")]
     pub retries: Retries,
-    /// Where the path is rewritten, pods learn from this header what was there.
+    /// `X-Forwarded-Prefix` for upstreams, where the path is rewritten.
     #[serde(skip_serializing_if = "is_default")]
     pub forwarded_prefix: Option<String>,
-    /// The `Host` that pods see.
+    /// `Host` that upstreams see.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
-    /// The `Connection` that pods see.
+    /// `Connection` that upstreams see.
     #[serde(skip_serializing_if = "is_default")]
     pub connection: Option<String>,
-    /// Set in answers to clients.
+    /// Response headers to set.
     #[serde(skip_serializing_if = "is_default")]
     pub response_headers: Vec<Header>,
-    /// Bytes of a request's body; `None` is no limit.
+    /// Largest request body in bytes; `None` is no limit.
     #[serde(skip_serializing_if = "is_usual_body")]
     pub max_body_size: Option<u64>,
-    /// Who may come in.
+    /// IP allow and deny lists.
     #[serde(skip_serializing_if = "is_default")]
     pub ip_access: IpAccess,
-    /// What is asked of them.
+    /// Authentication.
     #[serde(skip_serializing_if = "is_default")]
     pub authentication: Option<Authentication>,
     /// Request headers that only an authentication service sets: pods see no client's own, whether the service is asked or
     /// not. In lower case, sorted.
     #[serde(skip_serializing_if = "is_default")]
     pub auth_headers: Vec<HeaderName>,
-    /// What pages of other origins may do.
+    /// Cross-origin resource sharing.
     #[serde(skip_serializing_if = "is_default")]
     pub cors: Option<Cors>,
-    /// How much one client may ask for.
+    /// Limits for each client.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: Option<ClientLimits>,
-    /// KiB of one answer in a second.
+    /// KiB per second of one response.
     #[serde(skip_serializing_if = "is_default")]
     pub bandwidth_limit: Option<NonZeroU32>,
-    /// KiB of an answer that come before [`Policy::bandwidth_limit`] holds.
+    /// KiB of a response before [`Policy::bandwidth_limit`] applies.
     #[serde(skip_serializing_if = "is_default")]
     pub bandwidth_limit_after: u32,
-    /// Pods are spoken to with HTTP/1.0.
+    /// HTTP/1.0 towards upstreams.
     #[serde(skip_serializing_if = "is_default")]
     pub http10: bool,
-    /// What is kept of bodies.
+    /// Buffering of bodies.
     #[serde(skip_serializing_if = "is_default")]
     pub buffering: Buffering,
-    /// What of the answers of pods is written anew.
+    /// Rewriting of locations in responses.
     #[serde(skip_serializing_if = "is_default")]
     pub response_rewrite: ResponseRewrite,
     /// Copies of requests.
     #[serde(skip_serializing_if = "is_default")]
     pub mirrors: Vec<Mirror>,
-    /// Nothing is written down about its requests.
+    /// Requests are not logged.
     #[serde(skip_serializing_if = "is_default")]
     pub access_log_off: bool,
-    /// The spans of its requests.
+    /// Spans of its requests.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: SpanPolicy,
 }

@@ -1,4 +1,4 @@
-//! What pods say about where they are, written anew: they do not know where clients see them.
+//! Rewriting of locations in responses: upstreams do not know the URLs that clients use.
 
 use serde::Serialize;
 
@@ -18,11 +18,11 @@ pub struct ResponseRewrite {
     pub cookie_paths: Option<Replacement>,
 }
 
-/// One text for another.
+/// Replacement of one text by another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Replacement {
-    /// What a pod says.
+    /// Text that the upstream sends.
     pub from: Expression,
-    /// What clients see.
+    /// Text that clients get.
     pub to: Expression,
 }

@@ -1,4 +1,4 @@
-//! Patience with the pods.
+//! Timeouts and retries towards upstreams.
 
 use std::collections::BTreeSet;
 use std::num::{NonZeroU8, NonZeroU32};
@@ -10,9 +10,9 @@ use crate::is_default;
 /// In seconds. The defaults are ingress-nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Timeouts {
-    /// Between two writes to the pod.
+    /// Between two writes to the upstream.
     pub send: u32,
-    /// Between two reads from the pod.
+    /// Between two reads from the upstream.
     pub read: u32,
 }
 
@@ -22,14 +22,14 @@ impl Default for Timeouts {
     }
 }
 
-/// What is tried again, and how often. The defaults are ingress-nginx's.
+/// Retries. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Retries {
-    /// When.
+    /// Conditions.
     pub on: RetryOn,
-    /// Attempts for one request: the first and every retry.
+    /// Attempts for one request: the first one and every retry.
     pub attempts: NonZeroU8,
-    /// Seconds after which nothing is tried again, if they are counted.
+    /// Seconds after which there is no retry any more, if limited.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout: Option<NonZeroU32>,
 }
@@ -44,24 +44,24 @@ impl Default for Retries {
     }
 }
 
-/// Which failures lead to another pod. A request that cannot be repeated without harm (POST, LOCK, PATCH) and that may
-/// have reached a pod is not repeated, unless [`RetryOn::non_idempotent`].
+/// Failures after which another endpoint is tried. A non-idempotent request (POST, LOCK, PATCH) that may
+/// have reached an endpoint is not retried, unless [`RetryOn::non_idempotent`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RetryOn {
-    /// A connection that fails, before or after the request was sent.
+    /// A connection error, before or after the request was sent.
     pub error: bool,
-    /// A pod that is too slow to connect or to answer.
+    /// A timeout of the connection or of the response.
     pub timeout: bool,
-    /// An answer that is none.
+    /// An invalid response.
     pub invalid_header: bool,
-    /// Also what cannot be repeated without harm.
+    /// Non-idempotent requests, too.
     pub non_idempotent: bool,
-    /// Answers with these statuses.
+    /// Responses with these statuses.
     pub statuses: BTreeSet<u16>,
 }
 
 impl RetryOn {
-    /// Nothing is tried again.
+    /// Never retries.
     #[must_use]
     pub fn never() -> Self {
         RetryOn {

@@ -93,7 +93,7 @@ fn discovered() -> Cluster {
     }
 }
 
-/// What balances when the filter did not: before it has its tables, and for endpoints that Envoy does not know.
+/// Balancing when the filter did not choose: before it has its tables, and for endpoints that Envoy does not know.
 fn fallback() -> TypedExtensionConfig {
     extension(
         "envoy.load_balancing_policies.round_robin",

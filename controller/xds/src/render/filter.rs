@@ -15,7 +15,7 @@ use super::proto::any;
 use super::{FILTER, LOOKUP_FILTER};
 use crate::{FilterCode, Settings};
 
-/// What Envoy calls in the VM, and what the VM may call. To Envoy the rest does not exist: a callback that is missing
+/// Callbacks and host functions of the VM. To Envoy the rest does not exist: a callback that is missing
 /// here is never called, and a host function answers with an error. Each callback costs close to a microsecond for each
 /// request, so the beginning and the end of contexts, where the filter does nothing, are not here; Envoy logs every request.
 pub const CAPABILITIES: &[&str] = &[

@@ -33,7 +33,7 @@ pub(super) const BELIEVED_HOST: &str = "%DYNAMIC_METADATA(sluice:host)%";
 /// The host that a client asked for, also when an error service is asked.
 pub(super) const ASKED_HOST: &str = "%REQ(x-sluice-host?:authority)%";
 
-/// What Envoy tells pods about itself, which is no business of theirs.
+/// Headers of Envoy itself that upstreams do not get.
 pub(super) const ENVOYS_OWN: [&str; 4] = [
     "x-envoy-expected-rq-timeout-ms",
     "x-envoy-external-address",

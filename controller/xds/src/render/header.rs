@@ -31,7 +31,7 @@ pub(super) fn set(header: &str, format: &str) -> HeaderValueOption {
     }
 }
 
-/// What filters do with the headers of requests and responses of a route.
+/// Applies header filters to the requests and responses of a route.
 pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
     route: &mut Route,
     filters: impl Fn() -> F,

@@ -183,7 +183,7 @@ fn loops(global: &GlobalConfig) -> CdnLoopConfig {
     }
 }
 
-/// Where routes are known from the beginning, those that are found late have a filter of their own.
+/// Composite filter of late policies, where routes are known from the beginning.
 fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> {
     let composite = policy::composite(largest_body);
     match discovery {
@@ -259,7 +259,7 @@ fn access_logs(global: &GlobalConfig, settings: &Settings) -> Vec<AccessLog> {
 
 /// Envoy limits all headers together.
 fn kilobytes(headers: HeaderBuffers) -> u32 {
-    /// What Envoy takes.
+    /// Range that Envoy accepts.
     const MOST: u64 = 8192;
     let bytes = headers.size.saturating_mul(headers.number.into());
     u32::try_from(bytes.div_ceil(1024).clamp(1, MOST)).unwrap_or_default()

@@ -106,7 +106,7 @@ fn parameters(tls: &ServerTls, own: &[String]) -> TlsParameters {
     }
 }
 
-/// What clients ask for in a handshake when they mean a host. A final dot makes no difference.
+/// Server names that clients send for a host. A final dot makes no difference.
 pub(super) fn asked_for(name: &ServerName) -> [String; 2] {
     [name.to_string(), format!("{name}.")]
 }

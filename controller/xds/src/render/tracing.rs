@@ -47,7 +47,7 @@ use crate::settings::TRACES_CLUSTER;
 /// W3C Trace Context.
 const CONTEXT: [&str; 2] = ["traceparent", "tracestate"];
 
-/// What ingress-nginx writes into a span and Envoy does not: name and format. Envoy's own names for the method and the status
+/// Tags of ingress-nginx's spans that Envoy does not write: name and format. Envoy's own names for the method and the status
 /// are the same.
 const ATTRIBUTES: &[(&str, &str)] = &[
     ("http.host", "%REQ(:AUTHORITY)%"),
@@ -106,7 +106,7 @@ pub(super) fn of_route(traced: &SpanPolicy, global: &GlobalConfig) -> Option<Rou
     })
 }
 
-/// What a client says of a trace is forgotten before anybody reads it.
+/// Removes trace headers of clients before anything reads them.
 pub(super) fn before_everything(global: &GlobalConfig) -> Vec<HeaderMutation> {
     let distrusts = global
         .tracing

@@ -50,7 +50,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// What an update changes here. What it sets to what it is already is no change.
+    /// Difference that an update makes. Setting a resource to its present value is none.
     pub(super) fn difference(&self, update: Update) -> Difference {
         let mut set = Vec::new();
         for ((kind, name), change) in update.changes {
@@ -104,7 +104,7 @@ impl Contents {
         self.generation
     }
 
-    /// Whether what is not here does not exist. Otherwise nobody has said so yet.
+    /// True if the contents of a type are complete; otherwise a missing resource may still come.
     pub(super) fn is_complete(&self, kind: ResourceType) -> bool {
         self.complete.contains(&kind)
     }

@@ -1,4 +1,4 @@
-//! What changed lately, so that a push costs what changed and not what there is.
+//! Recent changes, so that a push costs what changed and not what there is.
 
 use std::collections::VecDeque;
 

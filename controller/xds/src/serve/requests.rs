@@ -121,7 +121,7 @@ impl From<HttpAccessLogEntry> for Request {
     }
 }
 
-/// What an error service is asked for has another route at its end than it had.
+/// Route of a logged request. An error service has another one in the end than the request had.
 fn location(metadata: Option<&Metadata>) -> Option<String> {
     match &metadata?
         .filter_metadata

@@ -17,7 +17,7 @@ pub(super) enum Part {
     Both,
 }
 
-/// What a client needs of one name.
+/// Change that a client needs for one name.
 pub(super) enum Need<'a> {
     Set(&'a Stored),
     Remove,

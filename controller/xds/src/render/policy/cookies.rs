@@ -1,6 +1,6 @@
 //! Cookies of an external authentication service: the client gets them if the pod is content.
 //!
-//! Who decides adds them to the answer under names of ours, one each; here they get their own name back, or are dropped.
+//! The authorization server adds them to the answer under names of ours, one each; here they get their own name back, or are dropped.
 
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
 use envoy_types::pb::envoy::config::core::v3::{HeaderValueOption, TypedExtensionConfig};

@@ -54,7 +54,7 @@ pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
     policy.max_body_size != usual_body && policy.max_body_size.is_some()
 }
 
-/// What a route says, beside what holds for all. A filter takes the place of the one of the listener that has its name.
+/// Filter configuration of a route. A filter takes the place of the one of the listener that has its name.
 pub(super) fn per_route(
     location: &HttpRoute,
     usual_body: Option<u64>,
@@ -91,7 +91,7 @@ pub(super) fn per_route(
         .collect()
 }
 
-/// Where one thing is enough, whoever looks at passwords looks at addresses, too.
+/// IP lists of a route. With `satisfy any` the authorization server checks addresses, too.
 fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
     match &policy.authentication {
         Some(guard) if guard.satisfy_any => of_guard(guard),

@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a route asks for a good certificate, for any, or for none; and whether it leads to pods.
+    /// Certificate that a route asks for (valid, any or none), and whether it forwards.
     fn shape(demand: VerifyClient, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
         let action = Action::to(BackendId::new("n", "s", 80));

@@ -74,7 +74,7 @@ fn hosts_of<'a>(
     names.map(|name| host(name, server, config))
 }
 
-/// What holds for all hosts, and the host that no client gets anything of.
+/// Settings of all hosts, and the virtual host of error services.
 fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
@@ -94,7 +94,7 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
     }
 }
 
-/// What was checked of a certificate is told to the pods of whoever asked for one, and in other words.
+/// Headers to remove before the upstream: what was checked of a certificate goes there under other names.
 fn hidden_from_pods(config: &Config) -> Vec<String> {
     let asks = config
         .servers
@@ -191,7 +191,7 @@ fn server_routes<'a>(
         .map(without_useless_filter)
 }
 
-/// What is answered without a pod is answered where there is none, too. The filter would say 503, wait for its tables when a
+/// Direct responses need no endpoint. The filter would say 503, wait for its tables when a
 /// worker is new, and count a location that it does not know.
 fn without_useless_filter(mut route: Route) -> Route {
     if !matches!(route.action, Some(Action::Route(_))) {

@@ -192,7 +192,7 @@ fn withdraw(name: &ServerName, server: &Server, update: &mut Update) {
     exact.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
 }
 
-/// What holds for all hosts, and the virtual host that error services are asked by.
+/// Settings of all hosts, and the virtual host of error services.
 fn of_all(config: &Config) -> RouteConfiguration {
     let mut of_all = all_but_hosts(config);
     of_all

@@ -1,0 +1,207 @@
+//! Features of the model that nginx does not serve, or not as written.
+
+use std::borrow::Cow;
+
+use sluice_ir::{
+    BackendId, ClientCertificates, Config, Destination, HttpRoute, Policy, Protocol, SecretId,
+    ServerName, UpstreamTls, VerifyClient,
+};
+
+use crate::context::{Host, RenderContext};
+use crate::tls::ClientTls;
+use crate::unsupported::{Part, Unsupported};
+use crate::upstream::transport;
+use crate::{errors, kong};
+
+/// nginx listens for http and for https only.
+pub(crate) fn check_listeners(config: &Config) -> impl Iterator<Item = Unsupported> {
+    config.listeners.keys().map(|name| Unsupported {
+        part: Part::Listener(name.clone()),
+        what: Cow::Borrowed("a port of its own"),
+        closes: false,
+    })
+}
+
+/// Unsupported features of one location of a host.
+pub(crate) fn check_location(
+    location: &HttpRoute,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+) -> Vec<Unsupported> {
+    let mut all = Vec::new();
+    let part = || Part::Route(location.id.clone());
+    let mut add = |what, closes| {
+        all.push(Unsupported {
+            part: part(),
+            what: Cow::Borrowed(what),
+            closes,
+        });
+    };
+    // Access control holds for redirects, too.
+    if let Some(what) = host
+        .server
+        .client_certificates
+        .as_ref()
+        .and_then(|clients| check_client_certificates(clients, host, context))
+    {
+        add(what, true);
+    }
+    if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name))
+    {
+        add("ssl-passthrough", false);
+    }
+    if !location.matches.is_path_only() {
+        add(
+            "matches on methods, headers or query parameters",
+            location.has_access_control(),
+        );
+    }
+    if has_different_filters(location) {
+        add("header filters of one of several backends", false);
+    }
+    if let Some(main) = location.primary_backend() {
+        check_backends(main, location, context)
+            .into_iter()
+            .for_each(|what| add(what, true));
+        kong::unsupported(main, location, context)
+            .into_iter()
+            .for_each(|what| add(what, false));
+        assert_handled(&location.policy);
+    }
+    let service = location
+        .error_pages
+        .as_ref()
+        .and_then(|pages| pages.backend.as_ref());
+    if service.is_some_and(|id| errors::is_unusual(id, context.config)) {
+        add(
+            "custom-http-errors: an error service that is not spoken to with plain http",
+            false,
+        );
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn check_client_certificates(
+    clients: &ClientCertificates,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+) -> Option<&'static str> {
+    let asked = clients.verify != VerifyClient::Off;
+    if asked && *host.name == ServerName::CatchAll {
+        Some("auth-tls-secret without a host")
+    } else if asked && ClientTls::of(clients, context.config, context.settings).is_none() {
+        Some("auth-tls-secret: the Secret is not there")
+    } else {
+        None
+    }
+}
+
+/// nginx chooses headers before the filter chooses a backend.
+fn has_different_filters(location: &HttpRoute) -> bool {
+    let backends = location
+        .destination()
+        .map_or(&[][..], Destination::backends);
+    backends.len() > 1 && backends.iter().any(|backend| !backend.filters.is_empty())
+}
+
+/// Backend settings that would be served differently from what was written; the location is closed.
+fn check_backends(
+    main: &BackendId,
+    location: &HttpRoute,
+    context: RenderContext<'_>,
+) -> Vec<&'static str> {
+    let config = context.config;
+    let canaries = location.canaries.iter().map(|canary| &canary.backend);
+    let weighted = location
+        .destination()
+        .map_or(&[][..], Destination::alternatives);
+    let canaries = canaries.chain(weighted.iter().map(|weighted| &weighted.backend));
+    let first = transport(main, config);
+    let mut all = Vec::new();
+    for id in std::iter::once(main).chain(canaries) {
+        let transport = transport(id, config);
+        all.extend(
+            transport
+                .tls
+                .as_ref()
+                .and_then(|tls| check_upstream_tls(tls, context)),
+        );
+        if (transport.protocol, &transport.tls) != (first.protocol, &first.tls) {
+            all.push("backend-protocol: another one for a part of the requests");
+        }
+    }
+    all.extend(
+        location
+            .https_backend
+            .as_ref()
+            .and_then(|id| check_https_backend(main, id, context)),
+    );
+    all
+}
+
+/// The same pods can be spoken to as the client speaks; the filter does not know of others.
+fn check_https_backend(
+    main: &BackendId,
+    id: &BackendId,
+    context: RenderContext<'_>,
+) -> Option<&'static str> {
+    let (plain, secure) = (
+        transport(main, context.config),
+        transport(id, context.config),
+    );
+    let same_pods = id.service_port() == main.service_port();
+    let as_the_client = plain.tls.is_none() && secure.tls.is_some();
+    let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
+    if !(id == main || same_pods && as_the_client && is_http) {
+        return Some("another Service for https");
+    }
+    secure
+        .tls
+        .as_ref()
+        .and_then(|tls| check_upstream_tls(tls, context))
+}
+
+fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&'static str> {
+    let is_missing = |id: &SecretId| !context.config.secrets.contains_key(id);
+    let verify = tls.verify.as_ref();
+    let sent = tls.server_name.as_ref();
+    if tls.certificate.as_ref().is_some_and(is_missing) {
+        Some("proxy-ssl-secret: the Secret is not there")
+    } else if verify.is_some_and(|verify| is_missing(&verify.ca)) {
+        Some("proxy-ssl-verify: the Secret is not there")
+    } else if verify.is_some_and(|verify| sent.is_some_and(|sent| *sent != verify.name)) {
+        Some("proxy-ssl-name: another name in the certificate than the one that is sent")
+    } else {
+        None
+    }
+}
+
+/// Every field is named, so that a new one cannot be forgotten here: each is handled in `forward.rs` or in [`check_location`].
+fn assert_handled(policy: &Policy) {
+    let Policy {
+        timeouts: _,
+        retries: _,
+        forwarded_prefix: _,
+        host: _,
+        connection: _,
+        response_headers: _,
+        max_body_size: _,
+        ip_access: _,
+        authentication: _,
+        auth_headers: _,
+        cors: _,
+        limits: _,
+        bandwidth_limit: _,
+        bandwidth_limit_after: _,
+        http10: _,
+        buffering: _,
+        response_rewrite: _,
+        mirrors: _,
+        // In `location.rs`.
+        access_log_off: _,
+        // Reported with their annotations: nginx has no spans.
+        tracing: _,
+    } = policy;
+}

@@ -1,0 +1,34 @@
+//! Inputs of rendering: those of all hosts, and one host.
+
+use sluice_ir::{ClientCertificates, Config, Server, ServerName, VerifyClient};
+
+use crate::settings::Settings;
+
+/// Inputs that all hosts have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct RenderContext<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) settings: &'a Settings,
+    /// Requests are written down.
+    pub(crate) logs: bool,
+}
+
+/// One host of the IR.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'a> {
+    pub(crate) name: &'a ServerName,
+    pub(crate) server: &'a Server,
+}
+
+impl<'a> Host<'a> {
+    /// Client certificates that nginx requests for this host. A client without a name in the handshake is checked as the catch-all
+    /// host says, so that one never asks: its locations are closed instead.
+    pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
+        let clients = self
+            .server
+            .client_certificates
+            .as_ref()
+            .filter(|_| *self.name != ServerName::CatchAll)?;
+        (clients.verify != VerifyClient::Off).then_some(clients)
+    }
+}

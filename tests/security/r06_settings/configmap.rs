@@ -42,8 +42,8 @@ type Narrowing = (
     fn() -> Value,
 );
 
-const REDIRECTED: &str = "/servers/a.example/locations/0/https/status";
-const CLIENT: &str = "/edge/forwarded/client";
+const REDIRECTED: &str = "/servers/a.example/routes/0/https_redirect/status";
+const CLIENT: &str = "/global/forwarded/client_header";
 const BELIEVING: &[(&str, &str)] = &[
     ("use-forwarded-headers", "true"),
     ("enable-real-ip", "true"),
@@ -55,22 +55,22 @@ const NARROWING: &[Narrowing] = &[
     ("ssl-redirect", &["yes", ""], &[], REDIRECTED, || json!(308)),
     ("force-ssl-redirect", &["yes", ""], &[("ssl-redirect", "false")], REDIRECTED, || json!(308)),
     ("proxy-real-ip-cidr", &["", " ", ",", "nonsense", "10.0.0.0/33", "0.0.0.0/0/0"], BELIEVING, CLIENT, || Value::Null),
-    ("proxy-real-ip-cidr", &["nonsense", ""], BELIEVING, "/edge/forwarded/origin", || Value::Null),
-    ("proxy-real-ip-cidr", &["10.0.0.0/8,nonsense", "nonsense,10.0.0.0/8,::/129"], BELIEVING, "/edge/forwarded/trusted", || json!(["10.0.0.0/8"])),
+    ("proxy-real-ip-cidr", &["nonsense", ""], BELIEVING, "/global/forwarded/trust_forwarded", || Value::Null),
+    ("proxy-real-ip-cidr", &["10.0.0.0/8,nonsense", "nonsense,10.0.0.0/8,::/129"], BELIEVING, "/global/forwarded/trusted_proxies", || json!(["10.0.0.0/8"])),
     ("forwarded-for-header", &["", "X Y", "\u{e9}"], BELIEVING, CLIENT, || Value::Null),
     ("use-forwarded-headers", &["yes", ""], &[], CLIENT, || Value::Null),
     ("enable-real-ip", &["yes", ""], &[], CLIENT, || Value::Null),
-    ("compute-full-forwarded-for", &["true", "yes", ""], &[], "/edge/forwarded/keep_chain", || Value::Null),
-    ("compute-full-forwarded-for", &["true"], &[("enable-real-ip", "true")], "/edge/forwarded/keep_chain", || Value::Null),
-    ("hide-headers", &["X-Secret,X Y", "X Y,X-Secret"], &[], "/edge/hidden_headers", || json!(["server", "x-secret"])),
-    ("ssl-protocols", &["TLSv1.3 TLSv9", "nonsense", ""], &[], "/edge/tls/versions", || json!({"v1_2": false, "v1_3": true})),
-    ("ssl-reject-handshake", &["yes", ""], &[], "/edge/tls/rejects_unknown", || json!(true)),
-    ("proxy-set-headers", &["sluice/unreadable-value"], &[], "/edge/request_headers", || json!([{"name": "X-User", "value": ""}])),
-    ("enable-underscores-in-headers", &["yes", ""], &[], "/edge/underscores", || Value::Null),
-    ("allow-backend-server-header", &["yes", ""], &[], "/edge/hidden_headers", || Value::Null),
-    ("hsts", &["yes", ""], &[], "/edge/hsts", || Value::Null),
-    ("hsts-max-age", &["a year", "", "-1"], &[], "/edge/hsts", || Value::Null),
-    ("hsts-include-subdomains", &["yes", ""], &[], "/edge/hsts", || Value::Null),
+    ("compute-full-forwarded-for", &["true", "yes", ""], &[], "/global/forwarded/append_forwarded_for", || Value::Null),
+    ("compute-full-forwarded-for", &["true"], &[("enable-real-ip", "true")], "/global/forwarded/append_forwarded_for", || Value::Null),
+    ("hide-headers", &["X-Secret,X Y", "X Y,X-Secret"], &[], "/global/hidden_headers", || json!(["server", "x-secret"])),
+    ("ssl-protocols", &["TLSv1.3 TLSv9", "nonsense", ""], &[], "/global/tls/versions", || json!({"v1_2": false, "v1_3": true})),
+    ("ssl-reject-handshake", &["yes", ""], &[], "/global/tls/reject_unknown_names", || json!(true)),
+    ("proxy-set-headers", &["sluice/unreadable-value"], &[], "/global/request_headers", || json!([{"name": "X-User", "value": ""}])),
+    ("enable-underscores-in-headers", &["yes", ""], &[], "/global/underscores_in_headers", || Value::Null),
+    ("allow-backend-server-header", &["yes", ""], &[], "/global/hidden_headers", || Value::Null),
+    ("hsts", &["yes", ""], &[], "/global/hsts", || Value::Null),
+    ("hsts-max-age", &["a year", "", "-1"], &[], "/global/hsts", || Value::Null),
+    ("hsts-include-subdomains", &["yes", ""], &[], "/global/hsts", || Value::Null),
 ];
 
 /// Their defaults are the strictest values, and are what a bad value comes to. They are seen elsewhere: what may be named, what
@@ -225,5 +225,36 @@ fn a_bad_value_of_what_narrows_is_the_strictest() {
             assert_eq!(found, expected(), "{key}: {value:?}");
             assert_ne!(*action(&served), json!("denied"), "{key}: {value:?}");
         }
+    }
+}
+
+/// Good values, and fields that they set: a name that no field has would be null above, whatever the value.
+#[rustfmt::skip]
+const SET: &[(&[(&str, &str)], &str)] = &[
+    (&[("force-ssl-redirect", "true")], REDIRECTED),
+    (BELIEVING, CLIENT),
+    (BELIEVING, "/global/forwarded/trust_forwarded"),
+    (BELIEVING, "/global/forwarded/trusted_proxies"),
+    (&[("compute-full-forwarded-for", "true"), ("use-forwarded-headers", "true"), ("enable-real-ip", "true")], "/global/forwarded/append_forwarded_for"),
+    (&[("hide-headers", "X-Secret")], "/global/hidden_headers"),
+    (&[("ssl-protocols", "TLSv1.3")], "/global/tls/versions"),
+    (&[("ssl-reject-handshake", "true")], "/global/tls/reject_unknown_names"),
+    (&[("enable-underscores-in-headers", "true")], "/global/underscores_in_headers"),
+    (&[("hsts-max-age", "1")], "/global/hsts"),
+];
+
+#[test]
+fn every_compared_field_is_one_of_the_model() {
+    for (settings, place) in SET {
+        let settings: serde_json::Map<String, Value> = settings
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), json!(value)))
+            .collect();
+        let served = served(&Value::Object(settings));
+        assert!(served.pointer(place).is_some(), "{place}: {served}");
+    }
+    for (.., place, _) in NARROWING {
+        let is_set = SET.iter().any(|(_, known)| known == place);
+        assert!(is_set || *place == "/global/request_headers", "{place}");
     }
 }

@@ -63,9 +63,12 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
         }
         Plain::Https => extend(out, fact(Fact::Tls).map(|_| b"on".as_slice())),
         Plain::IsArgs => {
-            let has_query =
-                raw(":path").is_some_and(|path| split_path(&path).1.is_some_and(|q| !q.is_empty()));
-            extend(out, has_query.then_some(b"?".as_slice()));
+            let path = raw(":path");
+            let query = path.as_deref().and_then(|path| split_path(path).1);
+            let mark = query
+                .filter(|query| !query.is_empty())
+                .map(|_| b"?".as_slice());
+            extend(out, mark);
         }
         Plain::Request => {
             for part in [Plain::RequestMethod, Plain::RequestUri] {
@@ -82,17 +85,11 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
         }
         Plain::RemoteAddr | Plain::ServerAddr => {
             let address = address(plain);
-            extend(
-                out,
-                address.as_deref().and_then(|a| endpoint(a).map(|e| e.0)),
-            );
+            extend(out, address.as_deref().and_then(|a| Some(endpoint(a)?.0)));
         }
         Plain::RemotePort | Plain::ServerPort => {
             let address = address(plain);
-            extend(
-                out,
-                address.as_deref().and_then(|a| endpoint(a).map(|e| e.1)),
-            );
+            extend(out, address.as_deref().and_then(|a| Some(endpoint(a)?.1)));
         }
         Plain::ServerName => extend(out, fact(Fact::ServerName).as_deref()),
         Plain::ServerProtocol => extend(out, fact(Fact::Protocol).as_deref().map(protocol)),

@@ -1,28 +1,13 @@
-//! Which Secrets and ConfigMaps an Ingress names. Only those are read.
+//! The Secrets and ConfigMaps that Ingresses and the controller's own ConfigMap refer to. Only those are fetched.
+//!
+//! The annotations and keys that may name one are those of the catalogues in `sluice-translate`.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_translate::{Kind, ObjectKey};
-
-/// Annotations whose value is a Secret, `name` or `namespace/name`.
-const SECRETS: [&str; 4] = [
-    "auth-secret",
-    "auth-tls-secret",
-    "proxy-ssl-secret",
-    "secure-verify-ca-secret",
-];
-/// The same for ConfigMaps.
-const CONFIG_MAPS: [&str; 4] = [
-    "auth-proxy-set-header",
-    "auth-proxy-set-headers",
-    "custom-headers",
-    "fastcgi-params-configmap",
-];
-
-/// Keys of the controller's own ConfigMap whose value is another ConfigMap.
-const SETTINGS: [&str; 2] = ["add-headers", "proxy-set-headers"];
+use sluice_translate::global::KEYS;
+use sluice_translate::{Kind, ObjectKey, annotations};
 
 /// A Secret or a ConfigMap, by name.
 pub(super) type Name = (Kind, ObjectKey);
@@ -39,14 +24,10 @@ pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
         .filter_map(|tls| tls.secret_name.as_deref())
         .filter(|name| !name.is_empty());
     let tls = tls.map(|name| (Kind::Secret, ObjectKey::new(namespace, name)));
-    let annotations = ingress.metadata.annotations.iter().flatten();
-    let annotated = annotations.filter_map(|(key, value)| {
+    let annotated = ingress.metadata.annotations.iter().flatten();
+    let annotated = annotated.filter_map(|(key, value)| {
         let (_, name) = key.rsplit_once('/')?;
-        let kind = match name {
-            name if SECRETS.contains(&name) => Kind::Secret,
-            name if CONFIG_MAPS.contains(&name) => Kind::ConfigMap,
-            _ => return None,
-        };
+        let kind = annotations::referenced_kind(name)?;
         Some((kind, named(namespace, value.trim())?))
     });
     tls.chain(annotated)
@@ -57,11 +38,15 @@ pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
 /// What the controller's own ConfigMap names.
 pub(super) fn of_settings(settings: &ConfigMap) -> BTreeSet<Name> {
     let namespace = settings.metadata.namespace.as_deref().unwrap_or_default();
+    let refers = |name: &str| {
+        KEYS.iter()
+            .any(|key| key.names_config_map && key.name == name)
+    };
     let values = settings
         .data
         .iter()
         .flatten()
-        .filter(|(key, _)| SETTINGS.contains(&key.as_str()));
+        .filter(|(key, _)| refers(key));
     let names =
         values.filter_map(|(_, value)| Some((Kind::ConfigMap, named(namespace, value.trim())?)));
     names.filter(|(_, key)| could_exist(key)).collect()

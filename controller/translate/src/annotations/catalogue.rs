@@ -12,6 +12,7 @@ use super::{
     hash, headers, limits, load_balance, mirror, observe, outlier_detection, proxy, proxy_ssl,
     redirect, rewrite, server, snippets, tls_redirect, waf,
 };
+use crate::Kind;
 use crate::support::{Support, Supports};
 
 /// Annotations that belong together.
@@ -93,6 +94,18 @@ pub enum Value {
     Size,
     Text,
     Url,
+}
+
+impl Value {
+    /// Kind of the object that the value names, if the cluster source fetches it by name. Secrets and ConfigMaps only:
+    /// every Service is read anyway.
+    const fn referenced_kind(self) -> Option<Kind> {
+        match self {
+            Value::ConfigMap => Some(Kind::ConfigMap),
+            Value::Secret => Some(Kind::Secret),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Value {
@@ -269,6 +282,12 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Annotation>> = LazyLock
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Annotation> {
     BY_NAME.get(name).copied()
+}
+
+/// Kind of the Secret or ConfigMap that an annotation refers to. `name` is without the prefix.
+#[must_use]
+pub fn referenced_kind(name: &str) -> Option<Kind> {
+    find(name)?.value.referenced_kind()
 }
 
 /// The name that a name stands for.

@@ -56,7 +56,7 @@ use view::{Rules, View};
 
 pub(crate) use backend::is_http10;
 pub(crate) use body::{BUFFER, BUFFERS, buffer, buffers, limit as body_limit, memory};
-pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
+pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value, referenced_kind};
 pub(crate) use catalogue::{alike, canonical, find};
 pub(crate) use cors::MOST_ORIGINS;
 pub(crate) use errors::{Errors, usual_statuses};

@@ -1,5 +1,7 @@
 //! Tests of properties that all annotations share.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::*;
@@ -174,4 +176,49 @@ fn a_snippet_that_may_guard_access_closes_its_locations() {
         "{reports:?}"
     );
     assert!(!with("configuration-snippet", "gzip on;").0.denied);
+}
+
+/// The cluster source fetches what `referenced_kind` says, and nothing else.
+#[test]
+fn only_references_of_the_catalogue_look_up_secrets_and_config_maps() {
+    let all = GROUPS.iter().flat_map(|group| group.annotations);
+    for annotation in all.filter(|one| one.supports.is_honoured(None)) {
+        let mut annotations = json!({
+            "p/auth-type": "basic", "p/auth-url": "http://192.0.2.1/", "p/backend-protocol": "HTTPS",
+        });
+        annotations[format!("p/{}", annotation.name)] = json!("default/thing");
+        let kinds: BTreeSet<Kind> = dependencies(&annotations)
+            .into_iter()
+            .map(|object| object.kind)
+            .filter(|kind| matches!(kind, Kind::Secret | Kind::ConfigMap))
+            .collect();
+        let expected = referenced_kind(annotation.name).into_iter().collect();
+        assert_eq!(kinds, expected, "{}", annotation.name);
+    }
+}
+
+fn dependencies(annotations: &serde_json::Value) -> BTreeSet<ObjectRef> {
+    let (ingress, mut reports) = (ingress(annotations), Vec::new());
+    let rules = Rules {
+        prefix: "p",
+        risk: Risk::Critical,
+        blocked: &[],
+        data_plane: None,
+    };
+    let (resources, options) = (Resources::default(), Options::default());
+    let tracker = DependencyTracker::new(&resources, &options);
+    let references = References {
+        tracker: &tracker,
+        across_namespaces: false,
+    };
+    let mut secrets = Secrets::default();
+    let mut view = View::of(
+        &ingress,
+        &rules,
+        references,
+        &mut secrets,
+        reporter(&mut reports),
+    );
+    Annotations::gather(&mut view, &Globals::default(), &options);
+    tracker.into_dependencies()
 }

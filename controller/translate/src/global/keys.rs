@@ -12,6 +12,8 @@ pub struct Key {
     pub default: &'static str,
     /// Support in each data plane.
     pub supports: Supports,
+    /// The value is the name of another ConfigMap.
+    pub names_config_map: bool,
 }
 
 const WHERE_ASKED: &str = "where --access-log says so";
@@ -32,10 +34,16 @@ const fn key(name: &'static str, default: &'static str) -> Key {
         name,
         default,
         supports: Supports::both(Support::Unsupported("not served yet")),
+        names_config_map: false,
     }
 }
 
 impl Key {
+    const fn names_config_map(mut self) -> Self {
+        self.names_config_map = true;
+        self
+    }
+
     const fn full(self) -> Self {
         self.everywhere(Support::Full)
     }
@@ -80,7 +88,7 @@ impl Key {
 pub static KEYS: &[Key] = &[
     key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Unsupported("a line is written within seconds; leave it out")),
     key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
-    key("add-headers", "").partly("of nginx's variables those that Sluice has"),
+    key("add-headers", "").names_config_map().partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
     key("allow-snippet-annotations", "false").partly("they may be stored; they are never served"),
@@ -219,7 +227,7 @@ pub static KEYS: &[Key] = &[
     key("proxy-redirect-to", "off").partly(TEXTS),
     key("proxy-request-buffering", "on").instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods").native(),
     key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
-    key("proxy-set-headers", "").partly("of nginx's variables those that Sluice has"),
+    key("proxy-set-headers", "").names_config_map().partly("of nginx's variables those that Sluice has"),
     key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
     key("proxy-stream-next-upstream", "true").full(),
     key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").native(),

@@ -68,3 +68,25 @@ fn an_unknown_risk_level_is_the_lowest() {
         Risk::Critical
     );
 }
+
+/// The cluster source fetches what `Key::names_config_map` says, and nothing else.
+#[test]
+fn only_references_of_the_keys_look_up_config_maps() {
+    let mut reports = Vec::new();
+    for key in KEYS.iter().filter(|key| key.supports.is_honoured(None)) {
+        let values = [(key.name, "default/thing")].into();
+        let mut view = View::with(values, &mut reports);
+        let (resources, options) = (Resources::default(), Options::default());
+        let tracker = DependencyTracker::new(&resources, &options);
+        let references = References {
+            tracker: &tracker,
+            across_namespaces: true,
+        };
+        Globals::default().take(&mut view, references);
+        let looked_up = tracker
+            .into_dependencies()
+            .iter()
+            .any(|object| object.kind == crate::Kind::ConfigMap);
+        assert_eq!(looked_up, key.names_config_map, "{}", key.name);
+    }
+}

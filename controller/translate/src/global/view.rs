@@ -161,6 +161,7 @@ impl<'a, 'r> View<'a, 'r> {
             name,
             default,
             supports,
+            ..
         }) = KEYS.iter().find(|key| key.name == name)
         else {
             self.unknown(name);

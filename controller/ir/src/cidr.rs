@@ -1,61 +1,44 @@
-//! Networks.
+//! Networks in CIDR notation.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use ipnet::IpNet;
+use serde::Serialize;
 
-/// An address and how many of its bits count; the others are zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cidr {
-    address: IpAddr,
-    length: u8,
-}
+/// Network in CIDR notation. The bits after the prefix are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Cidr(IpNet);
 
 impl Cidr {
-    /// `None` when the family has fewer bits than `length`.
+    /// The network of `address`. `None` when its family has fewer than `prefix_len` bits.
     #[must_use]
-    pub fn new(address: IpAddr, length: u8) -> Option<Self> {
-        let address = match address {
-            IpAddr::V4(v4) if length <= 32 => {
-                let mask = u32::MAX
-                    .checked_shl(32 - u32::from(length))
-                    .unwrap_or_default();
-                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
-            }
-            IpAddr::V6(v6) if length <= 128 => {
-                let mask = u128::MAX
-                    .checked_shl(128 - u32::from(length))
-                    .unwrap_or_default();
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
-            }
-            _ => return None,
-        };
-        Some(Cidr { address, length })
+    pub fn new(address: IpAddr, prefix_len: u8) -> Option<Self> {
+        let network = IpNet::new(address, prefix_len).ok()?;
+        Some(Cidr(network.trunc()))
     }
 
-    /// The first address of the network.
+    /// First address of the network.
     #[must_use]
     pub fn address(self) -> IpAddr {
-        self.address
+        self.0.addr()
     }
 
-    /// How many bits all its addresses share.
+    /// Length of the prefix in bits.
     #[must_use]
-    pub fn length(self) -> u8 {
-        self.length
+    pub fn prefix_len(self) -> u8 {
+        self.0.prefix_len()
     }
 
-    /// True if the network contains an address. An IPv4-mapped IPv6 address is an IPv4 address.
+    /// Tests for membership. An IPv4-mapped IPv6 address counts as the IPv4 address.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
-        Cidr::new(address.to_canonical(), self.length())
-            .is_some_and(|of_address| of_address == self)
+        self.0.contains(&address.to_canonical())
     }
 }
 
-/// A text is no address, or no address and a length of its family.
+/// Error of a text that is neither an IP address nor a CIDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidCidr;
 
@@ -67,37 +50,30 @@ impl fmt::Display for InvalidCidr {
 
 impl std::error::Error for InvalidCidr {}
 
-/// `10.0.0.0/8`, or an address alone.
+/// Parses `10.0.0.0/8`, or an address alone, which is a network of one.
+///
+/// `ipnet`'s own parser demands a length and takes octets with leading zeros, which other readers take for octal
+/// (CVE-2021-29922), so `std` parses the address.
 impl FromStr for Cidr {
     type Err = InvalidCidr;
 
     fn from_str(text: &str) -> Result<Self, InvalidCidr> {
-        let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text, None),
+        let Some((address, length)) = text.split_once('/') else {
+            let address: IpAddr = text.parse().map_err(|_| InvalidCidr)?;
+            return Ok(Cidr(address.into()));
         };
-        let address: IpAddr = address.parse().map_err(|_| InvalidCidr)?;
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        let length = match length {
-            None => longest,
-            Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-                digits.parse().map_err(|_| InvalidCidr)?
-            }
-            Some(_) => return Err(InvalidCidr),
-        };
-        Cidr::new(address, length).ok_or(InvalidCidr)
+        let address = address.parse().map_err(|_| InvalidCidr)?;
+        let is_number = length.bytes().all(|byte| byte.is_ascii_digit());
+        let length = length.parse().ok().filter(|_| is_number);
+        length
+            .and_then(|length| Cidr::new(address, length))
+            .ok_or(InvalidCidr)
     }
 }
 
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.length)
-    }
-}
-
-impl Serialize for Cidr {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        self.0.fmt(f)
     }
 }
 
@@ -106,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_a_network_or_an_address() {
+    fn parses_networks_and_addresses() {
         let cidr = |text: &str| text.parse::<Cidr>().map(|cidr| cidr.to_string());
         assert_eq!(cidr("10.1.2.3/8").as_deref(), Ok("10.0.0.0/8"));
         assert_eq!(cidr("::1").as_deref(), Ok("::1/128"));
@@ -119,13 +95,14 @@ mod tests {
             "::/129",
             "a/8",
             "10.0.0.0/8/8",
+            "010.0.0.0/8",
         ] {
             assert_eq!(cidr(bad), Err(InvalidCidr), "{bad:?}");
         }
     }
 
     #[test]
-    fn bits_that_do_not_count_are_zero() {
+    fn bits_after_the_prefix_are_zero() {
         let cidr = |address: &str, length| {
             Cidr::new(address.parse().unwrap(), length).map(|c| c.to_string())
         };
@@ -134,5 +111,25 @@ mod tests {
         assert_eq!(cidr("2001:db8::1", 32).unwrap(), "2001:db8::/32");
         assert_eq!(cidr("::1", 0).unwrap(), "::/0");
         assert_eq!((cidr("10.0.0.0", 33), cidr("::", 129)), (None, None));
+    }
+
+    #[test]
+    fn an_ipv4_mapped_address_is_in_the_ipv4_network() {
+        let network: Cidr = "10.0.0.0/8".parse().unwrap();
+        for (address, is_in) in [
+            ("10.255.0.1", true),
+            ("::ffff:10.1.2.3", true),
+            ("11.0.0.0", false),
+            ("::10.1.2.3", false),
+        ] {
+            assert_eq!(
+                network.contains(address.parse().unwrap()),
+                is_in,
+                "{address}"
+            );
+        }
+        let all_v6: Cidr = "::/0".parse().unwrap();
+        assert!(all_v6.contains("::1".parse().unwrap()));
+        assert!(!all_v6.contains("10.1.2.3".parse().unwrap()));
     }
 }

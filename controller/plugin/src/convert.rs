@@ -131,7 +131,7 @@ fn connections(limits: &ir::ClientLimits) -> Option<wire::Connections> {
     let ir::ConnectionLimit { max: most, status } = limits.connections?;
     let exempt = limits.exempt.iter();
     let exempt = exempt
-        .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.length()))
+        .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.prefix_len()))
         .collect();
     Some(wire::Connections {
         zone: limits.zone.clone(),

@@ -164,7 +164,7 @@ pub(super) fn first_host() -> HeaderToMetadata {
 pub(super) fn range(cidr: Cidr) -> CidrRange {
     CidrRange {
         address_prefix: cidr.address().to_string(),
-        prefix_len: number(u32::from(cidr.length())),
+        prefix_len: number(u32::from(cidr.prefix_len())),
     }
 }
 

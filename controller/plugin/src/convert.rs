@@ -183,8 +183,7 @@ fn canary(canary: &ir::Canary) -> wire::Canary {
             ir::CanaryValue::AlwaysNever => wire::HeaderMatch::Switch,
             ir::CanaryValue::Exact(value) => wire::HeaderMatch::Exact(value.clone()),
             ir::CanaryValue::Matches(pattern) => wire::HeaderMatch::Pattern(pattern.clone()),
-            // No engine reads a star alone, and the filter does with it what is to be done.
-            ir::CanaryValue::Invalid => wire::HeaderMatch::Pattern("*".to_owned()),
+            ir::CanaryValue::Invalid => wire::HeaderMatch::Invalid,
         },
     });
     wire::Canary {

@@ -63,6 +63,8 @@ pub enum HeaderMatch {
     /// A regular expression of at most [`LARGEST_PATTERN`], searched anywhere, case-sensitive. One that cannot be compiled
     /// keeps every request that has the header on the primary, as in ingress-nginx.
     Pattern(String),
+    /// A pattern that the controller could not parse: the same as one that cannot be compiled.
+    Invalid,
 }
 
 /// What a session means to a canary: `affinity-canary-behavior`.

@@ -36,8 +36,8 @@ enum Values {
     Exact(Vec<u8>),
     /// Held against values of at most so many bytes.
     Pattern(Regex, usize),
-    /// A pattern that cannot be compiled: whoever sends the header stays on the primary.
-    Broken,
+    /// A pattern that cannot be parsed or compiled: every request with the header stays on the primary.
+    Invalid,
 }
 
 /// The engine does not say how large a program is, only whether it is larger than something: the smaller it is, the longer
@@ -56,7 +56,8 @@ impl Rules {
         let values = |values: &HeaderMatch| match values {
             HeaderMatch::Switch => Values::Switch,
             HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
-            HeaderMatch::Pattern(pattern) => compiled(pattern, matching).unwrap_or(Values::Broken),
+            HeaderMatch::Pattern(pattern) => compiled(pattern, matching).unwrap_or(Values::Invalid),
+            HeaderMatch::Invalid => Values::Invalid,
         };
         // nginx looks headers up by their variables, which know neither case nor hyphens.
         let rule = |rule: &wire::HeaderRule| HeaderRule {
@@ -122,7 +123,7 @@ impl Values {
     fn ask(&self, value: &[u8]) -> Answer {
         let matches = match self {
             Values::Switch => return switch(value),
-            Values::Broken => return Answer::No,
+            Values::Invalid => return Answer::No,
             Values::Exact(expected) => value == expected,
             Values::Pattern(pattern, longest) => {
                 value.len() <= *longest

@@ -109,8 +109,15 @@ fn a_pattern_is_searched_and_a_broken_one_keeps_the_primary() {
         weight: weight(100, 100),
         ..pattern("(")
     };
-    assert!(!takes(broken(), &ask("eu")), "the weight is not asked");
-    assert!(takes(broken(), &Ask::default()), "without the header it is");
+    let invalid = || wire::Canary {
+        header: header(HeaderMatch::Invalid),
+        ..broken()
+    };
+    let rules: [&dyn Fn() -> wire::Canary; 2] = [&broken, &invalid];
+    for rule in rules {
+        assert!(!takes(rule(), &ask("eu")), "the weight is not asked");
+        assert!(takes(rule(), &Ask::default()), "without the header it is");
+    }
 }
 
 #[test]

@@ -73,10 +73,8 @@ impl Open {
     }
 
     /// The answer of this one is to be written anew.
-    pub(crate) fn rewrite(&mut self, context: u32, rewrites: Option<Rc<Rewrites>>) {
-        if let Some(rewrites) = rewrites {
-            self.rewrites.insert(context, rewrites);
-        }
+    pub(crate) fn keep_rewrites(&mut self, context: u32, rewrites: Rc<Rewrites>) {
+        self.rewrites.insert(context, rewrites);
     }
 
     /// How the answer of this one is to be written anew.

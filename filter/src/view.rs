@@ -1,56 +1,34 @@
 //! A request as the core asks for it. Every answer costs a call to the host, so each is asked for once.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
+use std::cell::{Cell, OnceCell};
 
-use proxy_wasm::types::{LogLevel, MapType};
+use proxy_wasm::types::MapType;
 use sluice_filter_config::{Host, Variable};
-use sluice_filter_core::connections::{
-    self, Client, ConnectionLimit, Connections, Entry, Unavailable,
-};
-use sluice_filter_core::{Exchange, Fact, Request, Rewrites, Rewriting, Timestamp, variables};
+use sluice_filter_core::{Fact, Request, variables};
 
 use crate::pairs::Pairs;
-use crate::{host, lookup, signals};
+use crate::{host, lookup};
 
 /// The current request.
-pub(crate) struct View<'a> {
+pub(crate) struct View {
     host: Host,
-    now: Timestamp,
-    connections: RefCell<&'a mut Connections>,
-    counted: Cell<Option<Client>>,
-    rewrites: RefCell<Option<Rc<Rewrites>>>,
     expected: Cell<usize>,
     all: OnceCell<Pairs>,
     cookies: OnceCell<Option<Vec<u8>>>,
 }
 
-impl<'a> View<'a> {
+impl View {
     /// From so many headers on it is cheaper to read all at once.
     const MANY: usize = 2;
 
-    pub(crate) fn new(host: Host, now: Timestamp, connections: &'a mut Connections) -> Self {
+    pub(crate) fn new(host: Host) -> Self {
         View {
             host,
-            now,
-            connections: RefCell::new(connections),
-            counted: Cell::new(None),
-            rewrites: RefCell::new(None),
             expected: Cell::new(0),
             all: OnceCell::new(),
             cookies: OnceCell::new(),
         }
-    }
-
-    /// As whose request it was counted, once it was decided.
-    pub(crate) fn counted(&self) -> Option<Client> {
-        self.counted.get()
-    }
-
-    /// How its answer is to be written anew, once it was decided.
-    pub(crate) fn replacements(&self) -> Option<Rc<Rewrites>> {
-        self.rewrites.take()
     }
 
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
@@ -81,7 +59,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl Request for View<'_> {
+impl Request for View {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
         if !self.host.is_nginx() && self.expected.get() >= View::MANY {
             return self.joined(name);
@@ -131,39 +109,6 @@ impl Request for View<'_> {
                 out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
             }
             Host::Envoy | Host::ManagedEnvoy => variables::append(self, variable, out),
-        }
-    }
-}
-
-impl Exchange for View<'_> {
-    /// nginx counts itself, by `limit_conn`.
-    fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host.is_nginx() || !signals::is_forwarded(self.host) {
-            return true;
-        }
-        let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());
-        let connections = &mut **self.connections.borrow_mut();
-        match connections.enter(limit, &address, self.now, &host::SharedData) {
-            Ok(Entry::Counted(client)) => {
-                self.counted.set(Some(client));
-                true
-            }
-            Ok(Entry::Exempt) => true,
-            Ok(Entry::Refused) => false,
-            Err(Unavailable) => {
-                if connections.is_failure_news() {
-                    let message = "the host shares no data, so requests in process are not limited";
-                    host::log(LogLevel::Error, message);
-                }
-                true
-            }
-        }
-    }
-
-    /// nginx does it itself, by `proxy_redirect` and the like.
-    fn rewrites(&self, rewriting: &Rewriting) {
-        if !self.host.is_nginx() {
-            self.rewrites.replace(Some(rewriting.of(self)));
         }
     }
 }

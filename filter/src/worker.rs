@@ -1,5 +1,6 @@
 //! The state of one worker: what all contexts of a VM share.
 
+mod decide;
 mod log;
 
 use std::cell::RefCell;
@@ -9,12 +10,11 @@ use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
-use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp};
+use sluice_filter_core::{Feed, Refused, Switch, Tables, Timestamp};
 
 use crate::fate::Fate;
 use crate::open::Open;
 use crate::rng::SplitMix64;
-use crate::view::View;
 use crate::{answer, host, lookup, observation, signals};
 
 /// Restarts a poll that failed; a healthy poll does not need it.
@@ -182,47 +182,6 @@ impl Worker {
             );
         }
         Ok(())
-    }
-
-    fn decide(&mut self, context: u32, location: &str) -> Fate {
-        let now = host::now();
-        let request = View::new(self.host, now, &mut self.connections);
-        let decision = self.tables.decide(location, &request, now, &mut self.rng);
-        self.open.count(context, request.counted());
-        self.open.rewrite(context, request.replacements());
-        match decision {
-            Decision::Forward(forward) => {
-                if let Some(backend) = forward.backend {
-                    signals::route_to(self.host, backend);
-                }
-                signals::forward_to(self.host, forward.candidates);
-                if self.host == Host::NgxWasm && forward.ticket.is_some() {
-                    signals::sign(context);
-                }
-                self.open.keep(context, forward.ticket);
-                Fate::GoesOn
-            }
-            Decision::Reply(reply) if signals::is_forwarded(self.host) => {
-                host::reply(reply);
-                Fate::Answered
-            }
-            // What needs no pod is answered where there is none, too.
-            Decision::Reply(_) => Fate::GoesOn,
-            Decision::Unknown => {
-                if let Some(counter) = self
-                    .unknown_locations
-                    .filter(|_| signals::is_forwarded(self.host))
-                {
-                    host::count(counter);
-                }
-                signals::forward_anywhere(self.host);
-                Fate::GoesOn
-            }
-            Decision::Elsewhere => {
-                signals::forward_anywhere(self.host);
-                Fate::GoesOn
-            }
-        }
     }
 
     /// Before the first tables a request waits, so that a starting worker breaks no session. Not for long: a

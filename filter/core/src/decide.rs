@@ -23,10 +23,16 @@ pub enum Decision<'a> {
     Forward(Forward<'a>),
     /// Answer it here.
     Reply(Reply),
+    /// Count it against this limit first: [`Tables::decide_admitted`] when its client may have one more request in
+    /// process, [`ConnectionLimit::refusal`] otherwise. Nothing has changed yet.
+    CheckLimit(&'a ConnectionLimit),
     /// Not a location of these tables: leave it to the data plane, which has its own fallback.
     Unknown,
-    /// Its backend is none of these tables: a host that the data plane asks DNS for.
-    Elsewhere,
+    /// Leave it to the data plane, which resolves the backend by DNS: these tables hold no endpoints of it.
+    External {
+        /// What to replace in the response.
+        rewriting: Option<&'a Rewriting>,
+    },
 }
 
 /// Where a request goes.
@@ -38,78 +44,58 @@ pub struct Forward<'a> {
     pub backend: Option<&'a str>,
     /// To be given back when the request is over, where somebody wants to hear of it.
     pub ticket: Option<Ticket>,
+    /// What to replace in the response.
+    pub rewriting: Option<&'a Rewriting>,
 }
 
-/// A request that something comes of.
-pub trait Exchange: Request {
-    /// Whether its client may have one more request in process; then this one is counted. Asked once, where there is such a
-    /// limit.
-    fn enters(&self, _limit: &ConnectionLimit) -> bool {
-        true
-    }
-
-    /// The answer of its pod is to be written anew. Said once, where there is such a rule.
-    fn rewrites(&self, _rewriting: &Rewriting) {}
-}
-
-/// The part of the tables that a request changes.
-struct Desk<'a> {
+/// The part of the tables that a decision changes.
+struct Router<'a> {
     backends: &'a mut ById<Rc<str>, Backend>,
     key: &'a mut Vec<u8>,
+    list: &'a mut String,
 }
 
 impl Tables {
-    /// Decides one request by the location that the data plane matched. Allocates nothing, but for a new session.
+    /// Decides one request by the location that the data plane matched. Allocates nothing, except for a new session.
     pub fn decide(
         &mut self,
         location: &str,
-        request: &impl Exchange,
+        request: &impl Request,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'_> {
-        let Some(location) = self.locations.get(location) else {
-            return Decision::Unknown;
-        };
-        if let Some(limit) = location
-            .connections
-            .as_ref()
-            .filter(|limit| !request.enters(limit))
-        {
-            return Decision::Reply(limit.refusal());
+        let (location, router) = self.split(location);
+        match location {
+            Some(Location {
+                connections: Some(limit),
+                ..
+            }) => Decision::CheckLimit(limit),
+            Some(location) => router.decide(location, request, now, rng),
+            None => Decision::Unknown,
         }
-        if let Some(rewriting) = &location.rewriting {
-            request.rewrites(rewriting);
-        }
-        let mut desk = Desk {
+    }
+
+    /// As [`Tables::decide`], for a request that its location's limit has counted or does not apply to.
+    pub fn decide_admitted(
+        &mut self,
+        location: &str,
+        request: &impl Request,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Decision<'_> {
+        let (location, router) = self.split(location);
+        location.map_or(Decision::Unknown, |location| {
+            router.decide(location, request, now, rng)
+        })
+    }
+
+    fn split(&mut self, location: &str) -> (Option<&Location>, Router<'_>) {
+        let router = Router {
             backends: &mut self.backends,
             key: &mut self.key,
+            list: &mut self.list,
         };
-        let Some(primary) = desk.backends.get(&location.backend) else {
-            return Decision::Elsewhere;
-        };
-        if primary.endpoints().is_empty() {
-            return Decision::Reply(Reply::NO_ENDPOINTS);
-        }
-        let Route {
-            id,
-            affinity,
-            session_path,
-        } = desk.route(location, request, rng);
-        let Some(backend) = desk.backends.get_mut(id) else {
-            return Decision::Elsewhere;
-        };
-        let (candidates, session) = match affinity {
-            Some(affinity) => place(backend, affinity, session_path, request, now, rng),
-            None => (backend.balance(request, desk.key, now, rng), None),
-        };
-        write(&mut self.list, backend, &candidates);
-        let ticket = ticket(id, backend, &candidates, session);
-        let backend = (!location.canaries.is_empty()).then_some(&**id);
-        Decision::Forward(Forward {
-            candidates: &self.list,
-            backend,
-            ticket,
-        })
+        (self.locations.get(location), router)
     }
 
     /// The `Set-Cookie` of a response, now that it is known which endpoint gave it.
@@ -155,7 +141,44 @@ struct Route<'l> {
     session_path: Option<&'l Rc<str>>,
 }
 
-impl Desk<'_> {
+impl<'a> Router<'a> {
+    fn decide(
+        mut self,
+        location: &'a Location,
+        request: &impl Request,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Decision<'a> {
+        let rewriting = location.rewriting.as_ref();
+        let Some(primary) = self.backends.get(&location.backend) else {
+            return Decision::External { rewriting };
+        };
+        if primary.endpoints().is_empty() {
+            return Decision::Reply(Reply::NO_ENDPOINTS);
+        }
+        let Route {
+            id,
+            affinity,
+            session_path,
+        } = self.route(location, request, rng);
+        let Some(backend) = self.backends.get_mut(id) else {
+            return Decision::External { rewriting };
+        };
+        let (candidates, session) = match affinity {
+            Some(affinity) => place(backend, affinity, session_path, request, now, rng),
+            None => (backend.balance(request, self.key, now, rng), None),
+        };
+        write(self.list, backend, &candidates);
+        let ticket = ticket(id, backend, &candidates, session);
+        let backend = (!location.canaries.is_empty()).then_some(&**id);
+        Decision::Forward(Forward {
+            candidates: self.list,
+            backend,
+            ticket,
+            rewriting,
+        })
+    }
+
     /// The backend of a request.
     fn route<'l>(
         &mut self,

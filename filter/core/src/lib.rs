@@ -49,7 +49,7 @@ mod time;
 pub mod vitals;
 
 pub use backend::Backend;
-pub use decide::{Decision, Exchange, Forward};
+pub use decide::{Decision, Forward};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
 pub use feed::{Feed, Verdict};
 pub use hash_key::Key;

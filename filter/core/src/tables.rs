@@ -231,7 +231,8 @@ mod tests {
             Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
             Decision::Reply(Reply { status, .. }) => status.to_string(),
             Decision::Unknown => "unknown".to_owned(),
-            Decision::Elsewhere => "elsewhere".to_owned(),
+            Decision::CheckLimit(_) => "limited".to_owned(),
+            Decision::External { .. } => "external".to_owned(),
         }
     }
 
@@ -276,6 +277,35 @@ mod tests {
         let mut tables = loaded(&[]);
         assert_eq!(decide(&mut tables, "h/"), "503");
         assert_eq!(decide(&mut tables, "h/other"), "unknown");
+    }
+
+    #[test]
+    fn a_limited_location_is_decided_once_the_request_is_counted() {
+        let mut tables = Tables::default();
+        let mut limited = wire::Location::to("n/s/80");
+        limited.connections = Some(wire::Connections {
+            zone: "n/i".to_owned(),
+            most: 1.try_into().unwrap(),
+            status: 503,
+            exempt: Vec::new(),
+        });
+        let wire::Tables::Snapshot(mut limits) = snapshot(1, &["10.0.0.1:80", "10.0.0.2:80"])
+        else {
+            unreachable!()
+        };
+        limits.locations = [("h/".to_owned(), limited)].into();
+        tables
+            .apply(wire::Tables::Snapshot(limits), NOW, &mut Zero)
+            .unwrap();
+        assert_eq!(decide(&mut tables, "h/"), "limited");
+        let decision = tables.decide_admitted("h/", &Ask::default(), NOW, &mut Zero);
+        let Decision::Forward(forward) = decision else {
+            panic!("{decision:?}")
+        };
+        assert_eq!(
+            forward.candidates, "10.0.0.1:80,10.0.0.2:80",
+            "a refused request takes no turn"
+        );
     }
 
     #[test]

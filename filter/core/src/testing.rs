@@ -9,7 +9,7 @@ use crate::balance::{Balance, Field, LoadBalance};
 use crate::outlier::Outlier;
 use crate::pool::Pool;
 use crate::vitals::{SlowStart, Vitals};
-use crate::{EndpointIdx, Endpoints, Exchange, Fact, Request, Rng, Timestamp};
+use crate::{EndpointIdx, Endpoints, Fact, Request, Rng, Timestamp};
 
 /// SplitMix64: good numbers, the same in every run.
 #[derive(Debug)]
@@ -56,8 +56,6 @@ impl Request for Ask {
         None
     }
 }
-
-impl Exchange for Ask {}
 
 /// Endpoints `10.0.0.1:80` and on, with these weights, as a balancer sees them.
 #[derive(Debug)]

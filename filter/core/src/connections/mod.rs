@@ -84,6 +84,17 @@ pub enum Entry {
     Refused,
 }
 
+impl Entry {
+    /// The client that it is counted for.
+    #[must_use]
+    pub fn client(self) -> Option<Client> {
+        match self {
+            Entry::Counted(client) => Some(client),
+            Entry::Exempt | Entry::Refused => None,
+        }
+    }
+}
+
 /// What one worker has in process, and its way to the others.
 #[derive(Debug)]
 pub struct Connections {

@@ -5,9 +5,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Version};
-use sluice_filter_core::{
-    Decision, Exchange, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp,
-};
+use sluice_filter_core::{Decision, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp};
 
 pub const LOCATION: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
@@ -49,8 +47,6 @@ impl Request for Headers {
         None
     }
 }
-
-impl Exchange for Headers {}
 
 /// What became of a request, before it is over.
 #[derive(Debug)]

@@ -12,18 +12,18 @@ use crate::{request, root};
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_vm_start(_root: u32, _configuration_size: usize) -> bool {
-    root::started();
+    root::on_vm_start();
     true
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_configure(_root: u32, configuration_size: usize) -> bool {
-    root::configure(configuration_size)
+    root::on_configure(configuration_size)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_tick(root: u32) {
-    root::tick(root);
+    root::on_tick(root);
 }
 
 #[unsafe(no_mangle)]
@@ -34,7 +34,7 @@ extern "C" fn proxy_on_http_call_response(
     body_size: usize,
     _trailers: usize,
 ) {
-    root::called_back(root, token, headers, body_size);
+    root::on_http_call_response(root, token, headers, body_size);
 }
 
 #[unsafe(no_mangle)]
@@ -43,7 +43,7 @@ extern "C" fn proxy_on_request_headers(
     _headers: usize,
     _end_of_stream: bool,
 ) -> Action {
-    request::arrived(context)
+    request::on_request_headers(context)
 }
 
 #[unsafe(no_mangle)]
@@ -52,19 +52,19 @@ extern "C" fn proxy_on_response_headers(
     _headers: usize,
     _end_of_stream: bool,
 ) -> Action {
-    request::answered(context);
+    request::on_response_headers(context);
     Action::Continue
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_log(context: u32) {
-    request::over(context);
+    request::on_log(context);
 }
 
 /// Tells of requests that were never logged, where a host has such.
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_delete(context: u32) {
-    request::gone(context);
+    request::on_delete(context);
 }
 
 // Hosts call whatever is exported, and the SDK exports everything. It knows none of our contexts, and would trap.

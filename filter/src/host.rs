@@ -262,12 +262,12 @@ pub(crate) fn plugin_configuration(size: usize) -> Vec<u8> {
 }
 
 /// The body of an answer; only in `on_http_call_response`.
-pub(crate) fn answer_body(size: usize) -> Vec<u8> {
+pub(crate) fn call_response_body(size: usize) -> Vec<u8> {
     buffer(BufferType::HttpCallResponseBody, size).unwrap_or_default()
 }
 
 /// The status of an answer; `None` when there was none. Only in `on_http_call_response`.
-pub(crate) fn answer_status() -> Option<u16> {
+pub(crate) fn call_response_status() -> Option<u16> {
     let value = hostcalls::get_map_value(MapType::HttpCallResponseHeaders, ":status").ok()??;
     value.parse().ok()
 }

@@ -20,19 +20,19 @@
     clippy::indexing_slicing
 )]
 
-mod answer;
 mod exports;
-mod fate;
 mod host;
+mod host_contract;
+mod host_request;
+mod in_flight;
 mod lookup;
 mod observation;
-mod open;
 mod pairs;
 mod request;
+mod request_action;
+mod response;
 mod rng;
 mod root;
-mod signals;
-mod view;
 mod worker;
 
 proxy_wasm::main! {{}}

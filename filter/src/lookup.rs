@@ -4,8 +4,8 @@
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
 
-use crate::fate::Fate;
 use crate::host;
+use crate::request_action::RequestAction;
 
 /// Header by which Envoy finds the scope of a request.
 const SCOPE_HEADER: &str = "x-sluice-scope";
@@ -26,34 +26,34 @@ enum Unresolved {
 }
 
 /// This is the filter that comes before the look-up. Both are in one VM; the plugin's name tells them apart.
-pub(crate) fn is_before() -> bool {
+pub(crate) fn is_lookup_filter() -> bool {
     host::property(b"plugin_name").is_some_and(|name| name == PLUGIN)
 }
 
 /// The header that has the path and the query as the client sent them.
-pub(crate) fn sent_path() -> Option<Vec<u8>> {
+pub(crate) fn original_path() -> Option<Vec<u8>> {
     host::request_header(PATH_HEADER)
 }
 
 /// Makes Envoy look for the routes of this scope.
-pub(crate) fn look_in(scope: &str) -> bool {
+pub(crate) fn set_scope(scope: &str) -> bool {
     host::set_request_header(SCOPE_HEADER, scope.as_bytes())
 }
 
 /// The match is no location, but the route of encoded paths.
-pub(crate) fn is_encoded(location: &str) -> bool {
+pub(crate) fn is_encoded_route(location: &str) -> bool {
     location == ENCODED_ROUTE
 }
 
 /// Writes the path in the one way that routes are looked for by.
-pub(crate) fn resolve_path() -> Fate {
+pub(crate) fn resolve_path() -> RequestAction {
     let reply = match try_resolving() {
-        Ok(()) => return Fate::GoesOn,
+        Ok(()) => return RequestAction::Continue,
         Err(Unresolved::Malformed) => Reply::BAD_PATH,
         Err(Unresolved::TooLong) => Reply::LONG_PATH,
     };
     host::reply(reply);
-    Fate::Answered
+    RequestAction::Respond
 }
 
 /// The pod gets the path as it was sent, unless dot segments were hidden in it: a pod that does not decode slashes would resolve

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluice_filter_config::Host;
-use sluice_filter_core::{Outcome, Watch, attempts};
+use sluice_filter_core::{Interest, Outcome, attempts};
 
 use crate::host;
 
@@ -17,15 +17,15 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    pub(crate) fn of(host: Host, watch: Watch) -> Self {
+    pub(crate) fn read(host: Host, interest: Interest) -> Self {
         match host {
-            Host::Envoy | Host::ManagedEnvoy => Observation::by_envoy(watch),
-            Host::Nginx => Observation::by_module(watch),
-            Host::NgxWasm => Observation::by_nginx(watch),
+            Host::Envoy | Host::ManagedEnvoy => Observation::from_envoy(interest),
+            Host::Nginx => Observation::from_nginx_module(interest),
+            Host::NgxWasm => Observation::from_nginx_variables(interest),
         }
     }
 
-    fn by_envoy(watch: Watch) -> Self {
+    fn from_envoy(interest: Interest) -> Self {
         let Some(endpoint) = text(b"upstream\0address") else {
             return Observation::default();
         };
@@ -34,12 +34,12 @@ impl Observation {
         let status = || number(b"response\0code").and_then(|code| u16::try_from(code).ok());
         let attempts =
             || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
-        let response_time = watch
+        let response_time = interest
             .latency
             .then(latency)
             .flatten()
             .map(Duration::from_nanos);
-        let is_status_read = watch.status || response_time.is_none();
+        let is_status_read = interest.status || response_time.is_none();
         Observation {
             endpoint: Some(endpoint),
             status: is_status_read
@@ -47,27 +47,27 @@ impl Observation {
                 .flatten()
                 .filter(|&status| status != 0),
             response_time,
-            attempts: watch.failures.then(attempts).flatten().unwrap_or(1),
+            attempts: interest.failures.then(attempts).flatten().unwrap_or(1),
         }
     }
 
     /// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
-    fn by_module(watch: Watch) -> Self {
+    fn from_nginx_module(interest: Interest) -> Self {
         let Some(told) = text(b"ngx.sluice_outcome") else {
             return Observation::default();
         };
         let mut lists = told.split('\n');
         let mut next = || lists.next().unwrap_or_default();
-        Observation::of_lists([next(), next(), next(), next()], watch)
+        Observation::from_lists([next(), next(), next(), next()], interest)
     }
 
-    fn by_nginx(watch: Watch) -> Self {
+    fn from_nginx_variables(interest: Interest) -> Self {
         let Some(tried) = text(b"ngx.upstream_addr") else {
             return Observation::default();
         };
         let list = |path: &[u8]| text(path).unwrap_or_default();
         let time = |path: &[u8]| {
-            if watch.latency {
+            if interest.latency {
                 list(path)
             } else {
                 String::new()
@@ -77,19 +77,19 @@ impl Observation {
             list(b"ngx.upstream_status"),
             time(b"ngx.upstream_connect_time"),
         );
-        Observation::of_lists(
+        Observation::from_lists(
             [
                 &tried,
                 &status,
                 &connect,
                 &time(b"ngx.upstream_response_time"),
             ],
-            watch,
+            interest,
         )
     }
 
     /// From nginx's lists of what was tried, how that was answered and how long it took.
-    fn of_lists([tried, status, connect, response]: [&str; 4], watch: Watch) -> Self {
+    fn from_lists([tried, status, connect, response]: [&str; 4], interest: Interest) -> Self {
         // There is a time even where there was no response.
         let status: Option<u16> = attempts(status)
             .last()
@@ -109,7 +109,9 @@ impl Observation {
         Observation {
             endpoint: attempts(tried).last().map(str::to_owned),
             status,
-            response_time: (watch.latency && status.is_some()).then(latency).flatten(),
+            response_time: (interest.latency && status.is_some())
+                .then(latency)
+                .flatten(),
             attempts: u32::try_from(attempts(tried).count()).unwrap_or(u32::MAX),
         }
     }
@@ -125,7 +127,7 @@ impl Observation {
 }
 
 /// `ip:port` of the endpoint that gives the response.
-pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
+pub(crate) fn upstream_address(host: Host) -> Option<String> {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"upstream\0address"),
         Host::Nginx | Host::NgxWasm => {
@@ -135,7 +137,7 @@ pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
 }
 
 /// Whether a pod gives the response, and not Envoy itself.
-pub(crate) fn is_of_a_pod() -> bool {
+pub(crate) fn is_from_upstream() -> bool {
     text(b"response\0code_details").as_deref() == Some("via_upstream")
 }
 

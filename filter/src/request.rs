@@ -2,36 +2,36 @@
 
 use proxy_wasm::types::Action;
 
-use crate::fate::Fate;
+use crate::request_action::RequestAction;
 use crate::worker::Worker;
 
 /// It has come, with its headers.
-pub(crate) fn arrived(context: u32) -> Action {
+pub(crate) fn on_request_headers(context: u32) -> Action {
     #[cfg(feature = "fault-injection")]
     fail_if_asked();
-    match Worker::with(|worker| worker.handle(context)) {
-        Fate::GoesOn => Action::Continue,
-        Fate::Answered | Fate::Waits => Action::Pause,
+    match Worker::with(|worker| worker.on_request_headers(context)) {
+        RequestAction::Continue => Action::Continue,
+        RequestAction::Respond | RequestAction::Pause => Action::Pause,
     }
 }
 
 /// An endpoint has answered it.
-pub(crate) fn answered(context: u32) {
+pub(crate) fn on_response_headers(context: u32) {
     Worker::with(|worker| {
         // The pod's own cookies: that of a session of ours is not there yet.
-        worker.rewrite(context);
-        worker.begin_session(context);
+        worker.rewrite_response(context);
+        worker.set_session_cookie(context);
     });
 }
 
 /// It was served, or its client went away. Envoy and nginx say so of every request.
-pub(crate) fn over(context: u32) {
-    Worker::with(|worker| worker.learn(context));
+pub(crate) fn on_log(context: u32) {
+    Worker::with(|worker| worker.complete(context));
 }
 
 /// The host knows no more of it.
-pub(crate) fn gone(context: u32) {
-    Worker::with(|worker| worker.abandon(context));
+pub(crate) fn on_delete(context: u32) {
+    Worker::with(|worker| worker.cancel(context));
 }
 
 #[cfg(feature = "fault-injection")]

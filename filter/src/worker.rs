@@ -1,7 +1,7 @@
 //! The state of one worker: what all contexts of a VM share.
 
 mod decide;
-mod log;
+mod poll;
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
-use sluice_filter_core::{Feed, Refused, Switch, Tables, Timestamp};
+use sluice_filter_core::{AlgorithmChange, LongPoll, Refused, Tables, Timestamp};
 
-use crate::fate::Fate;
-use crate::open::Open;
+use crate::in_flight::InFlight;
+use crate::request_action::RequestAction;
 use crate::rng::SplitMix64;
-use crate::{answer, host, lookup, observation, signals};
+use crate::{host, host_contract, lookup, observation, response};
 
 /// Restarts a poll that failed; a healthy poll does not need it.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Longer than the controller holds a poll, so that only a dead connection times out.
 const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -30,11 +30,11 @@ pub(crate) struct Worker {
     host: Host,
     control: Option<Control>,
     tables: Tables,
-    feed: Feed,
+    long_poll: LongPoll,
     rng: SplitMix64,
-    open: Open,
+    in_flight: InFlight,
     connections: Connections,
-    give_up: Option<Timestamp>,
+    wait_until: Option<Timestamp>,
     unknown_locations: Option<u32>,
     /// Whether the host has started this VM, and not only put it in the place of another.
     is_started: bool,
@@ -57,24 +57,24 @@ impl Worker {
             host: Host::default(),
             control: None,
             tables: Tables::default(),
-            feed: Feed::default(),
+            long_poll: LongPoll::default(),
             connections: Connections::new(&mut rng),
             rng,
-            open: Open::default(),
-            give_up: None,
+            in_flight: InFlight::default(),
+            wait_until: None,
             unknown_locations: None,
             is_started: false,
             configured: Timestamp::default(),
         }
     }
 
-    pub(crate) fn started(&mut self) {
+    pub(crate) fn on_vm_start(&mut self) {
         self.is_started = true;
     }
 
     /// Whether a tick is one for this VM. After a trap, ngx_wasm_module goes on with the timers of the VM before, and takes
     /// a call that such a one makes for a second trap, until the new timer has come for the first time.
-    pub(crate) fn trusts_ticks(&self) -> bool {
+    pub(crate) fn accepts_ticks(&self) -> bool {
         self.host != Host::NgxWasm
             || self.is_started
             || host::now() >= self.configured.after(TICK.saturating_mul(2))
@@ -96,7 +96,7 @@ impl Worker {
             .tables
             .set_zone(config.zone.or_else(|| observation::own_zone(data_plane)))
         {
-            self.feed.restart();
+            self.long_poll.restart();
         }
         // Once the log has begun, a checkpoint is older than what it brought.
         let superseded = config.control.is_some() && self.tables.version().is_some();
@@ -119,52 +119,52 @@ impl Worker {
     }
 
     /// Decides a request that has just arrived.
-    pub(crate) fn handle(&mut self, context: u32) -> Fate {
-        let location = signals::location(self.host);
+    pub(crate) fn on_request_headers(&mut self, context: u32) -> RequestAction {
+        let location = host_contract::location(self.host);
         if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
-            return self.go_on(context);
+            return self.continue_retry(context);
         }
         let Some(location) = location else {
             return self.without_location(context);
         };
-        if self.host == Host::ManagedEnvoy && lookup::is_encoded(&location) {
+        if self.host == Host::ManagedEnvoy && lookup::is_encoded_route(&location) {
             // Whatever comes later than the policies must not look for another route.
-            return if lookup::is_before() {
+            return if lookup::is_lookup_filter() {
                 lookup::resolve_path()
             } else {
-                Fate::GoesOn
+                RequestAction::Continue
             };
         }
-        if self.tables.version().is_none() && self.may_wait(context) {
-            return Fate::Waits;
+        if self.tables.version().is_none() && self.try_wait(context) {
+            return RequestAction::Pause;
         }
         self.decide(context, &location)
     }
 
     /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
-    fn without_location(&mut self, context: u32) -> Fate {
-        if self.host == Host::ManagedEnvoy && lookup::is_before() {
+    fn without_location(&mut self, context: u32) -> RequestAction {
+        if self.host == Host::ManagedEnvoy && lookup::is_lookup_filter() {
             return self.find_scope(context);
         }
-        signals::forward_anywhere(self.host);
-        Fate::GoesOn
+        host_contract::clear_choice(self.host);
+        RequestAction::Continue
     }
 
-    fn find_scope(&mut self, context: u32) -> Fate {
+    fn find_scope(&mut self, context: u32) -> RequestAction {
         let asked = Asked::parse(&host::request_header(":authority").unwrap_or_default());
-        if asked.needs_tables() && self.tables.version().is_none() && self.may_wait(context) {
-            return Fate::Waits;
+        if asked.needs_tables() && self.tables.version().is_none() && self.try_wait(context) {
+            return RequestAction::Pause;
         }
-        lookup::look_in(asked.scope(&self.tables));
+        lookup::set_scope(asked.scope(&self.tables));
         lookup::resolve_path()
     }
 
     /// A retry in a context of its own: the candidates are there already.
-    fn go_on(&mut self, retry: u32) -> Fate {
-        if let Some(first) = signals::signed() {
-            self.open.hand_over(first, retry);
+    fn continue_retry(&mut self, retry: u32) -> RequestAction {
+        if let Some(first) = host_contract::retry_owner() {
+            self.in_flight.hand_over(first, retry);
         }
-        Fate::GoesOn
+        RequestAction::Continue
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
@@ -175,7 +175,7 @@ impl Worker {
 
     fn replace(&mut self, update: Update) -> Result<(), Refused> {
         self.tables.apply(update, host::now(), &mut self.rng)?;
-        for Switch { backend, from, to } in self.tables.switched() {
+        for AlgorithmChange { backend, from, to } in self.tables.take_algorithm_changes() {
             host::log(
                 LogLevel::Info,
                 &format!("backend {backend:?}: load balancing changes from {from} to {to}"),
@@ -186,103 +186,105 @@ impl Worker {
 
     /// Before the first tables a request waits, so that a starting worker breaks no session. Not for long: a
     /// controller that is down must not hold traffic up.
-    fn may_wait(&mut self, context: u32) -> bool {
+    fn try_wait(&mut self, context: u32) -> bool {
         let now = host::now();
-        let give_up = *self.give_up.get_or_insert(now.after(PATIENCE));
-        let Some(control) = self.control.as_ref().filter(|_| now < give_up) else {
+        let wait_until = *self.wait_until.get_or_insert(now.after(MAX_WAIT));
+        let Some(control) = self.control.as_ref().filter(|_| now < wait_until) else {
             return false;
         };
         if self.host != Host::NgxWasm {
-            self.open.wait(context);
+            self.in_flight.wait(context);
             return true;
         }
-        let path = self.feed.path(None);
-        let token = host::get(&control.upstream, &control.authority, &path, PATIENCE);
+        let path = self.long_poll.path(None);
+        let token = host::get(&control.upstream, &control.authority, &path, MAX_WAIT);
         if let Some(token) = token {
-            self.open.ask(token, context);
+            self.in_flight.wait_for_call(token, context);
         }
         token.is_some()
     }
 
     /// The request whose own call has this token.
-    pub(crate) fn asked(&mut self, token: u32) -> Option<u32> {
-        self.open.asked(token)
+    pub(crate) fn waiting_for(&mut self, token: u32) -> Option<u32> {
+        self.in_flight.waiting_for(token)
     }
 
     /// The answer for a request that waited: the host resumes it when this returns. The poll may have been quicker.
-    pub(crate) fn answered_itself(&mut self, context: u32, status: Option<u16>, body: &[u8]) {
+    pub(crate) fn on_own_call_response(&mut self, context: u32, status: Option<u16>, body: &[u8]) {
         if self.tables.version().is_none() && status == Some(200) {
-            self.take_log(body);
+            self.apply_document(body);
         }
-        if let Some(location) = signals::location(self.host) {
+        if let Some(location) = host_contract::location(self.host) {
             self.decide(context, &location);
         }
     }
 
     /// Writes anew what a pod says about where it is, where that is asked for.
-    pub(crate) fn rewrite(&self, context: u32) {
-        if let Some(rewrites) = self.open.rewrites(context) {
-            answer::rewrite(rewrites);
+    pub(crate) fn rewrite_response(&self, context: u32) {
+        if let Some(rewrites) = self.in_flight.rewrites(context) {
+            response::rewrite(rewrites);
         }
     }
 
     /// Sets the cookie of a new session, now that it is known which endpoint answered.
-    pub(crate) fn begin_session(&mut self, context: u32) {
-        let Some(ticket) = self
-            .open
-            .ticket(context)
-            .filter(|ticket| ticket.awaits_response())
+    pub(crate) fn set_session_cookie(&mut self, context: u32) {
+        let Some(token) = self
+            .in_flight
+            .token(context)
+            .filter(|token| token.awaits_response())
         else {
             return;
         };
-        let Some(endpoint) = observation::answering_endpoint(self.host) else {
+        let Some(endpoint) = observation::upstream_address(self.host) else {
             return;
         };
         let https = observation::is_https(self.host);
         if let Some(cookie) = self
             .tables
-            .session_cookie(ticket, &endpoint, https, host::now())
+            .session_cookie(token, &endpoint, https, host::now())
         {
             host::add_response_header("set-cookie", cookie.as_bytes());
         }
     }
 
     /// A request is over, and the host still knows how it went.
-    pub(crate) fn learn(&mut self, context: u32) {
-        self.uncount(context);
-        let Some(ticket) = self.open.close(context) else {
+    pub(crate) fn complete(&mut self, context: u32) {
+        self.release_connection(context);
+        let Some(token) = self.in_flight.close(context) else {
             return;
         };
-        let watch = ticket.watch();
-        let observation = (watch.latency || watch.failures)
-            .then(|| observation::Observation::of(self.host, watch));
+        let interest = token.interest();
+        let observation = (interest.latency || interest.failures)
+            .then(|| observation::Observation::read(self.host, interest));
         let outcome = observation.as_ref().map(observation::Observation::outcome);
-        self.tables.ended(ticket, outcome.as_ref(), host::now());
+        self.tables.complete(token, outcome.as_ref(), host::now());
     }
 
     /// A request is over, and that is all that is known.
-    pub(crate) fn abandon(&mut self, context: u32) {
-        self.uncount(context);
-        if let Some(ticket) = self.open.close(context) {
-            self.tables.ended(ticket, None, host::now());
+    pub(crate) fn cancel(&mut self, context: u32) {
+        self.release_connection(context);
+        if let Some(token) = self.in_flight.close(context) {
+            self.tables.complete(token, None, host::now());
         }
     }
 
-    fn uncount(&mut self, context: u32) {
-        if let Some(client) = self.open.uncount(context) {
+    fn release_connection(&mut self, context: u32) {
+        if let Some(client) = self.in_flight.release_connection(context) {
             self.connections.leave(client, &host::SharedData);
         }
     }
 
     /// Says that what this worker has in process is still so.
-    pub(crate) fn beat(&mut self) {
+    pub(crate) fn heartbeat(&mut self) {
         self.connections.tick(host::now, &host::SharedData);
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.
-    pub(crate) fn check_patience(&mut self) {
-        if !self.open.is_anybody_waiting()
-            || self.give_up.is_none_or(|give_up| host::now() < give_up)
+    pub(crate) fn resume_expired(&mut self) {
+        if !self.in_flight.has_waiting()
+            || self
+                .wait_until
+                .is_none_or(|wait_until| host::now() < wait_until)
         {
             return;
         }
@@ -293,15 +295,15 @@ impl Worker {
     }
 
     fn resume_waiting(&mut self) {
-        for context in self.open.waiting() {
+        for context in self.in_flight.take_waiting() {
             if !host::switch_to(context) {
                 continue;
             }
-            let fate = match signals::location(self.host) {
+            let action = match host_contract::location(self.host) {
                 Some(location) => self.decide(context, &location),
                 None => self.without_location(context),
             };
-            if fate == Fate::GoesOn {
+            if action == RequestAction::Continue {
                 host::resume_request();
             }
         }

@@ -10,7 +10,7 @@ fn hashing(personality: Personality, expression: &str) -> Filter {
     let (key, unknown) = HashKey::parse(expression);
     assert_eq!(unknown, []);
     let mut backend = backend(&["10.184.7.40:8080", "10.184.7.41:8080"]);
-    backend.load_balance = LoadBalance::Chash { key };
+    backend.load_balance = LoadBalance::chash(key);
     Filter::with(
         personality,
         snapshot(

@@ -47,7 +47,10 @@ fn other(pod: &str) -> &'static str {
 #[test]
 fn requests_in_flight_count_until_their_end_also_when_the_client_goes_away() {
     in_both(|personality| {
-        for load_balance in [LoadBalance::LeastConn, LoadBalance::PeakEwma] {
+        for load_balance in [
+            LoadBalance::named("least_conn"),
+            LoadBalance::named("peak_ewma"),
+        ] {
             let mut filter = with(personality, load_balance, false);
             let (held, busy) = open(&mut filter);
             for _ in 0..10 {
@@ -76,7 +79,7 @@ fn requests_in_flight_count_until_their_end_also_when_the_client_goes_away() {
 #[test]
 fn a_request_that_a_host_drops_without_logging_it_is_over_too() {
     in_both(|personality| {
-        let mut filter = with(personality, LoadBalance::LeastConn, false);
+        let mut filter = with(personality, LoadBalance::named("least_conn"), false);
         for _ in 0..50 {
             let (id, _) = open(&mut filter);
             filter.drop_unlogged(id);
@@ -90,7 +93,7 @@ fn a_request_that_a_host_drops_without_logging_it_is_over_too() {
 #[test]
 fn the_slow_one_is_left_to_the_fast_one() {
     in_both(|personality| {
-        for load_balance in [LoadBalance::Ewma, LoadBalance::PeakEwma] {
+        for load_balance in [LoadBalance::named("ewma"), LoadBalance::named("peak_ewma")] {
             let mut filter = with(personality, load_balance, false);
             for _ in 0..20 {
                 let (id, pod) = open(&mut filter);
@@ -112,7 +115,7 @@ fn the_slow_one_is_left_to_the_fast_one() {
 #[test]
 fn a_failure_ejects_and_time_brings_back() {
     in_both(|personality| {
-        let mut filter = with(personality, LoadBalance::RoundRobin, true);
+        let mut filter = with(personality, LoadBalance::round_robin(), true);
         let (id, failing) = open(&mut filter);
         filter.answer_client(id, &[(&failing, 503)], QUICK);
         filter.end(id);
@@ -130,7 +133,7 @@ fn a_failure_ejects_and_time_brings_back() {
 #[test]
 fn a_retried_attempt_counts_against_the_endpoint_that_failed() {
     in_both(|personality| {
-        let mut filter = with(personality, LoadBalance::RoundRobin, true);
+        let mut filter = with(personality, LoadBalance::round_robin(), true);
         let (id, failing) = open(&mut filter);
         filter.answer_client(id, &[(&failing, 502), (other(&failing), 200)], QUICK);
         filter.end(id);
@@ -145,7 +148,7 @@ fn a_retried_attempt_counts_against_the_endpoint_that_failed() {
 #[test]
 fn nothing_is_read_of_a_request_that_nobody_listens_to() {
     in_both(|personality| {
-        let mut filter = with(personality, LoadBalance::RoundRobin, false);
+        let mut filter = with(personality, LoadBalance::round_robin(), false);
         let (id, pod) = open(&mut filter);
         filter.answer_client(id, &[(&pod, 200)], QUICK);
         let before = filter.host().reads;

@@ -57,7 +57,7 @@ fn of_pods(count: u32) -> Backend {
 fn hashed_by(key: &str) -> Backend {
     let (key, _) = HashKey::parse(key);
     Backend {
-        load_balance: LoadBalance::Chash { key },
+        load_balance: LoadBalance::chash(key),
         ..of_pods(3)
     }
 }
@@ -202,10 +202,7 @@ fn ten_thousand_arguments_and_headers_cost_what_they_are_long() {
 fn a_subset_of_65535_costs_no_more_than_the_largest_one() {
     let (key, _) = HashKey::parse("$http_x");
     for count in [1, 3, 5_000] {
-        let load_balance = LoadBalance::ChashSubset {
-            key: key.clone(),
-            size: NonZeroU16::MAX,
-        };
+        let load_balance = LoadBalance::chash_subset(key.clone(), NonZeroU16::MAX);
         let mut filter = metered(
             Location::to(BACKEND),
             Backend {
@@ -224,10 +221,10 @@ fn a_subset_of_65535_costs_no_more_than_the_largest_one() {
 #[test]
 fn a_hundred_thousand_endpoints_fit_into_a_worker_and_a_choice_among_them_is_bounded() {
     for load_balance in [
-        LoadBalance::RoundRobin,
-        LoadBalance::Ewma,
-        LoadBalance::LeastConn,
-        LoadBalance::PeakEwma,
+        LoadBalance::round_robin(),
+        LoadBalance::named("ewma"),
+        LoadBalance::named("least_conn"),
+        LoadBalance::named("peak_ewma"),
     ] {
         let what = format!("{load_balance:?} of 100,000 endpoints");
         // That it is taken is the proof that the document and its tables fit: a guest that needs more memory traps.

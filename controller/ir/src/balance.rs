@@ -6,19 +6,10 @@ use serde::Serialize;
 
 use crate::is_default;
 
-/// How a backend chooses among its endpoints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The load balancing algorithm of a backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadBalance {
-    /// Each endpoint in turn.
-    #[default]
-    RoundRobin,
-    /// The quicker of two, by a moving average of their latencies.
-    Ewma,
-    /// The one of two with fewer requests under way.
-    LeastConn,
-    /// The better of two by both, with latencies that rise at once and fall slowly.
-    PeakEwma,
     /// The same endpoint for the same key.
     Hash {
         /// Hash key: a text with variables of the request, `$remote_addr` or `${cookie_user}-$arg_shop`. All
@@ -31,6 +22,20 @@ pub enum LoadBalance {
         #[serde(skip_serializing_if = "is_default")]
         load_factor: Option<NonZeroU16>,
     },
+    /// An algorithm that has no parameters, by its name in the filter.
+    #[serde(untagged)]
+    Named(&'static str),
+}
+
+impl LoadBalance {
+    /// Each endpoint in turn.
+    pub const ROUND_ROBIN: LoadBalance = LoadBalance::Named("round_robin");
+}
+
+impl Default for LoadBalance {
+    fn default() -> Self {
+        LoadBalance::ROUND_ROBIN
+    }
 }
 
 /// How endpoints that are new or that fail are treated, whatever the algorithm.

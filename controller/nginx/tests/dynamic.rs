@@ -66,7 +66,7 @@ fn is_dynamic(settings: &Settings) {
         ),
         plain
     );
-    let load_balance = LoadBalance::Ewma;
+    let load_balance = LoadBalance::Named("ewma");
     assert_eq!(
         text(
             Backend {

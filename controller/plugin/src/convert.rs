@@ -27,10 +27,7 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
 
 fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
     match algorithm {
-        ir::LoadBalance::RoundRobin => wire::LoadBalance::RoundRobin,
-        ir::LoadBalance::Ewma => wire::LoadBalance::Ewma,
-        ir::LoadBalance::LeastConn => wire::LoadBalance::LeastConn,
-        ir::LoadBalance::PeakEwma => wire::LoadBalance::PeakEwma,
+        ir::LoadBalance::Named(name) => wire::LoadBalance::named(*name),
         ir::LoadBalance::Hash {
             key,
             subset,
@@ -40,9 +37,9 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
             let load_factor =
                 load_factor.and_then(|factor| LoadFactor::try_from(factor.get()).ok());
             match (*subset, load_factor) {
-                (Some(size), _) => wire::LoadBalance::ChashSubset { key, size },
-                (None, Some(load_factor)) => wire::LoadBalance::BoundedChash { key, load_factor },
-                (None, None) => wire::LoadBalance::Chash { key },
+                (Some(size), _) => wire::LoadBalance::chash_subset(key, size),
+                (None, Some(load_factor)) => wire::LoadBalance::bounded_chash(key, load_factor),
+                (None, None) => wire::LoadBalance::chash(key),
             }
         }
     }

@@ -267,10 +267,7 @@ fn address(socket: &SocketAddr) -> Address {
 
 fn load_balance(algorithm: &LoadBalance) -> Option<&'static str> {
     match algorithm {
-        LoadBalance::RoundRobin => Some("round_robin"),
-        LoadBalance::Ewma => Some("ewma"),
-        LoadBalance::LeastConn => Some("least_conn"),
-        LoadBalance::PeakEwma => Some("peak_ewma"),
+        LoadBalance::Named(name) => Some(name),
         // What is hashed says it.
         LoadBalance::Hash { .. } => None,
     }

@@ -4,7 +4,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Affinity, HashKey, LoadFactor, Outlier};
+use crate::{Affinity, LoadBalance, Outlier};
 
 /// One service port: its endpoints and how to choose among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,43 +33,6 @@ pub struct Backend {
     pub endpoints: Vec<Endpoint>,
 }
 
-/// The largest subset of consistent hashing: a choice looks at every member of one.
-pub const LARGEST_SUBSET: u16 = 1024;
-
-/// The balancing algorithm, with what only that algorithm needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum LoadBalance {
-    /// Each endpoint in turn.
-    #[default]
-    RoundRobin,
-    /// By consistent hash: the same key, the same endpoint.
-    Chash {
-        /// What is hashed.
-        key: HashKey,
-    },
-    /// By consistent hash to a group of endpoints, by chance within it.
-    ChashSubset {
-        /// What is hashed.
-        key: HashKey,
-        /// Endpoints in a group.
-        size: NonZeroU16,
-    },
-    /// By consistent hash, but no endpoint far above the mean: the surplus goes on along the ring.
-    BoundedChash {
-        /// What is hashed.
-        key: HashKey,
-        /// How far above the mean.
-        load_factor: LoadFactor,
-    },
-    /// The better of two by the moving average of their response times, as ingress-nginx's `ewma`.
-    Ewma,
-    /// The better of two by requests in flight.
-    LeastConn,
-    /// The better of two by peak-sensitive response time and requests in flight.
-    PeakEwma,
-}
-
 /// One pod, as the data plane reaches it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +55,7 @@ impl Backend {
     pub fn round_robin(name: impl Into<String>, endpoints: Vec<Endpoint>) -> Self {
         Backend {
             name: name.into(),
-            load_balance: LoadBalance::RoundRobin,
+            load_balance: LoadBalance::default(),
             affinity: None,
             slow_start: None,
             outlier: None,

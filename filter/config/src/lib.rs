@@ -17,6 +17,7 @@ mod backend;
 mod canary;
 mod connections;
 mod hash;
+mod load_balance;
 mod location;
 mod outlier;
 mod rewriting;
@@ -28,12 +29,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
-pub use backend::{Backend, Endpoint, LARGEST_SUBSET, LoadBalance};
+pub use backend::{Backend, Endpoint};
 pub use canary::{
     Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share,
 };
 pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable};
+pub use load_balance::{LARGEST_SUBSET, LoadBalance, Parameters};
 pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
 pub use rewriting::{Replaced, Rewriting};

@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::affinity::{
     self, Affinity, AffinityMode, Balanced, Persistent, Placement, Session, UpstreamKey,
 };
-use crate::balance::{Balance, Candidates, Ewma, LoadBalance, PeakEwma};
-use crate::outcome::{NewSession, Outcome, Picks, Serials, Watch};
-use crate::policy::{Draft, Policy};
-use crate::roster::Roster;
-use crate::vitals::Serial;
+use crate::balance::{AnyBalancer, Candidates, Needs, Response, Setup};
+use crate::endpoint_set::EndpointSet;
+use crate::endpoint_state::Serial;
+use crate::outcome::{Interest, NewSession, Outcome, Picks, Serials};
+use crate::policy::{CompiledBackend, Policy};
 use crate::{EndpointIdx, Endpoints, Request, Rng, Timestamp};
 
 /// A service port as the filter balances it.
@@ -18,67 +18,74 @@ use crate::{EndpointIdx, Endpoints, Request, Rng, Timestamp};
 pub struct Backend {
     name: String,
     policy: Policy,
-    balance: Balance,
-    roster: Roster,
+    balancer: AnyBalancer,
+    endpoint_set: EndpointSet,
     persistent: Option<Persistent>,
     backend_key: Option<affinity::Hex>,
 }
 
 impl Backend {
-    /// Brings a draft to life. What its predecessor learnt of the endpoints that stay moves over.
+    /// Brings a compiled to life. What its predecessor learnt of the endpoints that stay moves over.
     pub(crate) fn new(
-        draft: Draft,
+        compiled: CompiledBackend,
         predecessor: Option<Backend>,
         serials: &mut Serials,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Self {
         let mut backend = match predecessor {
-            Some(old) if old.roster.endpoints().same_set(&draft.endpoints) => {
-                old.with_policy(draft, rng)
+            Some(old) if old.endpoint_set.endpoints().same_set(&compiled.endpoints) => {
+                old.with_policy(compiled, rng)
             }
             old => {
-                let old = old.map(|old| old.roster).unwrap_or_default();
-                Backend::with_roster(
-                    Roster::succeed(&old, draft.endpoints, serials, now),
-                    draft.name,
-                    draft.policy,
+                let old = old.map(|old| old.endpoint_set).unwrap_or_default();
+                Backend::with_endpoint_set(
+                    EndpointSet::succeeding(&old, compiled.endpoints, serials, now),
+                    compiled.name,
+                    compiled.policy,
                     rng,
                 )
             }
         };
-        if backend.policy.load_balance.measures_latency() {
-            backend.roster.welcome(now);
+        if backend.needs().latency {
+            backend.endpoint_set.start_at_mean_latency(now);
         }
-        backend.roster.look(backend.policy.outlier.as_ref(), now);
+        backend
+            .endpoint_set
+            .update_eligible(backend.policy.outlier.as_ref(), now);
         backend.prepare();
         backend
     }
 
     /// The same endpoints: the position in the cycle stays too, where the algorithm does.
-    fn with_policy(self, draft: Draft, rng: &mut impl Rng) -> Self {
-        let Draft { name, policy, .. } = draft;
+    fn with_policy(self, compiled: CompiledBackend, rng: &mut impl Rng) -> Self {
+        let CompiledBackend { name, policy, .. } = compiled;
         let same = |a: &Policy, b: &Policy| {
             (a.load_balance, a.slow_start) == (b.load_balance, b.slow_start)
         };
         if self.name == name && same(&self.policy, &policy) {
             return Backend { policy, ..self };
         }
-        Backend::with_roster(self.roster, name, policy, rng)
+        Backend::with_endpoint_set(self.endpoint_set, name, policy, rng)
     }
 
-    fn with_roster(roster: Roster, name: String, policy: Policy, rng: &mut impl Rng) -> Self {
-        let balance = Balance::new(
-            policy.load_balance,
-            roster.endpoints(),
-            policy.slow_start,
-            rng,
-        );
+    fn with_endpoint_set(
+        endpoint_set: EndpointSet,
+        name: String,
+        policy: Policy,
+        rng: &mut impl Rng,
+    ) -> Self {
+        let setup = Setup {
+            endpoints: endpoint_set.endpoints(),
+            slow_start: policy.slow_start,
+            parameters: policy.load_balance.parameters,
+        };
+        let balancer = AnyBalancer::new(policy.load_balance.algorithm, &setup, rng);
         Backend {
             name,
             policy,
-            balance,
-            roster,
+            balancer,
+            endpoint_set,
             persistent: None,
             backend_key: None,
         }
@@ -88,7 +95,7 @@ impl Backend {
     fn prepare(&mut self) {
         match self.policy.affinity.as_ref().map(|affinity| affinity.mode) {
             Some(mode) => self.prepare_sessions(mode),
-            None if self.policy.load_balance.hashes_endpoints() => self.roster.make_ring(),
+            None if self.needs().ring => self.endpoint_set.make_ring(),
             None => {}
         }
     }
@@ -96,9 +103,9 @@ impl Backend {
     /// Nothing to do, but for the first request after a change that comes to a canary with the primary's affinity.
     fn prepare_sessions(&mut self, mode: AffinityMode) {
         match mode {
-            AffinityMode::Balanced => self.roster.make_ring(),
+            AffinityMode::Balanced => self.endpoint_set.make_ring(),
             AffinityMode::Persistent if self.persistent.is_none() => {
-                self.persistent = Some(Persistent::new(&self.name, self.roster.endpoints()));
+                self.persistent = Some(Persistent::new(&self.name, self.endpoint_set.endpoints()));
             }
             AffinityMode::Persistent => {}
         }
@@ -107,7 +114,11 @@ impl Backend {
     /// The endpoints.
     #[must_use]
     pub fn endpoints(&self) -> &Endpoints {
-        self.roster.endpoints()
+        self.endpoint_set.endpoints()
+    }
+
+    fn needs(&self) -> Needs {
+        self.policy.load_balance.algorithm.needs()
     }
 
     /// The algorithm by name.
@@ -130,13 +141,13 @@ impl Backend {
 
     /// What its policy wants to hear at the end of a request.
     #[must_use]
-    pub fn watch(&self) -> Watch {
-        let load_balance = self.policy.load_balance;
-        let latency = load_balance.measures_latency();
+    pub fn interest(&self) -> Interest {
+        let needs = self.needs();
+        let latency = needs.latency;
         let failures = self.policy.outlier.is_some();
-        let status = failures || load_balance == LoadBalance::PeakEwma;
-        Watch {
-            end: latency || failures || load_balance.counts_in_flight(),
+        let status = failures || needs.failures;
+        Interest {
+            end: latency || failures || needs.in_flight,
             latency,
             status,
             failures,
@@ -153,7 +164,7 @@ impl Backend {
     /// Whether these cookies hold a session of this backend.
     pub fn has_session(&mut self, cookies: &[u8], affinity: &Affinity) -> bool {
         let key = self.backend_key();
-        let session = Session::of(cookies, &affinity.cookie.name, &key);
+        let session = Session::find(cookies, &affinity.cookie.name, &key);
         session.is_some_and(|session| session.backend_key == Some(&key))
     }
 
@@ -165,20 +176,20 @@ impl Backend {
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Placement {
-        self.roster.refresh(self.policy.outlier.as_ref(), now);
+        self.endpoint_set.refresh(self.policy.outlier.as_ref(), now);
         self.prepare_sessions(affinity.mode);
         let backend_key = self.backend_key();
         let session =
-            cookies.and_then(|header| Session::of(header, &affinity.cookie.name, &backend_key));
+            cookies.and_then(|header| Session::find(header, &affinity.cookie.name, &backend_key));
         let key = session.map(|session| session.upstream_key);
-        let field = self
-            .roster
-            .field(&self.policy, key.unwrap_or_default(), now);
+        let context = self
+            .endpoint_set
+            .pick_context(&self.policy, key.unwrap_or_default(), now);
         match (affinity.mode, &self.persistent) {
             (AffinityMode::Persistent, Some(persistent)) => {
-                affinity::place(persistent, affinity.change_on_failure, key, &field, rng)
+                affinity::place(persistent, affinity.change_on_failure, key, &context, rng)
             }
-            _ => affinity::place(&Balanced, affinity.change_on_failure, key, &field, rng),
+            _ => affinity::place(&Balanced, affinity.change_on_failure, key, &context, rng),
         }
     }
 
@@ -190,30 +201,30 @@ impl Backend {
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Candidates {
-        self.roster.refresh(self.policy.outlier.as_ref(), now);
+        self.endpoint_set.refresh(self.policy.outlier.as_ref(), now);
         key.clear();
         self.policy.key.evaluate(request, key);
-        let field = self.roster.field(&self.policy, key, now);
-        self.balance.candidates(&field, rng)
+        let context = self.endpoint_set.pick_context(&self.policy, key, now);
+        self.balancer.pick(&context, rng)
     }
 
     /// Remembers the candidates, and that a request is on its way to the first of them.
     pub(crate) fn sent(&mut self, candidates: &Candidates) -> Picks {
         if let Some(first) = candidates.iter().next() {
-            self.roster.sent(first);
+            self.endpoint_set.request_started(first);
         }
         self.remember(candidates)
     }
 
     /// Remembers who the candidates are.
     pub(crate) fn remember(&self, candidates: &Candidates) -> Picks {
-        Picks::of(candidates, self.roster.vitals())
+        Picks::from_candidates(candidates, self.endpoint_set.states())
     }
 
     /// A request is over, and this is all that is known of it.
     pub(crate) fn ended(&mut self, picks: &Picks) {
-        if let Some(idx) = picks.first().and_then(|pick| self.roster.find(pick)) {
-            self.roster.ended(idx);
+        if let Some(idx) = picks.first().and_then(|pick| self.endpoint_set.find(pick)) {
+            self.endpoint_set.request_ended(idx);
         }
     }
 
@@ -236,11 +247,11 @@ impl Backend {
             let tried = picks
                 .iter()
                 .take(earlier)
-                .map_while(|pick| self.roster.find(pick).filter(|&at| at != idx));
+                .map_while(|pick| self.endpoint_set.find(pick).filter(|&at| at != idx));
             for idx in tried.collect::<Vec<_>>() {
-                self.roster.judge(idx, true, &outlier, now);
+                self.endpoint_set.record_result(idx, true, &outlier, now);
             }
-            self.roster.judge(idx, failed, &outlier, now);
+            self.endpoint_set.record_result(idx, failed, &outlier, now);
         }
         self.measure(idx, outcome.response_time, failed, now);
     }
@@ -252,28 +263,31 @@ impl Backend {
         failed: bool,
         now: Timestamp,
     ) {
-        let Some(vitals) = self.roster.vitals_mut(idx) else {
+        let Some(state) = self.endpoint_set.state_mut(idx) else {
             return;
         };
         // Without a time it counts as none at all, as in ingress-nginx.
-        let seconds = response_time.unwrap_or_default().as_secs_f64();
-        match self.policy.load_balance {
-            LoadBalance::Ewma => Ewma::observe(&mut vitals.latency, seconds, now),
-            LoadBalance::PeakEwma => PeakEwma::observe(&mut vitals.latency, seconds, failed, now),
-            _ => {}
-        }
+        let response = Response {
+            seconds: response_time.unwrap_or_default().as_secs_f64(),
+            failed,
+        };
+        let algorithm = self.policy.load_balance.algorithm;
+        algorithm.observe(state, response, now);
     }
 
     /// The endpoint at a position, across tables.
     pub(crate) fn serial(&self, idx: EndpointIdx) -> Option<Serial> {
-        self.roster.vitals().get(idx).map(|vitals| vitals.serial)
+        self.endpoint_set
+            .states()
+            .get(idx)
+            .map(|state| state.serial)
     }
 
     /// Where the endpoint that answered is: most likely among the candidates.
     pub(crate) fn position(&self, picks: &Picks, address: &str) -> Option<EndpointIdx> {
-        let at = |idx| self.roster.endpoints().address(idx) == Some(address);
+        let at = |idx| self.endpoint_set.endpoints().address(idx) == Some(address);
         let candidate = picks.iter().map(|pick| pick.was_at).find(|&idx| at(idx));
-        candidate.or_else(|| self.roster.endpoints().position(address))
+        candidate.or_else(|| self.endpoint_set.endpoints().position(address))
     }
 
     /// What the cookie of a new session says of the endpoint that answered; `None` when nothing leads there.
@@ -288,7 +302,8 @@ impl Backend {
         }
         match session.affinity.mode {
             AffinityMode::Persistent => {
-                let key = affinity::endpoint_key(&self.name, self.roster.endpoints().address(idx)?);
+                let key =
+                    affinity::endpoint_key(&self.name, self.endpoint_set.endpoints().address(idx)?);
                 Some(UpstreamKey::Endpoint(key))
             }
             AffinityMode::Balanced => {

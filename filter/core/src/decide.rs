@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::affinity::{self, Affinity, CookieOf, Placement};
+use crate::affinity::{self, Affinity, CookieContext, Placement};
 use crate::balance::Candidates;
 use crate::canary;
 use crate::connections::ConnectionLimit;
 use crate::location::Location;
-use crate::outcome::{NewSession, Outcome, Ticket, Watch};
+use crate::outcome::{Interest, NewSession, Outcome, RequestToken};
 use crate::rewriting::Rewriting;
 use crate::tables::ById;
 use crate::{Backend, Reply, Request, Rng, Tables, Timestamp};
@@ -43,7 +43,7 @@ pub struct Forward<'a> {
     /// The id of the backend that they belong to, where the location leaves it open.
     pub backend: Option<&'a str>,
     /// To be given back when the request is over, where somebody wants to hear of it.
-    pub ticket: Option<Ticket>,
+    pub token: Option<RequestToken>,
     /// What to replace in the response.
     pub rewriting: Option<&'a Rewriting>,
 }
@@ -101,16 +101,16 @@ impl Tables {
     /// The `Set-Cookie` of a response, now that it is known which endpoint gave it.
     pub fn session_cookie(
         &mut self,
-        ticket: &Ticket,
+        token: &RequestToken,
         endpoint: &str,
         https: bool,
         now: Timestamp,
     ) -> Option<String> {
-        let session = ticket.session.as_ref()?;
-        let backend = self.backends.get_mut(&ticket.backend)?;
-        let idx = backend.position(&ticket.picks, endpoint)?;
+        let session = token.session.as_ref()?;
+        let backend = self.backends.get_mut(&token.backend)?;
+        let idx = backend.position(&token.picks, endpoint)?;
         let upstream_key = backend.upstream_key(session, idx)?;
-        Some(session.affinity.cookie.render(&CookieOf {
+        Some(session.affinity.cookie.render(&CookieContext {
             upstream_key: upstream_key.as_bytes(),
             backend_key: &backend.backend_key(),
             location_path: &session.path,
@@ -120,16 +120,16 @@ impl Tables {
         }))
     }
 
-    /// The end of a request. Without an outcome only that it is over: every ticket comes back here.
-    pub fn ended(&mut self, ticket: Ticket, outcome: Option<&Outcome<'_>>, now: Timestamp) {
-        let Some(backend) = self.backends.get_mut(&ticket.backend) else {
+    /// The end of a request. Without an outcome only that it is over: every token comes back here.
+    pub fn complete(&mut self, token: RequestToken, outcome: Option<&Outcome<'_>>, now: Timestamp) {
+        let Some(backend) = self.backends.get_mut(&token.backend) else {
             return;
         };
-        if ticket.watch.end {
-            backend.ended(&ticket.picks);
+        if token.interest.end {
+            backend.ended(&token.picks);
         }
         if let Some(outcome) = outcome {
-            backend.observe(&ticket.picks, outcome, now);
+            backend.observe(&token.picks, outcome, now);
         }
     }
 }
@@ -169,12 +169,12 @@ impl<'a> Router<'a> {
             None => (backend.balance(request, self.key, now, rng), None),
         };
         write(self.list, backend, &candidates);
-        let ticket = ticket(id, backend, &candidates, session);
+        let token = token(id, backend, &candidates, session);
         let backend = (!location.canaries.is_empty()).then_some(&**id);
         Decision::Forward(Forward {
             candidates: self.list,
             backend,
-            ticket,
+            token,
             rewriting,
         })
     }
@@ -293,51 +293,46 @@ fn place(
     rng: &mut impl Rng,
 ) -> (Candidates, Option<NewSession>) {
     let cookies = request.header("cookie");
-    let Placement {
-        candidates,
-        beginning,
-    } = backend.place(&affinity, cookies.as_deref(), now, rng);
-    let session = beginning
-        .zip(session_path.cloned())
-        .map(|(beginning, path)| {
-            let asks = affinity.cookie.conditional_same_site_none;
-            let user_agent = asks.then(|| request.header("user-agent")).flatten();
-            NewSession {
-                none_is_understood: affinity::none_is_understood(
-                    user_agent.as_deref().unwrap_or_default(),
-                ),
-                stays: beginning.stays.and_then(|idx| backend.serial(idx)),
-                keys: beginning
-                    .keys
-                    .iter()
-                    .filter_map(|(idx, key)| Some((backend.serial(*idx)?, *key)))
-                    .collect(),
-                affinity,
-                path,
-            }
-        });
+    let Placement { candidates, start } = backend.place(&affinity, cookies.as_deref(), now, rng);
+    let session = start.zip(session_path.cloned()).map(|(start, path)| {
+        let asks = affinity.cookie.conditional_same_site_none;
+        let user_agent = asks.then(|| request.header("user-agent")).flatten();
+        NewSession {
+            none_is_understood: affinity::none_is_understood(
+                user_agent.as_deref().unwrap_or_default(),
+            ),
+            stays: start.stays.and_then(|idx| backend.serial(idx)),
+            keys: start
+                .keys
+                .iter()
+                .filter_map(|(idx, key)| Some((backend.serial(*idx)?, *key)))
+                .collect(),
+            affinity,
+            path,
+        }
+    });
     (candidates, session)
 }
 
-fn ticket(
+fn token(
     id: &Rc<str>,
     backend: &mut Backend,
     candidates: &Candidates,
     session: Option<NewSession>,
-) -> Option<Ticket> {
-    let watch = backend.watch();
-    if watch == Watch::default() && session.is_none() {
+) -> Option<RequestToken> {
+    let interest = backend.interest();
+    if interest == Interest::default() && session.is_none() {
         return None;
     }
-    let picks = if watch.end {
+    let picks = if interest.end {
         backend.sent(candidates)
     } else {
         backend.remember(candidates)
     };
-    Some(Ticket {
+    Some(RequestToken {
         backend: Rc::clone(id),
         picks,
-        watch,
+        interest,
         session,
     })
 }

@@ -29,17 +29,6 @@ impl From<&wire::HashKey> for Key {
 }
 
 impl Key {
-    /// The key of an algorithm; none for those that do not hash.
-    #[must_use]
-    pub fn of(policy: &wire::LoadBalance) -> Option<Key> {
-        match policy {
-            wire::LoadBalance::Chash { key }
-            | wire::LoadBalance::ChashSubset { key, .. }
-            | wire::LoadBalance::BoundedChash { key, .. } => Some(key.into()),
-            _ => None,
-        }
-    }
-
     /// Appends the value for a request.
     pub fn evaluate(&self, request: &impl Request, out: &mut Vec<u8>) {
         for part in &self.parts {

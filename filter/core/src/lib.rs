@@ -5,7 +5,7 @@
 //!                              |
 //!   location, now, rng --------+--decide--> Decision::{Forward(candidates), Reply, Unknown}
 //!
-//!   answers of the controller --> Feed --> what to ask next, and when
+//!   answers of the controller --> LongPoll --> what to ask next, and when
 //! ```
 //!
 //! The core takes values, time and randomness; it never asks for them. The shell around it (`filter/src`) talks to
@@ -28,37 +28,37 @@ pub mod balance;
 pub mod canary;
 pub mod connections;
 mod decide;
+pub mod eligible;
+mod endpoint_set;
+pub mod endpoint_state;
 mod endpoints;
-mod feed;
 mod hash_key;
 mod location;
+mod long_poll;
 mod outcome;
 pub mod outlier;
 pub mod path;
 mod policy;
-pub mod pool;
 mod reply;
 mod request;
 mod rewriting;
-mod roster;
 pub mod scope;
 mod tables;
 #[cfg(test)]
 mod testing;
 mod time;
-pub mod vitals;
 
 pub use backend::Backend;
 pub use decide::{Decision, Forward};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
-pub use feed::{Feed, Verdict};
 pub use hash_key::Key;
-pub use outcome::{Outcome, Ticket, Watch, attempts};
+pub use long_poll::{LongPoll, PollResult};
+pub use outcome::{Interest, Outcome, RequestToken, attempts};
 pub use policy::InvalidBackend;
 pub use reply::Reply;
 pub use request::{Fact, Request, variables};
 pub use rewriting::{Rewrites, Rewriting};
-pub use tables::{Refused, Switch, Tables};
+pub use tables::{AlgorithmChange, Refused, Tables};
 pub use time::Timestamp;
 
 /// A source of randomness, given by the caller.

@@ -27,7 +27,7 @@ pub struct Location {
 
 impl From<wire::Location> for Location {
     fn from(location: wire::Location) -> Self {
-        let canaries: Vec<Canary> = Canary::of_location(&location.canaries);
+        let canaries: Vec<Canary> = Canary::from_location(&location.canaries);
         Location {
             backend: location.backend.as_str().into(),
             headers: canaries.iter().map(|canary| canary.rules.headers()).sum(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::EndpointIdx;
 use crate::affinity::{Affinity, SessionKey};
 use crate::balance::Candidates;
-use crate::vitals::{Serial, Vitals};
+use crate::endpoint_state::{EndpointState, Serial};
 
 /// What the data plane says of a request that is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Outcome<'a> {
 
 /// What somebody wants to know at the end of a request: the shell reads no more than that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Watch {
+pub struct Interest {
     /// Only that it is over.
     pub end: bool,
     /// The endpoint and the response time; where that is missing, the status, which tells why.
@@ -36,10 +36,10 @@ pub struct Watch {
 
 /// Held for a request while it is under way, where a policy wants to hear of it.
 #[derive(Debug)]
-pub struct Ticket {
+pub struct RequestToken {
     pub(crate) backend: Rc<str>,
     pub(crate) picks: Picks,
-    pub(crate) watch: Watch,
+    pub(crate) interest: Interest,
     pub(crate) session: Option<NewSession>,
 }
 
@@ -67,11 +67,11 @@ pub(crate) struct Pick {
     pub(crate) was_at: EndpointIdx,
 }
 
-impl Ticket {
+impl RequestToken {
     /// What to read when the request is over.
     #[must_use]
-    pub fn watch(&self) -> Watch {
-        self.watch
+    pub fn interest(&self) -> Interest {
+        self.interest
     }
 
     /// Whether a session may begin with the response.
@@ -81,21 +81,21 @@ impl Ticket {
     }
 }
 
-impl Watch {
+impl Interest {
     /// Whether nobody wants to know anything.
     #[must_use]
     pub fn nothing(self) -> bool {
-        self == Watch::default()
+        self == Interest::default()
     }
 }
 
 impl Picks {
-    pub(crate) fn of(candidates: &Candidates, vitals: &[Vitals]) -> Self {
+    pub(crate) fn from_candidates(candidates: &Candidates, states: &[EndpointState]) -> Self {
         let mut picks = Picks::default();
         for (slot, idx) in picks.picks.iter_mut().zip(candidates.iter()) {
-            let serial = vitals
+            let serial = states
                 .get(idx)
-                .map(|vitals| vitals.serial)
+                .map(|state| state.serial)
                 .unwrap_or_default();
             *slot = Pick {
                 serial,

@@ -27,8 +27,8 @@ pub struct Outlier {
 pub struct Record {
     failures: u16,
     ejections: u16,
-    out_until: Timestamp,
-    out_for: Duration,
+    ejected_until: Timestamp,
+    ejected_for: Duration,
 }
 
 impl From<wire::Outlier> for Outlier {
@@ -74,27 +74,27 @@ impl Record {
 
     /// Leaves it out from now on. Longer each time, unless it has behaved for as long as it was out last.
     pub fn eject(&mut self, outlier: &Outlier, now: Timestamp) {
-        let behaved = now.since(self.out_until) > self.out_for;
+        let behaved = now.since(self.ejected_until) > self.ejected_for;
         self.ejections = if behaved {
             1
         } else {
             (self.ejections + 1).min(Outlier::LONGEST)
         };
-        self.out_for = outlier.base.saturating_mul(self.ejections.into());
-        self.out_until = now.after(self.out_for);
+        self.ejected_for = outlier.base.saturating_mul(self.ejections.into());
+        self.ejected_until = now.after(self.ejected_for);
         self.failures = 0;
     }
 
     /// Whether it is out now.
     #[must_use]
-    pub fn is_out(&self, now: Timestamp) -> bool {
-        now < self.out_until
+    pub fn is_ejected(&self, now: Timestamp) -> bool {
+        now < self.ejected_until
     }
 
     /// When it is in again.
     #[must_use]
-    pub fn out_until(&self) -> Timestamp {
-        self.out_until
+    pub fn ejected_until(&self) -> Timestamp {
+        self.ejected_until
     }
 }
 
@@ -132,12 +132,12 @@ mod tests {
     fn ejections_get_longer_until_it_behaves() {
         let mut record = Record::default();
         record.eject(&OUTLIER, at(1_000));
-        assert!(record.is_out(at(1_029)) && !record.is_out(at(1_030)));
+        assert!(record.is_ejected(at(1_029)) && !record.is_ejected(at(1_030)));
         record.eject(&OUTLIER, at(1_031));
-        assert_eq!(record.out_until(), at(1_091));
+        assert_eq!(record.ejected_until(), at(1_091));
         record.eject(&OUTLIER, at(1_152));
         assert_eq!(
-            record.out_until(),
+            record.ejected_until(),
             at(1_182),
             "in for longer than it was out: forgiven"
         );

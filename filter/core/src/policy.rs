@@ -7,15 +7,15 @@ use std::time::Duration;
 use sluice_filter_config as wire;
 
 use crate::affinity::Affinity;
-use crate::balance::LoadBalance;
+use crate::balance::{InvalidLoadBalance, LoadBalance};
+use crate::endpoint_state::SlowStart;
 use crate::hash_key::Key;
 use crate::outlier::Outlier;
-use crate::vitals::SlowStart;
 use crate::{Endpoints, InvalidEndpoint};
 
 /// A backend as the wire describes it, valid, but not alive yet.
 #[derive(Debug)]
-pub struct Draft {
+pub struct CompiledBackend {
     /// The name that ingress-nginx gives it.
     pub name: String,
     /// Its endpoints.
@@ -48,7 +48,7 @@ impl Policy {
         match self.affinity.as_ref().map(|affinity| affinity.mode) {
             Some(wire::AffinityMode::Balanced) => "sticky_balanced",
             Some(wire::AffinityMode::Persistent) => "sticky_persistent",
-            None => self.load_balance.name(),
+            None => self.load_balance.algorithm.name(),
         }
     }
 }
@@ -58,11 +58,13 @@ impl Policy {
 pub enum InvalidBackend {
     /// An endpoint that no host could connect to.
     Endpoint(InvalidEndpoint),
+    /// An unknown algorithm, or wrong parameters of one.
+    LoadBalance(InvalidLoadBalance),
     /// A text that would not stay within its place in `Set-Cookie`.
     Cookie {
         /// The field.
         field: &'static str,
-        /// The text, or its beginning.
+        /// The text, or its start.
         got: String,
     },
 }
@@ -71,6 +73,7 @@ impl fmt::Display for InvalidBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InvalidBackend::Endpoint(endpoint) => endpoint.fmt(f),
+            InvalidBackend::LoadBalance(load_balance) => load_balance.fmt(f),
             InvalidBackend::Cookie { field, got } => {
                 write!(
                     f,
@@ -81,7 +84,7 @@ impl fmt::Display for InvalidBackend {
     }
 }
 
-impl Draft {
+impl CompiledBackend {
     /// Compiles the wire form, for a data plane in this zone.
     pub fn compile(backend: &wire::Backend, zone: Option<&str>) -> Result<Self, InvalidBackend> {
         if let Some(affinity) = &backend.affinity {
@@ -91,9 +94,11 @@ impl Draft {
         let endpoints =
             Endpoints::compile(&backend.endpoints, zone).map_err(InvalidBackend::Endpoint)?;
         let seconds = |seconds: std::num::NonZeroU32| Duration::from_secs(seconds.get().into());
+        let parameters = &backend.load_balance.parameters;
         let policy = Policy {
-            load_balance: LoadBalance::from(&backend.load_balance),
-            key: Key::of(&backend.load_balance).unwrap_or_default(),
+            load_balance: LoadBalance::try_from(&backend.load_balance)
+                .map_err(InvalidBackend::LoadBalance)?,
+            key: parameters.key.as_ref().map(Key::from).unwrap_or_default(),
             affinity: backend
                 .affinity
                 .as_ref()
@@ -102,7 +107,7 @@ impl Draft {
             outlier: backend.outlier.map(Outlier::from),
             attempts: backend.attempts.get().into(),
         };
-        Ok(Draft {
+        Ok(CompiledBackend {
             name: backend.name.clone(),
             endpoints,
             policy,

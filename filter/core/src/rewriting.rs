@@ -12,9 +12,9 @@ use crate::{Fact, Key, Request};
 #[derive(Debug)]
 pub enum Rewriting {
     /// They say the same of every request.
-    Fixed(Rc<Rewrites>),
+    Constant(Rc<Rewrites>),
     /// Something of the request is in them.
-    Asking(Places<Key>),
+    PerRequest(Places<Key>),
 }
 
 /// The rules for one request: in each place one text for another.
@@ -46,9 +46,9 @@ impl From<&wire::Rewriting> for Rewriting {
             cookie_paths: rewriting.cookie_paths.as_ref().map(key),
         };
         if keys.are_constant() {
-            Rewriting::Fixed(Rc::new(keys.of(&Nobody)))
+            Rewriting::Constant(Rc::new(keys.of(&NoRequest)))
         } else {
-            Rewriting::Asking(keys)
+            Rewriting::PerRequest(keys)
         }
     }
 }
@@ -57,8 +57,8 @@ impl Rewriting {
     /// What they say of a request.
     pub fn of(&self, request: &impl Request) -> Rc<Rewrites> {
         match self {
-            Rewriting::Fixed(rewrites) => Rc::clone(rewrites),
-            Rewriting::Asking(keys) => Rc::new(keys.of(request)),
+            Rewriting::Constant(rewrites) => Rc::clone(rewrites),
+            Rewriting::PerRequest(keys) => Rc::new(keys.of(request)),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Rewrites {
     #[must_use]
     pub fn rewrite(&self, header: &str, value: &[u8]) -> Option<Vec<u8>> {
         let rewritten = match header {
-            "location" => self.redirects.as_ref()?.beginning(value),
+            "location" => self.redirects.as_ref()?.start(value),
             "refresh" => self.refresh(value),
             "set-cookie" => self.cookie(value),
             _ => None,
@@ -114,7 +114,7 @@ impl Rewrites {
             .windows(MARK.len())
             .position(|part| part.eq_ignore_ascii_case(MARK))?;
         let (before, url) = value.split_at_checked(at + MARK.len())?;
-        Some([before, &redirects.beginning(url)?].concat())
+        Some([before, &redirects.start(url)?].concat())
     }
 
     /// Only one in which something is replaced is put together again, which sets its blanks right. What has no value is no
@@ -149,7 +149,7 @@ impl Rewrites {
         if name.eq_ignore_ascii_case(b"domain") {
             self.cookie_domains.as_ref()?.domain(value)
         } else if name.eq_ignore_ascii_case(b"path") {
-            self.cookie_paths.as_ref()?.beginning(value)
+            self.cookie_paths.as_ref()?.start(value)
         } else {
             None
         }
@@ -157,7 +157,7 @@ impl Rewrites {
 }
 
 impl Replaced<Vec<u8>> {
-    fn beginning(&self, value: &[u8]) -> Option<Vec<u8>> {
+    fn start(&self, value: &[u8]) -> Option<Vec<u8>> {
         let rest = value.strip_prefix(self.from.as_slice())?;
         Some([&self.to, rest].concat())
     }
@@ -208,9 +208,9 @@ fn trim(mut text: &[u8]) -> &[u8] {
 }
 
 /// Who is asked for what is the same for all.
-struct Nobody;
+struct NoRequest;
 
-impl Request for Nobody {
+impl Request for NoRequest {
     fn header(&self, _name: &str) -> Option<Cow<'_, [u8]>> {
         None
     }
@@ -223,7 +223,7 @@ impl Request for Nobody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Ask;
+    use crate::testing::FakeRequest;
 
     fn replaced(from: &str, to: &str) -> Option<wire::Replaced> {
         let key = |text| wire::HashKey::parse(text).0;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// With these rules: of redirects, of domains, of paths.
-    fn rewrites(rules: [(&str, &str); 3], request: &Ask) -> Rc<Rewrites> {
+    fn rewrites(rules: [(&str, &str); 3], request: &FakeRequest) -> Rc<Rewrites> {
         let [redirects, cookie_domains, cookie_paths] = rules.map(|(from, to)| replaced(from, to));
         Rewriting::from(&wire::Rewriting {
             redirects,
@@ -250,7 +250,7 @@ mod tests {
             ("pod", "shop.example"),
             ("/app/", "/shop/"),
         ];
-        rewrites(rules, &Ask::default())
+        rewrites(rules, &FakeRequest::default())
     }
 
     fn shown(rewrites: &Rewrites, header: &str, value: &str) -> String {
@@ -339,7 +339,7 @@ mod tests {
             ("/", "/$arg_x"),
         ];
         let ask = |path: &str| {
-            Ask::default()
+            FakeRequest::default()
                 .with(":authority", "Shop:80")
                 .with(":path", path)
         };
@@ -362,7 +362,7 @@ mod tests {
             cookie_paths: replaced("/", "/x/"),
             ..wire::Rewriting::default()
         };
-        let rewrites = Rewriting::from(&rewriting).of(&Ask::default());
+        let rewrites = Rewriting::from(&rewriting).of(&FakeRequest::default());
         assert_eq!(shown(&rewrites, "location", "/"), "as it was");
         assert_eq!(
             shown(&rewrites, "set-cookie", "a=1; domain=pod; path=/"),

@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::Timestamp;
-    use crate::testing::Zero;
+    use crate::testing::ZeroRng;
 
     fn scope(authority: &str) -> String {
         let mut tables = Tables::default();
@@ -61,7 +61,7 @@ mod tests {
             .apply(
                 Update::Snapshot(snapshot),
                 Timestamp::from_nanos(1),
-                &mut Zero,
+                &mut ZeroRng,
             )
             .unwrap();
         Asked::parse(authority.as_bytes()).scope(&tables).to_owned()

@@ -8,7 +8,7 @@ use sluice_filter_config::{self as wire, Version};
 
 use crate::location::Location;
 use crate::outcome::Serials;
-use crate::policy::Draft;
+use crate::policy::CompiledBackend;
 use crate::{Backend, InvalidBackend, Rng, Timestamp};
 
 /// Found by id, several times in each request: a fast hash. Whoever wants ids to collide has to make a Service for each.
@@ -22,7 +22,7 @@ pub struct Tables {
     version: Option<Version>,
     zone: Option<String>,
     serials: Serials,
-    switched: Vec<Switch>,
+    algorithm_changes: Vec<AlgorithmChange>,
     pub(crate) locations: ById<Box<str>, Location>,
     pub(crate) backends: ById<Rc<str>, Backend>,
     known_hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
@@ -32,7 +32,7 @@ pub struct Tables {
 
 /// A backend that chooses in another way than before; what its algorithm remembered is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Switch {
+pub struct AlgorithmChange {
     /// The id of the backend.
     pub backend: Rc<str>,
     /// The algorithm of before.
@@ -97,8 +97,8 @@ impl Tables {
     }
 
     /// The backends that chose in another way before the last updates, once.
-    pub fn switched(&mut self) -> Vec<Switch> {
-        std::mem::take(&mut self.switched)
+    pub fn take_algorithm_changes(&mut self) -> Vec<AlgorithmChange> {
+        std::mem::take(&mut self.algorithm_changes)
     }
 
     /// Takes a snapshot or a delta, whole or not at all.
@@ -120,11 +120,11 @@ impl Tables {
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Result<Version, Refused> {
-        let drafts = self.compile(&snapshot.backends)?;
+        let compiled = self.compile(&snapshot.backends)?;
         let mut predecessors = std::mem::take(&mut self.backends);
-        for (id, draft) in drafts {
+        for (id, compiled) in compiled {
             let predecessor = predecessors.remove(&*id);
-            self.install(id, draft, predecessor, now, rng);
+            self.install(id, compiled, predecessor, now, rng);
         }
         self.locations = locations(snapshot.locations).collect();
         self.known_hosts = snapshot
@@ -148,9 +148,9 @@ impl Tables {
                 base: delta.base,
             });
         }
-        for (id, draft) in self.compile(&delta.backends)? {
+        for (id, compiled) in self.compile(&delta.backends)? {
             let predecessor = self.backends.remove(&*id);
-            self.install(id, draft, predecessor, now, rng);
+            self.install(id, compiled, predecessor, now, rng);
         }
         self.locations.extend(locations(delta.locations));
         self.known_hosts
@@ -171,37 +171,37 @@ impl Tables {
     fn install(
         &mut self,
         id: Rc<str>,
-        draft: Draft,
+        compiled: CompiledBackend,
         predecessor: Option<Backend>,
         now: Timestamp,
         rng: &mut impl Rng,
     ) {
         let (from, to) = (
             predecessor.as_ref().map(Backend::algorithm),
-            draft.policy.algorithm(),
+            compiled.policy.algorithm(),
         );
         if let Some(from) = from.filter(|from| *from != to) {
-            self.switched.push(Switch {
+            self.algorithm_changes.push(AlgorithmChange {
                 backend: Rc::clone(&id),
                 from,
                 to,
             });
         }
-        let backend = Backend::new(draft, predecessor, &mut self.serials, now, rng);
+        let backend = Backend::new(compiled, predecessor, &mut self.serials, now, rng);
         self.backends.insert(id, backend);
     }
 
     fn compile<'a>(
         &self,
         backends: impl IntoIterator<Item = (&'a String, &'a wire::Backend)>,
-    ) -> Result<Vec<(Rc<str>, Draft)>, Refused> {
+    ) -> Result<Vec<(Rc<str>, CompiledBackend)>, Refused> {
         let compile = |(id, backend): (&String, &wire::Backend)| {
-            let draft = Draft::compile(backend, self.zone.as_deref());
+            let compiled = CompiledBackend::compile(backend, self.zone.as_deref());
             let refused = |cause| Refused::Backend {
                 backend: id.chars().take(200).collect(),
                 cause,
             };
-            Ok((id.as_str().into(), draft.map_err(refused)?))
+            Ok((id.as_str().into(), compiled.map_err(refused)?))
         };
         backends.into_iter().map(compile).collect()
     }
@@ -220,14 +220,14 @@ mod tests {
     use std::num::NonZeroU8;
 
     use super::*;
-    use crate::testing::{Ask, Zero};
+    use crate::testing::{FakeRequest, ZeroRng};
     use crate::{Decision, Forward, Reply};
 
     const NOW: Timestamp = Timestamp::from_nanos(1);
 
     /// Candidates, or what else became of the request.
     fn decide(tables: &mut Tables, location: &str) -> String {
-        match tables.decide(location, &Ask::default(), NOW, &mut Zero) {
+        match tables.decide(location, &FakeRequest::default(), NOW, &mut ZeroRng) {
             Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
             Decision::Reply(Reply { status, .. }) => status.to_string(),
             Decision::Unknown => "unknown".to_owned(),
@@ -260,7 +260,7 @@ mod tests {
     fn loaded(addresses: &[&str]) -> Tables {
         let mut tables = Tables::default();
         tables
-            .apply(snapshot(1, addresses), NOW, &mut Zero)
+            .apply(snapshot(1, addresses), NOW, &mut ZeroRng)
             .unwrap();
         tables
     }
@@ -295,10 +295,10 @@ mod tests {
         };
         limits.locations = [("h/".to_owned(), limited)].into();
         tables
-            .apply(wire::Tables::Snapshot(limits), NOW, &mut Zero)
+            .apply(wire::Tables::Snapshot(limits), NOW, &mut ZeroRng)
             .unwrap();
         assert_eq!(decide(&mut tables, "h/"), "limited");
-        let decision = tables.decide_admitted("h/", &Ask::default(), NOW, &mut Zero);
+        let decision = tables.decide_admitted("h/", &FakeRequest::default(), NOW, &mut ZeroRng);
         let Decision::Forward(forward) = decision else {
             panic!("{decision:?}")
         };
@@ -314,7 +314,7 @@ mod tests {
         let mut stranger = delta(9, 10);
         stranger.removed_backends = vec!["n/s/80".into()];
         let refused = tables
-            .apply(wire::Tables::Delta(stranger), NOW, &mut Zero)
+            .apply(wire::Tables::Delta(stranger), NOW, &mut ZeroRng)
             .unwrap_err();
         assert!(matches!(refused, Refused::Base { .. }), "{refused}");
         assert_eq!(tables.version(), Some(Version::new(1, 1)));
@@ -330,7 +330,7 @@ mod tests {
         change.removed_locations = vec!["h/".into()];
         change.removed_backends = vec!["n/s/80".into()];
         tables
-            .apply(wire::Tables::Delta(change), NOW, &mut Zero)
+            .apply(wire::Tables::Delta(change), NOW, &mut ZeroRng)
             .unwrap();
         assert_eq!(decide(&mut tables, "h/t"), "10.0.0.9:80");
         assert_eq!(decide(&mut tables, "h/"), "unknown");
@@ -340,7 +340,7 @@ mod tests {
     fn one_bad_backend_refuses_the_document_and_keeps_the_last_good_one() {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let refused = tables
-            .apply(snapshot(2, &["nonsense"]), NOW, &mut Zero)
+            .apply(snapshot(2, &["nonsense"]), NOW, &mut ZeroRng)
             .unwrap_err();
         assert_eq!(
             refused.to_string(),
@@ -354,7 +354,11 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80", "10.0.0.2:80"]);
         decide(&mut tables, "h/");
         tables
-            .apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), NOW, &mut Zero)
+            .apply(
+                snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]),
+                NOW,
+                &mut ZeroRng,
+            )
             .unwrap();
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
     }
@@ -362,28 +366,28 @@ mod tests {
     #[test]
     fn a_change_of_the_algorithm_is_told_once_and_a_change_of_endpoints_is_none() {
         let mut tables = loaded(&["10.0.0.1:80"]);
-        assert_eq!(tables.switched(), []);
+        assert_eq!(tables.take_algorithm_changes(), []);
         tables
-            .apply(snapshot(2, &["10.0.0.2:80"]), NOW, &mut Zero)
+            .apply(snapshot(2, &["10.0.0.2:80"]), NOW, &mut ZeroRng)
             .unwrap();
-        assert_eq!(tables.switched(), []);
+        assert_eq!(tables.take_algorithm_changes(), []);
         let mut change = delta(2, 3);
         let ewma = wire::Backend {
-            load_balance: wire::LoadBalance::Ewma,
+            load_balance: wire::LoadBalance::named("ewma"),
             ..backend(&["10.0.0.2:80"])
         };
         change.backends = [("n/s/80".to_owned(), ewma)].into();
         tables
-            .apply(wire::Tables::Delta(change), NOW, &mut Zero)
+            .apply(wire::Tables::Delta(change), NOW, &mut ZeroRng)
             .unwrap();
         assert_eq!(
-            tables.switched(),
-            [Switch {
+            tables.take_algorithm_changes(),
+            [AlgorithmChange {
                 backend: "n/s/80".into(),
                 from: "round_robin",
                 to: "ewma"
             }]
         );
-        assert_eq!(tables.switched(), []);
+        assert_eq!(tables.take_algorithm_changes(), []);
     }
 }

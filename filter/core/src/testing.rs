@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use sluice_filter_config as wire;
 
 use crate::balance::ring::Ring;
-use crate::balance::{Balance, Field, LoadBalance};
+use crate::balance::{Algorithm, AnyBalancer, Parameters, PickContext, Setup};
+use crate::eligible::EligibleEndpoints;
+use crate::endpoint_state::{EndpointState, SlowStart};
 use crate::outlier::Outlier;
-use crate::pool::Pool;
-use crate::vitals::{SlowStart, Vitals};
 use crate::{EndpointIdx, Endpoints, Fact, Request, Rng, Timestamp};
 
 /// SplitMix64: good numbers, the same in every run.
 #[derive(Debug)]
-pub struct Counting(pub u64);
+pub struct SplitMix64(pub u64);
 
-impl Rng for Counting {
+impl Rng for SplitMix64 {
     fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,9 +26,9 @@ impl Rng for Counting {
 
 /// Always the lowest number.
 #[derive(Debug)]
-pub struct Zero;
+pub struct ZeroRng;
 
-impl Rng for Zero {
+impl Rng for ZeroRng {
     fn next_u64(&mut self) -> u64 {
         0
     }
@@ -36,9 +36,9 @@ impl Rng for Zero {
 
 /// A request with these headers, and nothing else to say.
 #[derive(Debug, Default)]
-pub struct Ask(pub Vec<(&'static str, String)>);
+pub struct FakeRequest(pub Vec<(&'static str, String)>);
 
-impl Ask {
+impl FakeRequest {
     /// One more header.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.0.push((name, value.into()));
@@ -46,7 +46,7 @@ impl Ask {
     }
 }
 
-impl Request for Ask {
+impl Request for FakeRequest {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
         let found = self.0.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| Cow::Borrowed(value.as_bytes()))
@@ -59,17 +59,17 @@ impl Request for Ask {
 
 /// Endpoints `10.0.0.1:80` and on, with these weights, as a balancer sees them.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Fixture {
     pub endpoints: Endpoints,
-    pub vitals: Vec<Vitals>,
-    pub pool: Pool,
+    pub states: Vec<EndpointState>,
+    pub eligible: EligibleEndpoints,
     pub ring: Ring,
     pub slow_start: SlowStart,
     pub attempts: usize,
     pub now: Timestamp,
 }
 
-impl Ground {
+impl Fixture {
     pub fn new(weights: &[u16]) -> Self {
         let endpoint = |(n, weight): (usize, &u16)| wire::Endpoint {
             weight: (*weight).try_into().unwrap(),
@@ -83,10 +83,10 @@ impl Ground {
                 u32::from(endpoints.weight(idx)),
             )
         };
-        Ground {
+        Fixture {
             ring: Ring::new((0..endpoints.len()).map(node)),
-            vitals: vec![Vitals::default(); endpoints.len()],
-            pool: Pool::of(&endpoints, &[], None, Timestamp::default()),
+            states: vec![EndpointState::default(); endpoints.len()],
+            eligible: EligibleEndpoints::new(&endpoints, &[], None, Timestamp::default()),
             endpoints,
             slow_start: SlowStart::default(),
             attempts: 1,
@@ -104,19 +104,20 @@ impl Ground {
             panic_threshold: 0,
         };
         for &idx in ejected {
-            self.vitals[idx].record.eject(&outlier, self.now);
+            self.states[idx].record.eject(&outlier, self.now);
         }
-        self.pool = Pool::of(&self.endpoints, &self.vitals, Some(&outlier), self.now);
+        self.eligible =
+            EligibleEndpoints::new(&self.endpoints, &self.states, Some(&outlier), self.now);
         self
     }
 
-    pub fn field<'a>(&'a self, key: &'a [u8]) -> Field<'a> {
-        Field {
+    pub fn pick_context<'a>(&'a self, key: &'a [u8]) -> PickContext<'a> {
+        PickContext {
             endpoints: &self.endpoints,
-            pool: &self.pool,
-            vitals: &self.vitals,
+            eligible: &self.eligible,
+            states: &self.states,
             ring: &self.ring,
-            in_flight_of_all: self.vitals.iter().map(|vitals| vitals.in_flight).sum(),
+            in_flight_of_all: self.states.iter().map(|state| state.in_flight).sum(),
             slow_start: self.slow_start,
             attempts: self.attempts,
             key,
@@ -124,17 +125,30 @@ impl Ground {
         }
     }
 
-    /// The candidates of a fresh balancer of this policy, for each of these keys.
+    /// A fresh balancer, with subsets of three endpoints and loads of at most 125 percent.
+    fn balancer(&self, algorithm: Algorithm, rng: &mut impl Rng) -> AnyBalancer {
+        let setup = Setup {
+            endpoints: &self.endpoints,
+            slow_start: self.slow_start,
+            parameters: Parameters {
+                size: 3,
+                load_factor: 125,
+            },
+        };
+        AnyBalancer::new(algorithm, &setup, rng)
+    }
+
+    /// The candidates of a fresh balancer of this algorithm, for each of these keys.
     pub fn picks(
         &self,
-        policy: LoadBalance,
+        algorithm: Algorithm,
         keys: impl IntoIterator<Item = String>,
     ) -> Vec<Vec<EndpointIdx>> {
-        let rng = &mut Counting(7);
-        let mut balance = Balance::new(policy, &self.endpoints, self.slow_start, rng);
+        let rng = &mut SplitMix64(7);
+        let mut balancer = self.balancer(algorithm, rng);
         let mut pick = |key: String| {
-            balance
-                .candidates(&self.field(key.as_bytes()), rng)
+            balancer
+                .pick(&self.pick_context(key.as_bytes()), rng)
                 .iter()
                 .collect()
         };
@@ -142,20 +156,20 @@ impl Ground {
     }
 
     /// The first candidate of a fresh balancer with this randomness.
-    pub fn picks_from(&self, seed: u64, policy: LoadBalance) -> EndpointIdx {
-        let rng = &mut Counting(seed);
-        let mut balance = Balance::new(policy, &self.endpoints, self.slow_start, rng);
-        balance
-            .candidates(&self.field(b""), rng)
+    pub fn picks_from(&self, seed: u64, algorithm: Algorithm) -> EndpointIdx {
+        let rng = &mut SplitMix64(seed);
+        let mut balancer = self.balancer(algorithm, rng);
+        balancer
+            .pick(&self.pick_context(b""), rng)
             .iter()
             .next()
             .unwrap()
     }
 
     /// How often each endpoint is the first candidate.
-    pub fn hits(&self, policy: LoadBalance, requests: usize) -> Vec<usize> {
+    pub fn hits(&self, algorithm: Algorithm, requests: usize) -> Vec<usize> {
         let mut hits = vec![0; self.endpoints.len()];
-        for picks in self.picks(policy, (0..requests).map(|n| format!("key {n}"))) {
+        for picks in self.picks(algorithm, (0..requests).map(|n| format!("key {n}"))) {
             hits[picks[0]] += 1;
         }
         hits

@@ -6,21 +6,21 @@ use sluice_filter_core::connections::{self, ConnectionLimit, Connections, Entry,
 use sluice_filter_core::{Decision, Fact, Forward, Request as _, Rewriting, Timestamp};
 
 use super::Worker;
-use crate::fate::Fate;
-use crate::open::Open;
-use crate::view::View;
-use crate::{host, signals};
+use crate::host_request::HostRequest;
+use crate::in_flight::InFlight;
+use crate::request_action::RequestAction;
+use crate::{host, host_contract};
 
 impl Worker {
     /// Decides a request of this location, and makes it so in the host.
-    pub(super) fn decide(&mut self, context: u32, location: &str) -> Fate {
-        let (now, request) = (host::now(), View::new(self.host));
+    pub(super) fn decide(&mut self, context: u32, location: &str) -> RequestAction {
+        let (now, request) = (host::now(), HostRequest::new(self.host));
         let decision = match self.tables.decide(location, &request, now, &mut self.rng) {
             Decision::CheckLimit(limit) => {
                 match enter(self.host, &mut self.connections, limit, &request, now) {
                     Entry::Refused => Decision::Reply(limit.refusal()),
                     entry => {
-                        self.open.count(context, entry.client());
+                        self.in_flight.keep_connection(context, entry.client());
                         self.tables
                             .decide_admitted(location, &request, now, &mut self.rng)
                     }
@@ -29,26 +29,26 @@ impl Worker {
             decision => decision,
         };
         match decision {
-            Decision::Forward(forward) => self.open.forward(self.host, context, forward),
+            Decision::Forward(forward) => self.in_flight.forward(self.host, context, forward),
             // A redirect or a direct response of the route needs no endpoint, so none is missing.
-            Decision::Reply(reply) if signals::is_forwarded(self.host) => {
+            Decision::Reply(reply) if host_contract::is_forwarded(self.host) => {
                 host::reply(reply);
-                return Fate::Answered;
+                return RequestAction::Respond;
             }
             Decision::Reply(_) | Decision::CheckLimit(_) => {}
             Decision::External { rewriting } => {
-                self.open.rewrite(self.host, context, rewriting);
-                signals::forward_anywhere(self.host);
+                self.in_flight.rewrite(self.host, context, rewriting);
+                host_contract::clear_choice(self.host);
             }
             Decision::Unknown => {
                 let counter = self.unknown_locations;
-                if let Some(counter) = counter.filter(|_| signals::is_forwarded(self.host)) {
+                if let Some(counter) = counter.filter(|_| host_contract::is_forwarded(self.host)) {
                     host::count(counter);
                 }
-                signals::forward_anywhere(self.host);
+                host_contract::clear_choice(self.host);
             }
         }
-        Fate::GoesOn
+        RequestAction::Continue
     }
 }
 
@@ -58,10 +58,10 @@ fn enter(
     host: Host,
     connections: &mut Connections,
     limit: &ConnectionLimit,
-    request: &View,
+    request: &HostRequest,
     now: Timestamp,
 ) -> Entry {
-    if host.is_nginx() || !signals::is_forwarded(host) {
+    if host.is_nginx() || !host_contract::is_forwarded(host) {
         return Entry::Exempt;
     }
     let address = connections::address(&request.fact(Fact::ClientAddress).unwrap_or_default());
@@ -75,23 +75,23 @@ fn enter(
     })
 }
 
-impl Open {
+impl InFlight {
     fn forward(&mut self, host: Host, context: u32, forward: Forward<'_>) {
         self.rewrite(host, context, forward.rewriting);
         if let Some(backend) = forward.backend {
-            signals::route_to(host, backend);
+            host_contract::set_backend(host, backend);
         }
-        signals::forward_to(host, forward.candidates);
-        if host == Host::NgxWasm && forward.ticket.is_some() {
-            signals::sign(context);
+        host_contract::set_endpoints(host, forward.candidates);
+        if host == Host::NgxWasm && forward.token.is_some() {
+            host_contract::set_retry_owner(context);
         }
-        self.keep(context, forward.ticket);
+        self.keep_token(context, forward.token);
     }
 
     /// Keeps the replacements of a response. nginx replaces by itself, by `proxy_redirect` and the like.
     fn rewrite(&mut self, host: Host, context: u32, rewriting: Option<&Rewriting>) {
         if let Some(rewriting) = rewriting.filter(|_| !host.is_nginx()) {
-            self.keep_rewrites(context, rewriting.of(&View::new(host)));
+            self.keep_rewrites(context, rewriting.of(&HostRequest::new(host)));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Load balancing among the endpoints of a backend.
 
+use sluice_filter_core::balance::Algorithm;
 use sluice_ir::LoadBalance;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
@@ -12,7 +13,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation(
             "load-balance",
-            Value::OneOf(&["round_robin", "ewma", "least_conn", "peak_ewma"]),
+            Value::OneOf(Algorithm::SELECTABLE),
             Risk::Low,
             Scope::Location,
         )
@@ -38,11 +39,17 @@ pub(super) fn service_upstream(view: &mut View<'_, '_>, globals: &Globals) -> bo
 
 /// The other names of ingress-nginx need annotations of their own, which choose by themselves.
 pub(crate) fn algorithm(text: &str) -> Parsed<LoadBalance> {
-    match text {
-        "round_robin" => Ok(LoadBalance::RoundRobin),
-        "ewma" => Ok(LoadBalance::Ewma),
-        "least_conn" => Ok(LoadBalance::LeastConn),
-        "peak_ewma" => Ok(LoadBalance::PeakEwma),
-        _ => Err("round_robin, ewma, least_conn or peak_ewma".into()),
+    let mut names = Algorithm::SELECTABLE.iter();
+    match names.find(|name| **name == text) {
+        Some(name) => Ok(LoadBalance::Named(name)),
+        None => Err(one_of(Algorithm::SELECTABLE).into()),
+    }
+}
+
+/// `a, b or c`
+fn one_of(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        names => names.concat(),
     }
 }

@@ -4,12 +4,12 @@
 //! new keys are drawn until they fall on an endpoint that gets new sessions, and on the same one when it is warm.
 
 use crate::balance::ring::{Point, hash};
-use crate::balance::{Candidates, Field, draw};
+use crate::balance::{Candidates, PickContext, draw};
 use crate::{EndpointIdx, Rng};
 
 use super::{SessionKey, Sessions};
 
-/// The ring is in the [`Field`]; there is nothing else to know.
+/// Stateless: the ring is in the [`PickContext`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balanced;
 
@@ -17,34 +17,40 @@ pub struct Balanced;
 const KEYS: u64 = 20;
 
 impl Sessions for Balanced {
-    fn locate(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
-        owner(field, key, |point| is_warm(field, point))
+    fn locate(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
+        owner(context, key, |point| is_warm(context, point))
     }
 
-    fn stand_in(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
-        owner(field, key, |point| field.pool.is_ready(point.node()))
+    fn fallback(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
+        owner(context, key, |point| {
+            context.eligible.is_ready(point.node())
+        })
     }
 
     fn begin(
         &self,
-        field: &Field<'_>,
+        context: &PickContext<'_>,
         tried: &Candidates,
         rng: &mut impl Rng,
     ) -> Option<(EndpointIdx, Option<SessionKey>)> {
         for n in 0..KEYS {
-            let key = SessionKey::draw(n, field.now, rng);
-            let now = self.locate(field, key.as_bytes())?;
-            let lasts = || owner(field, key.as_bytes(), |_| true) == Some(now);
-            if field.pool.is_ready(now) && !tried.has(now) && lasts() {
+            let key = SessionKey::draw(n, context.now, rng);
+            let now = self.locate(context, key.as_bytes())?;
+            let lasts = || owner(context, key.as_bytes(), |_| true) == Some(now);
+            if context.eligible.is_ready(now) && !tried.has(now) && lasts() {
                 return Some((now, Some(key)));
             }
         }
-        draw(field, tried, None, rng).map(|idx| (idx, None))
+        draw(context, tried, None, rng).map(|idx| (idx, None))
     }
 }
 
-fn owner(field: &Field<'_>, key: &[u8], fits: impl Fn(Point) -> bool) -> Option<EndpointIdx> {
-    field
+fn owner(
+    context: &PickContext<'_>,
+    key: &[u8],
+    fits: impl Fn(Point) -> bool,
+) -> Option<EndpointIdx> {
+    context
         .ring
         .walk(hash(key))
         .find(|&point| fits(point))
@@ -52,7 +58,7 @@ fn owner(field: &Field<'_>, key: &[u8], fits: impl Fn(Point) -> bool) -> Option<
 }
 
 /// Sessions move to a new endpoint one after the other, as it grows to its share.
-fn is_warm(field: &Field<'_>, point: Point) -> bool {
-    let ramp = field.ramp(point.node());
+fn is_warm(context: &PickContext<'_>, point: Point) -> bool {
+    let ramp = context.ramp(point.node());
     ramp >= 1.0 || point.is_within(ramp)
 }

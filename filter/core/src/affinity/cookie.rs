@@ -35,7 +35,7 @@ impl<'a> Session<'a> {
     /// The session of a request with this cookie header: of several cookies with the name (a browser sends one for each
     /// path) the one of this backend, else the last, which is the one that ingress-nginx takes.
     #[must_use]
-    pub fn of(header: &'a [u8], name: &str, backend_key: &[u8]) -> Option<Session<'a>> {
+    pub fn find(header: &'a [u8], name: &str, backend_key: &[u8]) -> Option<Session<'a>> {
         let mut last = None;
         let named = pairs(header).filter(|(known, _)| *known == name.as_bytes());
         for session in named.map(|(_, value)| Session::parse(value)) {
@@ -54,7 +54,7 @@ mod tests {
 
     fn session<'a>(header: &'a str, backend_key: &str) -> Option<(&'a str, Option<&'a str>)> {
         let text = |bytes| std::str::from_utf8(bytes).unwrap();
-        let session = Session::of(header.as_bytes(), "route", backend_key.as_bytes())?;
+        let session = Session::find(header.as_bytes(), "route", backend_key.as_bytes())?;
         Some((text(session.upstream_key), session.backend_key.map(text)))
     }
 

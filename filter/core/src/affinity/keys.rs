@@ -106,7 +106,7 @@ impl Write for SessionKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Counting;
+    use crate::testing::SplitMix64;
 
     /// Measured on ingress-nginx 1.15.1.
     #[test]
@@ -143,12 +143,16 @@ mod tests {
         let key = SessionKey::draw(
             1,
             Timestamp::from_nanos(1_795_220_784_932_000_000),
-            &mut Counting(0),
+            &mut SplitMix64(0),
         );
         let text = std::str::from_utf8(key.as_bytes()).unwrap();
         assert!(text.starts_with("1795220785.932."), "{text}");
         assert_eq!(text.split('.').count(), 4);
-        let last = SessionKey::draw(20, Timestamp::from_nanos(u64::MAX), &mut Counting(u64::MAX));
+        let last = SessionKey::draw(
+            20,
+            Timestamp::from_nanos(u64::MAX),
+            &mut SplitMix64(u64::MAX),
+        );
         assert_eq!(last.as_bytes().split(|b| *b == b'.').count(), 4);
     }
 }

@@ -19,14 +19,14 @@ use sluice_filter_config as wire;
 
 use crate::EndpointIdx;
 use crate::Rng;
-use crate::balance::{Candidates, Field};
+use crate::balance::{Candidates, PickContext};
 
 pub use balanced::Balanced;
 pub use cookie::{Session, pairs};
 pub use keys::{Hex, SessionKey, UpstreamKey, backend_key, endpoint_key};
 pub use persistent::Persistent;
 pub use same_site::none_is_understood;
-pub use set_cookie::{CookieOf, CookieTemplate, cookie_time};
+pub use set_cookie::{CookieContext, CookieTemplate, cookie_time};
 pub use wire::AffinityMode;
 
 /// How sessions work on a backend.
@@ -63,16 +63,16 @@ impl From<&wire::Affinity> for Affinity {
 /// One way for a session to find its endpoint.
 pub trait Sessions {
     /// The endpoint of a session; none when it is gone.
-    fn locate(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx>;
+    fn locate(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx>;
 
     /// Who serves a session while its endpoint is ejected: the same one every time.
-    fn stand_in(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx>;
+    fn fallback(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx>;
 
     /// An endpoint for a new session that was not tried, and the key that leads to it; no key when a cookie must not or
     /// need not remember it now.
     fn begin(
         &self,
-        field: &Field<'_>,
+        context: &PickContext<'_>,
         tried: &Candidates,
         rng: &mut impl Rng,
     ) -> Option<(EndpointIdx, Option<SessionKey>)>;
@@ -84,12 +84,12 @@ pub struct Placement {
     /// The choice and the failover order.
     pub candidates: Candidates,
     /// What the response may begin; none when no cookie will be set whatever happens.
-    pub beginning: Option<Beginning>,
+    pub start: Option<SessionStart>,
 }
 
 /// A session that begins with the response.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Beginning {
+pub struct SessionStart {
     /// The session's endpoint, if it has one: when it answers, nothing begins.
     pub stays: Option<EndpointIdx>,
     /// The keys that lead to the candidates, in balanced mode.
@@ -101,40 +101,40 @@ pub fn place(
     sessions: &impl Sessions,
     change_on_failure: bool,
     key: Option<&[u8]>,
-    field: &Field<'_>,
+    context: &PickContext<'_>,
     rng: &mut impl Rng,
 ) -> Placement {
-    let located = key.and_then(|key| Some((sessions.locate(field, key)?, key)));
+    let located = key.and_then(|key| Some((sessions.locate(context, key)?, key)));
     match located {
-        Some((idx, _)) if field.pool.is_alive(idx) && change_on_failure => {
-            place_new(sessions, Some(idx), field, rng)
+        Some((idx, _)) if context.eligible.is_alive(idx) && change_on_failure => {
+            place_new(sessions, Some(idx), context, rng)
         }
-        Some((idx, _)) if field.pool.is_alive(idx) => Placement {
-            candidates: stay(idx, field),
-            beginning: None,
+        Some((idx, _)) if context.eligible.is_alive(idx) => Placement {
+            candidates: stay(idx, context),
+            start: None,
         },
         Some((_, key)) if !change_on_failure => {
             let mut candidates = Candidates::default();
-            if let Some(idx) = sessions.stand_in(field, key) {
+            if let Some(idx) = sessions.fallback(context, key) {
                 candidates.push(idx);
             }
-            candidates.complete(field);
+            candidates.complete(context);
             Placement {
                 candidates,
-                beginning: None,
+                start: None,
             }
         }
-        _ => place_new(sessions, None, field, rng),
+        _ => place_new(sessions, None, context, rng),
     }
 }
 
 /// Every attempt on the session's endpoint, as `session-cookie-change-on-failure: "false"` asks for.
-fn stay(idx: EndpointIdx, field: &Field<'_>) -> Candidates {
+fn stay(idx: EndpointIdx, context: &PickContext<'_>) -> Candidates {
     let mut candidates = Candidates::default();
-    for _ in 0..if field.endpoints.len() == 1 {
+    for _ in 0..if context.endpoints.len() == 1 {
         1
     } else {
-        field.attempts.max(1)
+        context.attempts.max(1)
     } {
         candidates.push(idx);
     }
@@ -144,7 +144,7 @@ fn stay(idx: EndpointIdx, field: &Field<'_>) -> Candidates {
 fn place_new(
     sessions: &impl Sessions,
     stays: Option<EndpointIdx>,
-    field: &Field<'_>,
+    context: &PickContext<'_>,
     rng: &mut impl Rng,
 ) -> Placement {
     let mut candidates = Candidates::default();
@@ -152,19 +152,19 @@ fn place_new(
     if let Some(idx) = stays {
         candidates.push(idx);
     }
-    let wanted = field
+    let wanted = context
         .attempts
-        .min(field.pool.ready().len())
+        .min(context.eligible.ready().len())
         .clamp(1, Candidates::MAX);
     while candidates.len() < wanted
-        && let Some((idx, key)) = sessions.begin(field, &candidates, rng)
+        && let Some((idx, key)) = sessions.begin(context, &candidates, rng)
     {
         candidates.push(idx);
         keys.extend(key.map(|key| (idx, key)));
     }
-    candidates.complete(field);
+    candidates.complete(context);
     Placement {
         candidates,
-        beginning: Some(Beginning { stays, keys }),
+        start: Some(SessionStart { stays, keys }),
     }
 }

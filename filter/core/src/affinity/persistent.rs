@@ -1,7 +1,7 @@
 //! Persistent sessions: the cookie names the endpoint. A session moves only when its endpoint is gone.
 
 use crate::balance::ring::hash;
-use crate::balance::{Candidates, Field, draw};
+use crate::balance::{Candidates, PickContext, draw};
 use crate::{EndpointIdx, Endpoints, Rng};
 
 use super::{Hex, SessionKey, Sessions, endpoint_key};
@@ -24,7 +24,7 @@ impl Persistent {
 }
 
 impl Sessions for Persistent {
-    fn locate(&self, _field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
+    fn locate(&self, _field: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
         let found = self
             .by_key
             .binary_search_by(|(known, _)| known.as_slice().cmp(key))
@@ -32,8 +32,8 @@ impl Sessions for Persistent {
         self.by_key.get(found).map(|(_, idx)| *idx)
     }
 
-    fn stand_in(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
-        let ready = field.pool.ready();
+    fn fallback(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
+        let ready = context.eligible.ready();
         ready
             .get((hash(key) as usize).checked_rem(ready.len())?)
             .copied()
@@ -42,10 +42,10 @@ impl Sessions for Persistent {
     /// The key of an endpoint is known without drawing it.
     fn begin(
         &self,
-        field: &Field<'_>,
+        context: &PickContext<'_>,
         tried: &Candidates,
         rng: &mut impl Rng,
     ) -> Option<(EndpointIdx, Option<SessionKey>)> {
-        draw(field, tried, None, rng).map(|idx| (idx, None))
+        draw(context, tried, None, rng).map(|idx| (idx, None))
     }
 }

@@ -27,7 +27,7 @@ pub struct CookieTemplate {
 
 /// What one response adds to the template.
 #[derive(Clone, Copy, Debug)]
-pub struct CookieOf<'a> {
+pub struct CookieContext<'a> {
     /// The upstream key.
     pub upstream_key: &'a [u8],
     /// The backend key.
@@ -46,7 +46,7 @@ impl CookieTemplate {
     /// The value of `Set-Cookie`, attributes in the order of ingress-nginx: Expires, Max-Age, Domain, Path, Secure,
     /// HttpOnly, SameSite.
     #[must_use]
-    pub fn render(&self, of: &CookieOf<'_>) -> String {
+    pub fn render(&self, of: &CookieContext<'_>) -> String {
         let keys = (
             String::from_utf8_lossy(of.upstream_key),
             String::from_utf8_lossy(of.backend_key),
@@ -127,8 +127,8 @@ fn civil(days: u64) -> (u64, u64, u64) {
 mod tests {
     use super::*;
 
-    fn of(https: bool, none_is_understood: bool) -> CookieOf<'static> {
-        CookieOf {
+    fn of(https: bool, none_is_understood: bool) -> CookieContext<'static> {
+        CookieContext {
             upstream_key: b"k",
             backend_key: b"b",
             location_path: "/shop",

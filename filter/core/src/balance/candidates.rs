@@ -1,6 +1,6 @@
 //! The endpoints to try for one request: the choice, then the failover order.
 
-use super::Field;
+use super::PickContext;
 use crate::EndpointIdx;
 
 /// A fixed array, because it is made for every request.
@@ -47,14 +47,14 @@ impl Candidates {
 
     /// Adds what is missing for the attempts: the others that are ready, from behind the first on, then spare ones.
     /// When all were named they are named again, except for a single one: it has nowhere else to go.
-    pub fn complete(&mut self, field: &Field<'_>) {
-        let attempts = field.attempts.min(Candidates::MAX);
+    pub fn complete(&mut self, context: &PickContext<'_>) {
+        let attempts = context.attempts.min(Candidates::MAX);
         let first = self.iter().next().unwrap_or_default();
-        let start = field
-            .pool
+        let start = context
+            .eligible
             .position(first)
             .map_or(first, |position| position + 1);
-        for set in [field.pool.ready(), field.pool.spare()] {
+        for set in [context.eligible.ready(), context.eligible.spare()] {
             self.take_round(set, start, attempts);
         }
         let different = self.len;

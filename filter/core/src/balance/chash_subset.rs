@@ -1,7 +1,7 @@
 //! Consistent hashing to a group of endpoints, by chance within it: less lopsided than one endpoint a key.
 //!
 //! As ingress-nginx's `chashsubset`: groups of `size` endpoints in the order of the configuration, the last filled up from
-//! the beginning, on a ring of the names `set1`, `set2` ... Retries go to the other members first, where the original may
+//! the start, on a ring of the names `set1`, `set2` ... Retries go to the other members first, where the original may
 //! draw the failed one again.
 
 use sluice_filter_config::LARGEST_SUBSET;
@@ -9,7 +9,7 @@ use sluice_filter_config::LARGEST_SUBSET;
 use crate::{EndpointIdx, Endpoints, Rng};
 
 use super::ring::{Ring, hash};
-use super::{Balancer, Candidates, Field};
+use super::{Balancer, Candidates, Needs, PickContext, Setup};
 
 /// The groups of one backend.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct ChashSubset {
 impl ChashSubset {
     /// Groups the endpoints that get new requests.
     #[must_use]
-    pub fn new(endpoints: &Endpoints, size: usize) -> Self {
+    pub fn from_endpoints(endpoints: &Endpoints, size: usize) -> Self {
         let size = size.clamp(1, LARGEST_SUBSET.into());
         let lasting = |idx: &EndpointIdx| {
             endpoints
@@ -66,13 +66,13 @@ impl ChashSubset {
     /// A member by chance, by its share, that was not tried.
     fn draw(
         group: &[EndpointIdx],
-        field: &Field<'_>,
+        context: &PickContext<'_>,
         tried: &Candidates,
         rng: &mut impl Rng,
     ) -> Option<EndpointIdx> {
         let share = |idx| {
-            if field.pool.is_ready(idx) && !tried.has(idx) {
-                field.share(idx)
+            if context.eligible.is_ready(idx) && !tried.has(idx) {
+                context.share(idx)
             } else {
                 0.0
             }
@@ -92,14 +92,25 @@ impl ChashSubset {
 }
 
 impl Balancer for ChashSubset {
-    fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
+    const NAME: &'static str = "chash_subset";
+    const NEEDS: Needs = Needs {
+        key: true,
+        size: true,
+        ..Needs::NOTHING
+    };
+
+    fn new(setup: &Setup<'_>, _rng: &mut impl Rng) -> Self {
+        ChashSubset::from_endpoints(setup.endpoints, setup.parameters.size.into())
+    }
+
+    fn pick(&mut self, context: &PickContext<'_>, rng: &mut impl Rng) -> Candidates {
         let mut candidates = Candidates::default();
-        let wanted = field
+        let wanted = context
             .attempts
-            .min(field.pool.ready().len())
+            .min(context.eligible.ready().len())
             .clamp(1, Candidates::MAX);
         let mut last = None;
-        for point in self.ring.walk(hash(field.key)) {
+        for point in self.ring.walk(hash(context.key)) {
             if last.replace(point.node()) == Some(point.node()) {
                 continue;
             }
@@ -109,7 +120,7 @@ impl Balancer for ChashSubset {
                 .nth(point.node())
                 .unwrap_or_default();
             while candidates.len() < wanted
-                && let Some(idx) = Self::draw(group, field, &candidates, rng)
+                && let Some(idx) = Self::draw(group, context, &candidates, rng)
             {
                 candidates.push(idx);
             }
@@ -123,12 +134,12 @@ impl Balancer for ChashSubset {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LoadBalance;
+    use super::super::Algorithm;
     use super::*;
-    use crate::testing::Ground;
+    use crate::testing::Fixture;
 
     fn groups(endpoints: usize) -> Vec<Vec<EndpointIdx>> {
-        let subset = ChashSubset::new(&Ground::new(&vec![1; endpoints]).endpoints, 3);
+        let subset = ChashSubset::from_endpoints(&Fixture::new(&vec![1; endpoints]).endpoints, 3);
         subset.groups().map(<[_]>::to_vec).collect()
     }
 
@@ -143,7 +154,7 @@ mod tests {
     /// Measured by running ingress-nginx 1.15.1's balancer; `set1` is group 0.
     #[test]
     fn keys_fall_on_the_groups_where_ingress_nginx_puts_them() {
-        let subset = ChashSubset::new(&Ground::new(&[1; 7]).endpoints, 3);
+        let subset = ChashSubset::from_endpoints(&Fixture::new(&[1; 7]).endpoints, 3);
         for (key, group) in [
             ("/index.html", 1),
             ("/alma/armud", 0),
@@ -157,8 +168,8 @@ mod tests {
 
     #[test]
     fn all_picks_of_a_key_are_members_of_its_group_and_every_member_is_picked() {
-        let picks = Ground::new(&[1; 9]).picks(
-            LoadBalance::ChashSubset(3),
+        let picks = Fixture::new(&[1; 9]).picks(
+            Algorithm::ChashSubset,
             (0..300).map(|_| "/alma/armud".to_owned()),
         );
         let mut hits = [0; 9];
@@ -174,14 +185,11 @@ mod tests {
 
     #[test]
     fn a_retry_does_not_draw_the_failed_member_again() {
-        let ground = Ground {
+        let fixture = Fixture {
             attempts: 4,
-            ..Ground::new(&[1; 9])
+            ..Fixture::new(&[1; 9])
         };
-        for picks in ground.picks(
-            LoadBalance::ChashSubset(3),
-            (0..200).map(|n| format!("{n}")),
-        ) {
+        for picks in fixture.picks(Algorithm::ChashSubset, (0..200).map(|n| format!("{n}"))) {
             let mut group: Vec<_> = picks[..3].iter().map(|idx| idx / 3).collect();
             group.dedup();
             assert_eq!(group.len(), 1, "the group first: {picks:?}");
@@ -191,16 +199,16 @@ mod tests {
 
     #[test]
     fn a_group_of_ejected_endpoints_leaves_its_keys_to_the_next() {
-        let hits = Ground::new(&[1; 9])
+        let hits = Fixture::new(&[1; 9])
             .without(&[3, 4, 5])
-            .hits(LoadBalance::ChashSubset(3), 3_000);
+            .hits(Algorithm::ChashSubset, 3_000);
         assert_eq!(hits[3] + hits[4] + hits[5], 0);
         assert_eq!(hits.iter().sum::<usize>(), 3_000);
     }
 
     #[test]
     fn groups_get_keys_by_the_weight_of_their_members() {
-        let hits = Ground::new(&[3, 3, 3, 1, 1, 1]).hits(LoadBalance::ChashSubset(3), 10_000);
+        let hits = Fixture::new(&[3, 3, 3, 1, 1, 1]).hits(Algorithm::ChashSubset, 10_000);
         assert!(
             hits[..3].iter().all(|hits| (2_000..3_000).contains(hits)),
             "{hits:?}"

@@ -2,7 +2,7 @@
 
 use crate::{EndpointIdx, Rng};
 
-use super::{Candidates, Field};
+use super::{Candidates, PickContext};
 
 /// Up to so many endpoints are drawn from a list of those not tried yet, which is exact; more, by drawing again.
 const FEW: usize = 32;
@@ -11,7 +11,7 @@ const QUICK: usize = 3;
 
 /// One that is ready and was not tried, by chance, by its share.
 pub fn draw(
-    field: &Field<'_>,
+    context: &PickContext<'_>,
     tried: &Candidates,
     except: Option<EndpointIdx>,
     rng: &mut impl Rng,
@@ -20,17 +20,17 @@ pub fn draw(
     let mut last_resort = None;
     for attempt in 0..FEW {
         // Nearly always the first one will do. It has its share either way.
-        if attempt == QUICK && field.pool.ready().len() <= FEW {
-            return draw_of_few(field, open, rng);
+        if attempt == QUICK && context.eligible.ready().len() <= FEW {
+            return draw_of_few(context, open, rng);
         }
-        let Some(idx) = field
-            .pool
-            .drawn(rng.below(field.pool.tickets()))
+        let Some(idx) = context
+            .eligible
+            .at_weight(rng.below(context.eligible.total_weight()))
             .filter(|&idx| open(idx))
         else {
             continue;
         };
-        let ramp = field.ramp(idx);
+        let ramp = context.ramp(idx);
         if ramp >= 1.0 || rng.fraction() < ramp {
             return Some(idx);
         }
@@ -40,15 +40,20 @@ pub fn draw(
 }
 
 fn draw_of_few(
-    field: &Field<'_>,
+    context: &PickContext<'_>,
     open: impl Fn(EndpointIdx) -> bool,
     rng: &mut impl Rng,
 ) -> Option<EndpointIdx> {
     let mut sums = [(0, 0.0); FEW];
     let (mut total, mut len) = (0.0, 0);
-    let others = field.pool.ready().iter().copied().filter(|&idx| open(idx));
+    let others = context
+        .eligible
+        .ready()
+        .iter()
+        .copied()
+        .filter(|&idx| open(idx));
     for (slot, idx) in sums.iter_mut().zip(others) {
-        total += field.share(idx);
+        total += context.share(idx);
         *slot = (idx, total);
         len += 1;
     }

@@ -3,48 +3,55 @@
 //! A slow answer counts at once and is forgotten slowly, a fast one moves the average slowly; and what is already in flight
 //! counts before any of it is answered.
 
-use crate::vitals::Latency;
+use crate::endpoint_state::{EndpointState, Latency};
 use crate::{Rng, Timestamp};
 
 use super::ewma::{decay, score};
 use super::two_choices::better_of_two;
-use super::{Balancer, Candidates, Field};
+use super::{Balancer, Candidates, Needs, PickContext, Response, Setup};
 
 /// What an endpoint without an average costs for each request in flight: one is sent to find out, not more.
 const UNKNOWN_SECONDS: f64 = 1.0;
 
-/// Averages and requests in flight are in the [`Field`]; there is nothing else to remember.
+/// Stateless: averages and requests in flight are in the [`PickContext`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeakEwma;
 
 impl Balancer for PeakEwma {
-    fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
-        better_of_two(field, rng, |idx| {
-            let in_flight = f64::from(field.in_flight(idx));
-            let latency = field.vitals.get(idx).and_then(|vitals| vitals.latency);
+    const NAME: &'static str = "peak_ewma";
+    const NEEDS: Needs = Needs {
+        in_flight: true,
+        latency: true,
+        failures: true,
+        ..Needs::NOTHING
+    };
+
+    fn new(_setup: &Setup<'_>, _rng: &mut impl Rng) -> Self {
+        PeakEwma
+    }
+
+    fn pick(&mut self, context: &PickContext<'_>, rng: &mut impl Rng) -> Candidates {
+        better_of_two(context, rng, |idx| {
+            let in_flight = f64::from(context.in_flight(idx));
+            let latency = context.states.get(idx).and_then(|state| state.latency);
             let cost = match latency {
-                Some(_) => score(latency, field.now) * (in_flight + 1.0),
+                Some(_) => score(latency, context.now) * (in_flight + 1.0),
                 None => UNKNOWN_SECONDS * in_flight,
             };
-            cost / field.share(idx)
+            cost / context.share(idx)
         })
     }
-}
 
-impl PeakEwma {
-    /// Takes a response time, in seconds. A failure is never good news, however fast it was.
-    pub fn observe(
-        latency: &mut Option<Latency>,
-        response_time: f64,
-        failed: bool,
-        now: Timestamp,
-    ) {
+    /// A failure is never good news, however fast it was.
+    fn observe(endpoint: &mut EndpointState, response: Response, now: Timestamp) {
+        let Response { seconds, failed } = response;
+        let latency = &mut endpoint.latency;
         let average = match *latency {
-            Some(known) if response_time >= score(Some(known), now) => response_time,
+            Some(known) if seconds >= score(Some(known), now) => seconds,
             Some(known) if failed => known.average,
-            Some(known) => decay(known, response_time, now),
+            Some(known) => decay(known, seconds, now),
             None if failed => UNKNOWN_SECONDS,
-            None => response_time,
+            None => seconds,
         };
         *latency = Some(Latency {
             average,
@@ -57,20 +64,20 @@ impl PeakEwma {
 mod tests {
     use std::time::Duration;
 
-    use super::super::LoadBalance;
+    use super::super::Algorithm;
     use super::*;
-    use crate::testing::Ground;
+    use crate::testing::Fixture;
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::from_nanos(1_543_238_266_000_000_000).after(Duration::from_secs(seconds))
     }
 
     fn after(observations: &[(f64, bool, u64)]) -> f64 {
-        let mut latency = None;
-        for (response_time, failed, seconds) in observations {
-            PeakEwma::observe(&mut latency, *response_time, *failed, at(*seconds));
+        let mut state = EndpointState::default();
+        for &(seconds, failed, time) in observations {
+            PeakEwma::observe(&mut state, Response { seconds, failed }, at(time));
         }
-        latency.unwrap().average
+        state.latency.unwrap().average
     }
 
     #[test]
@@ -88,37 +95,37 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_multiplies_the_cost() {
-        let mut ground = Ground {
+        let mut fixture = Fixture {
             attempts: 2,
-            ..Ground::new(&[1; 2])
+            ..Fixture::new(&[1; 2])
         };
-        for (vitals, average) in ground.vitals.iter_mut().zip([0.1, 0.3]) {
-            vitals.latency = Some(Latency {
+        for (state, average) in fixture.states.iter_mut().zip([0.1, 0.3]) {
+            state.latency = Some(Latency {
                 average,
-                touched: ground.now,
+                touched: fixture.now,
             });
         }
-        let firsts = |ground: &Ground| {
-            let picks = ground.picks(LoadBalance::PeakEwma, (0..20).map(|_| String::new()));
+        let firsts = |fixture: &Fixture| {
+            let picks = fixture.picks(Algorithm::PeakEwma, (0..20).map(|_| String::new()));
             picks.iter().map(|picks| picks[0]).sum::<usize>()
         };
-        assert_eq!(firsts(&ground), 0);
-        ground.vitals[0].in_flight = 3;
-        assert_eq!(firsts(&ground), 20);
+        assert_eq!(firsts(&fixture), 0);
+        fixture.states[0].in_flight = 3;
+        assert_eq!(firsts(&fixture), 20);
     }
 
     #[test]
     fn an_unknown_endpoint_gets_one_request_to_find_out() {
-        let mut ground = Ground {
+        let mut fixture = Fixture {
             attempts: 1,
-            ..Ground::new(&[1; 2])
+            ..Fixture::new(&[1; 2])
         };
-        ground.vitals[0].latency = Some(Latency {
+        fixture.states[0].latency = Some(Latency {
             average: 0.1,
-            touched: ground.now,
+            touched: fixture.now,
         });
-        assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 1);
-        ground.vitals[1].in_flight = 1;
-        assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 0);
+        assert_eq!(fixture.picks_from(0, Algorithm::PeakEwma), 1);
+        fixture.states[1].in_flight = 1;
+        assert_eq!(fixture.picks_from(0, Algorithm::PeakEwma), 0);
     }
 }

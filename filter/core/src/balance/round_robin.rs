@@ -3,13 +3,12 @@
 //! As ingress-nginx's `resty.roundrobin`: every worker starts at a random endpoint, and again after every change of the
 //! endpoints, so that workers and restarts do not all begin with the same pod.
 
-use crate::vitals::SlowStart;
-use crate::{EndpointIdx, Endpoints, Rng};
+use crate::{EndpointIdx, Rng};
 
 use super::schedule::Schedule;
-use super::{Balancer, Candidates, Field};
+use super::{Balancer, Candidates, PickContext, Setup};
 
-/// The position of one worker in the cycle.
+/// The position of one worker in the cycle, random at first.
 #[derive(Debug)]
 pub enum RoundRobin {
     /// All shares are equal: the next position.
@@ -23,38 +22,36 @@ pub enum RoundRobin {
 pub struct Weighted(Schedule);
 
 impl RoundRobin {
-    /// Starts at a random one of the endpoints.
-    pub fn starting_anywhere(
-        endpoints: &Endpoints,
-        slow_start: SlowStart,
-        rng: &mut impl Rng,
-    ) -> Self {
-        if endpoints.is_weighted() || slow_start.0.is_some() {
-            let weights = (0..endpoints.len()).map(|idx| endpoints.weight(idx));
-            return RoundRobin::Weighted(Weighted(Schedule::starting_anywhere(weights, rng)));
-        }
-        RoundRobin::Cycle(rng.below(endpoints.len()))
-    }
-
-    fn next(&mut self, field: &Field<'_>) -> Option<EndpointIdx> {
-        let ready = field.pool.ready();
+    fn next(&mut self, context: &PickContext<'_>) -> Option<EndpointIdx> {
+        let ready = context.eligible.ready();
         match self {
             RoundRobin::Cycle(next) => {
                 let position = if *next < ready.len() { *next } else { 0 };
                 *next = position + 1;
                 ready.get(position).copied()
             }
-            RoundRobin::Weighted(Weighted(schedule)) => schedule.next(field),
+            RoundRobin::Weighted(Weighted(schedule)) => schedule.next(context),
         }
     }
 }
 
 impl Balancer for RoundRobin {
-    fn candidates(&mut self, field: &Field<'_>, _rng: &mut impl Rng) -> Candidates {
+    const NAME: &'static str = "round_robin";
+
+    fn new(setup: &Setup<'_>, rng: &mut impl Rng) -> Self {
+        let endpoints = setup.endpoints;
+        if endpoints.is_weighted() || setup.slow_start.0.is_some() {
+            let weights = (0..endpoints.len()).map(|idx| endpoints.weight(idx));
+            return RoundRobin::Weighted(Weighted(Schedule::with_random_phase(weights, rng)));
+        }
+        RoundRobin::Cycle(rng.below(endpoints.len()))
+    }
+
+    fn pick(&mut self, context: &PickContext<'_>, _rng: &mut impl Rng) -> Candidates {
         let mut candidates = Candidates::default();
         if let Some(idx) = self
-            .next(field)
-            .or_else(|| field.pool.ready().first().copied())
+            .next(context)
+            .or_else(|| context.eligible.ready().first().copied())
         {
             candidates.push(idx);
         }
@@ -64,21 +61,18 @@ impl Balancer for RoundRobin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Candidates, LoadBalance};
+    use super::super::{Algorithm, Candidates};
     use super::*;
-    use crate::testing::Ground;
+    use crate::testing::Fixture;
 
-    fn picks(ground: &Ground, requests: usize) -> Vec<Vec<EndpointIdx>> {
-        ground.picks(
-            LoadBalance::RoundRobin,
-            (0..requests).map(|_| String::new()),
-        )
+    fn picks(fixture: &Fixture, requests: usize) -> Vec<Vec<EndpointIdx>> {
+        fixture.picks(Algorithm::RoundRobin, (0..requests).map(|_| String::new()))
     }
 
     #[test]
     fn six_hundred_requests_over_three_pods_are_two_hundred_each() {
         assert_eq!(
-            Ground::new(&[1; 3]).hits(LoadBalance::RoundRobin, 600),
+            Fixture::new(&[1; 3]).hits(Algorithm::RoundRobin, 600),
             [200; 3]
         );
     }
@@ -86,9 +80,9 @@ mod tests {
     #[test]
     fn retries_go_to_the_following_endpoints_and_do_not_move_the_cycle() {
         let picks = picks(
-            &Ground {
+            &Fixture {
                 attempts: 4,
-                ..Ground::new(&[1; 3])
+                ..Fixture::new(&[1; 3])
             },
             3,
         );
@@ -103,9 +97,9 @@ mod tests {
     fn a_single_endpoint_is_named_once() {
         assert_eq!(
             picks(
-                &Ground {
+                &Fixture {
                     attempts: 3,
-                    ..Ground::new(&[1])
+                    ..Fixture::new(&[1])
                 },
                 1
             ),
@@ -115,18 +109,18 @@ mod tests {
 
     #[test]
     fn attempts_beyond_the_maximum_are_cut() {
-        let ground = Ground {
+        let fixture = Fixture {
             attempts: 255,
-            ..Ground::new(&[1; 2])
+            ..Fixture::new(&[1; 2])
         };
-        assert_eq!(picks(&ground, 1)[0].len(), Candidates::MAX);
+        assert_eq!(picks(&fixture, 1)[0].len(), Candidates::MAX);
     }
 
     #[test]
     fn weights_are_turns_and_turns_are_spread() {
-        let ground = Ground::new(&[5, 1, 1]);
-        assert_eq!(ground.hits(LoadBalance::RoundRobin, 700), [500, 100, 100]);
-        let order: Vec<_> = picks(&Ground::new(&[2, 1]), 30)
+        let fixture = Fixture::new(&[5, 1, 1]);
+        assert_eq!(fixture.hits(Algorithm::RoundRobin, 700), [500, 100, 100]);
+        let order: Vec<_> = picks(&Fixture::new(&[2, 1]), 30)
             .into_iter()
             .map(|picks| picks[0])
             .collect();
@@ -138,13 +132,13 @@ mod tests {
 
     #[test]
     fn an_ejected_endpoint_is_passed_over_and_its_turns_are_shared() {
-        let hits = Ground::new(&[1; 3])
+        let hits = Fixture::new(&[1; 3])
             .without(&[1])
-            .hits(LoadBalance::RoundRobin, 600);
+            .hits(Algorithm::RoundRobin, 600);
         assert_eq!(hits, [300, 0, 300]);
-        let hits = Ground::new(&[2, 1, 1])
+        let hits = Fixture::new(&[2, 1, 1])
             .without(&[1])
-            .hits(LoadBalance::RoundRobin, 600);
+            .hits(Algorithm::RoundRobin, 600);
         assert_eq!(hits, [400, 0, 200]);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::{EndpointIdx, Rng};
 
-use super::Field;
+use super::PickContext;
 
 /// The deadlines of all endpoints.
 #[derive(Debug, Default)]
@@ -45,8 +45,8 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 impl Schedule {
-    /// All endpoints, somewhere in their first turn.
-    pub(super) fn starting_anywhere(
+    /// All endpoints, each at a random point of its first turn.
+    pub(super) fn with_random_phase(
         weights: impl Iterator<Item = u16>,
         rng: &mut impl Rng,
     ) -> Self {
@@ -62,12 +62,12 @@ impl Schedule {
     }
 
     /// Whose turn it is. Those that are not ready pass.
-    pub(super) fn next(&mut self, field: &Field<'_>) -> Option<EndpointIdx> {
+    pub(super) fn next(&mut self, context: &PickContext<'_>) -> Option<EndpointIdx> {
         for _ in 0..self.queue.len() {
             let mut top = self.queue.peek_mut()?;
             let idx = top.0.idx;
-            top.0.deadline += 1.0 / field.share(idx);
-            if field.pool.is_ready(idx) {
+            top.0.deadline += 1.0 / context.share(idx);
+            if context.eligible.is_ready(idx) {
                 return Some(idx);
             }
         }

@@ -6,24 +6,24 @@
 use crate::{EndpointIdx, Rng};
 
 use super::draw::draw;
-use super::{Candidates, Field};
+use super::{Candidates, PickContext};
 
 /// Candidates by ascending cost among two at a time. Equal costs leave it to the draw, which goes by weight.
 pub(super) fn better_of_two(
-    field: &Field<'_>,
+    context: &PickContext<'_>,
     rng: &mut impl Rng,
     cost: impl Fn(EndpointIdx) -> f64,
 ) -> Candidates {
     let mut candidates = Candidates::default();
-    let wanted = field
+    let wanted = context
         .attempts
-        .min(field.pool.ready().len())
+        .min(context.eligible.ready().len())
         .clamp(1, Candidates::MAX);
     while candidates.len() < wanted {
-        let Some(first) = draw(field, &candidates, None, rng) else {
+        let Some(first) = draw(context, &candidates, None, rng) else {
             break;
         };
-        let second = draw(field, &candidates, Some(first), rng);
+        let second = draw(context, &candidates, Some(first), rng);
         let better = second
             .filter(|&second| cost(second) < cost(first))
             .unwrap_or(first);

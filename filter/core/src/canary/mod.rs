@@ -34,7 +34,7 @@ pub struct Canary {
 impl Canary {
     /// Those of one location: they share what matching may take.
     #[must_use]
-    pub fn of_location(canaries: &[wire::Canary]) -> Vec<Canary> {
+    pub fn from_location(canaries: &[wire::Canary]) -> Vec<Canary> {
         let patterns = canaries
             .iter()
             .filter(|canary| Rules::has_pattern(canary))

@@ -1,7 +1,7 @@
 use sluice_filter_config::{HeaderMatch, HeaderRule, Share};
 
 use super::*;
-use crate::testing::{Ask, Counting};
+use crate::testing::{FakeRequest, SplitMix64};
 
 fn canary() -> wire::Canary {
     wire::Canary {
@@ -21,25 +21,25 @@ fn header(values: HeaderMatch) -> Option<HeaderRule> {
     })
 }
 
-fn chosen(canaries: &[wire::Canary], request: &Ask) -> Option<usize> {
-    let canaries = Canary::of_location(canaries);
-    choose(&canaries, |_| true, request, &mut Counting(1))
+fn chosen(canaries: &[wire::Canary], request: &FakeRequest) -> Option<usize> {
+    let canaries = Canary::from_location(canaries);
+    choose(&canaries, |_| true, request, &mut SplitMix64(1))
 }
 
-fn takes(canary: wire::Canary, request: &Ask) -> bool {
+fn takes(canary: wire::Canary, request: &FakeRequest) -> bool {
     chosen(&[canary], request) == Some(0)
 }
 
-fn ask(value: &str) -> Ask {
-    Ask::default().with("x-canary", value)
+fn ask(value: &str) -> FakeRequest {
+    FakeRequest::default().with("x-canary", value)
 }
 
 fn part(canaries: &[wire::Canary], requests: usize) -> Vec<usize> {
-    let canaries = Canary::of_location(canaries);
+    let canaries = Canary::from_location(canaries);
     let mut hits = vec![0; canaries.len()];
-    let rng = &mut Counting(1);
+    let rng = &mut SplitMix64(1);
     for _ in 0..requests {
-        if let Some(n) = choose(&canaries, |_| true, &Ask::default(), rng) {
+        if let Some(n) = choose(&canaries, |_| true, &FakeRequest::default(), rng) {
             hits[n] += 1;
         }
     }
@@ -74,7 +74,7 @@ fn the_header_decides_before_the_cookie_and_the_cookie_before_the_weight() {
             weight: None,
             ..all()
         },
-        &Ask::default().with("cookie", "a=b; c=always")
+        &FakeRequest::default().with("cookie", "a=b; c=always")
     ));
 }
 
@@ -116,7 +116,10 @@ fn a_pattern_is_searched_and_a_broken_one_keeps_the_primary() {
     let rules: [&dyn Fn() -> wire::Canary; 2] = [&broken, &invalid];
     for rule in rules {
         assert!(!takes(rule(), &ask("eu")), "the weight is not asked");
-        assert!(takes(rule(), &Ask::default()), "without the header it is");
+        assert!(
+            takes(rule(), &FakeRequest::default()),
+            "without the header it is"
+        );
     }
 }
 
@@ -203,9 +206,14 @@ fn a_canary_that_is_not_there_leaves_its_share_to_the_primary() {
         weight: weight(w, 100),
         ..canary()
     };
-    let canaries = Canary::of_location(&[with(100), with(0)]);
+    let canaries = Canary::from_location(&[with(100), with(0)]);
     assert_eq!(
-        choose(&canaries, |n| n != 0, &Ask::default(), &mut Counting(1)),
+        choose(
+            &canaries,
+            |n| n != 0,
+            &FakeRequest::default(),
+            &mut SplitMix64(1)
+        ),
         None
     );
 }

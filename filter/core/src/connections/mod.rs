@@ -9,11 +9,11 @@
 //! at the same moment. What a worker writes of a client is what it knows itself and no difference to what was there, so a
 //! count that got lost comes right with the next one.
 //!
-//! Counts are those of a worker that lives. Nobody says of a VM that trapped, or of a thread that ended, what it still
+//! Counts are those of a worker that lives. NoRequest says of a VM that trapped, or of a thread that ended, what it still
 //! had in process; it has no heartbeat any more, and after [`LAPSE`] its counts are none.
 //!
 //! Nothing can be deleted from the memory that VMs share, so it is bounded by its layout: [`SLOTS`] values of at most
-//! [`Slot::MOST`] counts. A client without room is refused, as by nginx when a zone is full. Nobody can fill the room of
+//! [`Slot::MOST`] counts. A client without room is refused, as by nginx when a zone is full. NoRequest can fill the room of
 //! somebody else on purpose: where a client is counted depends on a random number.
 
 mod limit;

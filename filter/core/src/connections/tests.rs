@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_filter_config as wire;
 
 use super::*;
-use crate::testing::Counting;
+use crate::testing::SplitMix64;
 
 const NOW: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
 const ALICE: &[u8] = b"192.0.2.1";
@@ -75,7 +75,7 @@ fn of_zone(zone: &str, most: u32) -> ConnectionLimit {
 }
 
 fn worker(seed: u64) -> Connections {
-    Connections::new(&mut Counting(seed))
+    Connections::new(&mut SplitMix64(seed))
 }
 
 fn enters(

@@ -22,24 +22,18 @@ fn homes(site: &mut Site) -> Vec<String> {
 #[test]
 fn a_change_of_the_hash_expression_is_picked_up() {
     let mut site = Site::like(5, |shop| {
-        shop.load_balance = LoadBalance::Chash {
-            key: hash_by("$http_x_tenant"),
-        }
+        shop.load_balance = LoadBalance::chash(hash_by("$http_x_tenant"))
     });
     assert!(homes(&mut site).windows(2).all(|pair| pair[0] == pair[1]));
-    site.shop.load_balance = LoadBalance::Chash {
-        key: hash_by("$http_x_user"),
-    };
+    site.shop.load_balance = LoadBalance::chash(hash_by("$http_x_user"));
     site.publish_shop();
     assert!(homes(&mut site).windows(2).any(|pair| pair[0] != pair[1]));
 }
 
 #[test]
 fn a_change_of_the_subset_size_or_expression_is_picked_up_without_a_change_of_endpoints() {
-    let subset = |key: &str, size: u16| LoadBalance::ChashSubset {
-        key: hash_by(key),
-        size: size.try_into().unwrap(),
-    };
+    let subset =
+        |key: &str, size: u16| LoadBalance::chash_subset(hash_by(key), size.try_into().unwrap());
     let used = |site: &mut Site| {
         let mut used: Vec<_> = (0..300)
             .map(|_| site.send(&user("bob")).first().to_owned())
@@ -58,13 +52,8 @@ fn a_change_of_the_subset_size_or_expression_is_picked_up_without_a_change_of_en
 #[test]
 fn a_canary_policy_is_picked_up_whatever_the_algorithm_of_its_backends() {
     for load_balance in [
-        LoadBalance::Chash {
-            key: hash_by("$http_x_user"),
-        },
-        LoadBalance::ChashSubset {
-            key: hash_by("$http_x_user"),
-            size: 3.try_into().unwrap(),
-        },
+        LoadBalance::chash(hash_by("$http_x_user")),
+        LoadBalance::chash_subset(hash_by("$http_x_user"), 3.try_into().unwrap()),
     ] {
         let mut site = Site::like(5, |shop| shop.load_balance = load_balance.clone());
         site.canary.load_balance = load_balance;
@@ -94,9 +83,7 @@ fn two_changes_within_a_second_are_both_seen() {
 #[test]
 fn a_retry_of_a_hash_does_not_go_to_the_dead_peer_again() {
     let mut site = Site::like(3, |shop| {
-        shop.load_balance = LoadBalance::Chash {
-            key: hash_by("$http_x_user"),
-        }
+        shop.load_balance = LoadBalance::chash(hash_by("$http_x_user"))
     });
     for n in 0..50 {
         let mut candidates = site.send(&user(&n.to_string())).candidates;
@@ -108,8 +95,8 @@ fn a_retry_of_a_hash_does_not_go_to_the_dead_peer_again() {
 
 #[test]
 fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
-    let mut site = Site::like(2, |shop| shop.load_balance = LoadBalance::Ewma);
-    site.canary.load_balance = LoadBalance::Ewma;
+    let mut site = Site::like(2, |shop| shop.load_balance = LoadBalance::named("ewma"));
+    site.canary.load_balance = LoadBalance::named("ewma");
     site.canary.endpoints = site.shop.endpoints.clone();
     let share = Some(Share {
         weight: 50,
@@ -134,7 +121,7 @@ fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
             attempts: 1,
         };
         site.tables
-            .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+            .complete(sent.token.unwrap(), Some(&outcome), site.now);
     }
     for _ in 0..50 {
         let sent = site.send(&Headers::default());
@@ -144,7 +131,7 @@ fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
             1
         });
         assert_eq!(sent.first(), expected);
-        site.tables.ended(sent.ticket.unwrap(), None, site.now);
+        site.tables.complete(sent.token.unwrap(), None, site.now);
     }
 }
 

@@ -7,21 +7,23 @@ use crate::site::{Headers, Site, address, outlier};
 
 #[test]
 fn nobody_listens_to_plain_round_robin() {
-    assert!(Site::new(3).send(&Headers::default()).ticket.is_none());
+    assert!(Site::new(3).send(&Headers::default()).token.is_none());
 }
 
 #[test]
 fn requests_in_flight_are_counted_down_however_they_end() {
-    let mut site = Site::like(2, |shop| shop.load_balance = LoadBalance::LeastConn);
+    let mut site = Site::like(2, |shop| {
+        shop.load_balance = LoadBalance::named("least_conn")
+    });
     let busy = site.send(&Headers::default());
     let free = address(if busy.first() == address(1) { 2 } else { 1 });
     for _ in 0..20 {
         let sent = site.send(&Headers::default());
         assert_eq!(sent.first(), free);
         // The client goes away: the end comes without an outcome.
-        site.tables.ended(sent.ticket.unwrap(), None, site.now);
+        site.tables.complete(sent.token.unwrap(), None, site.now);
     }
-    site.tables.ended(busy.ticket.unwrap(), None, site.now);
+    site.tables.complete(busy.token.unwrap(), None, site.now);
     let hits = site.hits(1_000);
     assert!(
         hits.iter().all(|hits| *hits > 400),
@@ -31,7 +33,9 @@ fn requests_in_flight_are_counted_down_however_they_end() {
 
 #[test]
 fn what_is_in_flight_moves_with_its_endpoint_when_the_tables_change() {
-    let mut site = Site::like(3, |shop| shop.load_balance = LoadBalance::LeastConn);
+    let mut site = Site::like(3, |shop| {
+        shop.load_balance = LoadBalance::named("least_conn")
+    });
     let held: Vec<_> = (0..300).map(|_| site.send(&Headers::default())).collect();
     site.shop.endpoints.remove(0);
     site.shop.endpoints.push(Endpoint::at(address(4)));
@@ -101,7 +105,7 @@ fn a_client_that_goes_away_is_no_failure_of_the_endpoint() {
             ..Outcome::default()
         };
         site.tables
-            .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+            .complete(sent.token.unwrap(), Some(&outcome), site.now);
     }
     assert_eq!(site.hits(100), [50, 50]);
 }
@@ -169,7 +173,7 @@ fn slow_start_is_for_those_that_join() {
 
 #[test]
 fn response_times_decide_and_belong_to_the_endpoint_that_answered() {
-    for load_balance in [LoadBalance::Ewma, LoadBalance::PeakEwma] {
+    for load_balance in [LoadBalance::named("ewma"), LoadBalance::named("peak_ewma")] {
         let mut site = Site::like(2, |shop| shop.load_balance = load_balance);
         for _ in 0..20 {
             let sent = site.send(&Headers::default());
@@ -182,12 +186,12 @@ fn response_times_decide_and_belong_to_the_endpoint_that_answered() {
                 attempts: 1,
             };
             site.tables
-                .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+                .complete(sent.token.unwrap(), Some(&outcome), site.now);
         }
         for _ in 0..20 {
             let sent = site.send(&Headers::default());
             assert_eq!(sent.first(), address(2));
-            site.tables.ended(sent.ticket.unwrap(), None, site.now);
+            site.tables.complete(sent.token.unwrap(), None, site.now);
         }
     }
 }

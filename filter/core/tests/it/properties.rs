@@ -8,19 +8,13 @@ use crate::site::{Client, Headers, Site, address, affinity, hash_by, outlier};
 fn policy() -> impl Strategy<Value = LoadBalance> {
     let key = || hash_by("$http_x_user");
     prop_oneof![
-        Just(LoadBalance::RoundRobin),
-        Just(LoadBalance::Chash { key: key() }),
-        Just(LoadBalance::ChashSubset {
-            key: key(),
-            size: 3.try_into().unwrap()
-        }),
-        Just(LoadBalance::BoundedChash {
-            key: key(),
-            load_factor: 125.try_into().unwrap()
-        }),
-        Just(LoadBalance::Ewma),
-        Just(LoadBalance::LeastConn),
-        Just(LoadBalance::PeakEwma),
+        Just(LoadBalance::round_robin()),
+        Just(LoadBalance::chash(key())),
+        Just(LoadBalance::chash_subset(key(), 3.try_into().unwrap())),
+        Just(LoadBalance::bounded_chash(key(), 125.try_into().unwrap())),
+        Just(LoadBalance::named("ewma")),
+        Just(LoadBalance::named("least_conn")),
+        Just(LoadBalance::named("peak_ewma")),
     ]
 }
 
@@ -88,8 +82,8 @@ proptest! {
         load_balance in policy(),
         weights in prop::collection::vec(1u16..5, 2..12),
     ) {
-        let groups = matches!(load_balance, LoadBalance::ChashSubset { .. });
-        let by_latency = matches!(load_balance, LoadBalance::Ewma | LoadBalance::PeakEwma);
+        let groups = load_balance.algorithm == "chash_subset";
+        let by_latency = ["ewma", "peak_ewma"].contains(&load_balance.algorithm.as_str());
         let mut site = Site::new(1);
         site.shop.load_balance = load_balance;
         site.shop.endpoints = weights.iter().enumerate().map(|(n, &weight)| Endpoint {
@@ -121,8 +115,8 @@ proptest! {
         let key = hash_by("$http_x_user");
         let load_factor = 125.try_into().unwrap();
         let mut site = Site::like(count, |shop| shop.load_balance = match bounded {
-            true => LoadBalance::BoundedChash { key, load_factor },
-            false => LoadBalance::Chash { key },
+            true => LoadBalance::bounded_chash(key, load_factor),
+            false => LoadBalance::chash(key),
         });
         let homes = |site: &mut Site| (0..300).map(|n| {
             let sent = site.send(&user(n));

@@ -5,7 +5,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Version};
-use sluice_filter_core::{Decision, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp};
+use sluice_filter_core::{Decision, Fact, Outcome, Request, RequestToken, Rng, Tables, Timestamp};
 
 pub const LOCATION: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
@@ -13,9 +13,9 @@ pub const CANARY: &str = "ns/canary/80";
 
 /// SplitMix64: good numbers, the same in every run.
 #[derive(Debug)]
-pub struct Seeded(pub u64);
+pub struct SplitMix64(pub u64);
 
-impl Rng for Seeded {
+impl Rng for SplitMix64 {
     fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -53,7 +53,7 @@ impl Request for Headers {
 pub struct Sent {
     pub candidates: Vec<String>,
     pub backend: Option<String>,
-    pub ticket: Option<Ticket>,
+    pub token: Option<RequestToken>,
 }
 
 impl Sent {
@@ -65,7 +65,7 @@ impl Sent {
 pub struct Site {
     pub tables: Tables,
     pub now: Timestamp,
-    pub rng: Seeded,
+    pub rng: SplitMix64,
     pub location: wire::Location,
     pub shop: wire::Backend,
     pub canary: wire::Backend,
@@ -89,7 +89,7 @@ impl Site {
         let mut site = Site {
             tables: Tables::default(),
             now: Timestamp::from_nanos(1_700_000_000_000_000_000),
-            rng: Seeded(1),
+            rng: SplitMix64(1),
             location,
             shop: backend("ns-shop-80", endpoints),
             canary: backend("ns-canary-80", vec![wire::Endpoint::at("10.9.0.1:80")]),
@@ -150,7 +150,7 @@ impl Site {
             Decision::Forward(forward) => Sent {
                 candidates: forward.candidates.split(',').map(str::to_owned).collect(),
                 backend: forward.backend.map(str::to_owned),
-                ticket: forward.ticket,
+                token: forward.token,
             },
             other => panic!("{other:?}"),
         }
@@ -159,7 +159,7 @@ impl Site {
     /// The cookie that the response sets when this endpoint gives it.
     pub fn respond(&mut self, sent: &Sent, endpoint: &str) -> Option<String> {
         self.tables
-            .session_cookie(sent.ticket.as_ref()?, endpoint, false, self.now)
+            .session_cookie(sent.token.as_ref()?, endpoint, false, self.now)
     }
 
     /// The whole of a request: the first candidate answers it with a status.
@@ -178,8 +178,8 @@ impl Site {
             response_time,
             attempts,
         };
-        if let Some(ticket) = sent.ticket {
-            self.tables.ended(ticket, Some(&outcome), self.now);
+        if let Some(token) = sent.token {
+            self.tables.complete(token, Some(&outcome), self.now);
         }
     }
 

@@ -94,19 +94,13 @@ impl Algorithm {
     fn load_balance(self) -> Result<LoadBalance> {
         let key = HashKey::parse("$request_uri").0;
         Ok(match self {
-            Algorithm::Chash => LoadBalance::Chash { key },
-            Algorithm::ChashSubset => LoadBalance::ChashSubset {
-                key,
-                size: 3.try_into()?,
-            },
-            Algorithm::BoundedChash => LoadBalance::BoundedChash {
-                key,
-                load_factor: 125.try_into()?,
-            },
-            Algorithm::Ewma => LoadBalance::Ewma,
-            Algorithm::LeastConn => LoadBalance::LeastConn,
-            Algorithm::PeakEwma => LoadBalance::PeakEwma,
-            _ => LoadBalance::RoundRobin,
+            Algorithm::Chash => LoadBalance::chash(key),
+            Algorithm::ChashSubset => LoadBalance::chash_subset(key, 3.try_into()?),
+            Algorithm::BoundedChash => LoadBalance::bounded_chash(key, 125.try_into()?),
+            Algorithm::Ewma => LoadBalance::named("ewma"),
+            Algorithm::LeastConn => LoadBalance::named("least_conn"),
+            Algorithm::PeakEwma => LoadBalance::named("peak_ewma"),
+            _ => LoadBalance::round_robin(),
         })
     }
 

@@ -82,7 +82,7 @@ pub(super) fn play(case: &Case) -> Play {
 pub(super) fn hashing(personality: Personality, addresses: &[String]) -> Site {
     let (key, _) = HashKey::parse("$http_x_key");
     let mut primary = backend("my-dummy-backend", addresses);
-    primary.load_balance = LoadBalance::Chash { key };
+    primary.load_balance = LoadBalance::chash(key);
     Site::new(personality, primary)
 }
 

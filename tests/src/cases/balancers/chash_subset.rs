@@ -134,7 +134,7 @@ impl Groups {
     fn named(&self) -> Result<BTreeMap<String, Vec<String>>, Cannot> {
         let endpoints = Endpoints::compile(&on_the_wire(&self.addresses), None)
             .map_err(|error| Cannot(format!("given: {error:?}")))?;
-        let subset = ChashSubset::new(&endpoints, self.size.get().into());
+        let subset = ChashSubset::from_endpoints(&endpoints, self.size.get().into());
         let members = |group: &[usize]| {
             group
                 .iter()
@@ -154,10 +154,7 @@ impl Groups {
 
     fn backend(&self) -> wire::Backend {
         let (key, _) = HashKey::parse("$http_x_key");
-        let load_balance = LoadBalance::ChashSubset {
-            key,
-            size: self.size,
-        };
+        let load_balance = LoadBalance::chash_subset(key, self.size);
         wire::Backend {
             load_balance,
             ..backend("my-dummy-backend", &self.addresses)

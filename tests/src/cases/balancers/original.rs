@@ -109,7 +109,7 @@ impl Backend {
                     .and_then(NonZeroU16::new)
                     .or(NonZeroU16::new(3))
                     .unwrap_or(NonZeroU16::MIN);
-                Ok(wire::LoadBalance::ChashSubset { key: key(), size })
+                Ok(wire::LoadBalance::chash_subset(key(), size))
             }
             (
                 HashBy {
@@ -117,9 +117,9 @@ impl Backend {
                     ..
                 },
                 _,
-            ) => Ok(wire::LoadBalance::Chash { key: key() }),
-            (_, None | Some("" | "round_robin")) => Ok(wire::LoadBalance::RoundRobin),
-            (_, Some("ewma")) => Ok(wire::LoadBalance::Ewma),
+            ) => Ok(wire::LoadBalance::chash(key())),
+            (_, None | Some("" | "round_robin")) => Ok(wire::LoadBalance::round_robin()),
+            (_, Some("ewma")) => Ok(wire::LoadBalance::named("ewma")),
             (_, Some(other)) => Err(Cannot(format!(
                 "load-balance: no filter is told of {other:?}"
             ))),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use sluice_filter_config::{AffinityMode, Backend, LoadBalance};
+use sluice_filter_config::{AffinityMode, Backend};
 use sluice_plugin::Log;
 use sluice_translate::{Object, Options, Resources, Severity, translate};
 
@@ -127,17 +127,15 @@ fn translated(annotations: &[(&str, String)]) -> Result<(Backend, Vec<String>)> 
 }
 
 /// The original's name of what decides.
-fn name(backend: &Backend) -> &'static str {
+fn name(backend: &Backend) -> &str {
     match (
         backend.affinity.as_ref().map(|affinity| affinity.mode),
-        &backend.load_balance,
+        backend.load_balance.algorithm.as_str(),
     ) {
         (Some(AffinityMode::Persistent), _) => "sticky_persistent",
         (Some(AffinityMode::Balanced), _) => "sticky_balanced",
-        (None, LoadBalance::RoundRobin) => "round_robin",
-        (None, LoadBalance::Chash { .. }) => "chash",
-        (None, LoadBalance::ChashSubset { .. }) => "chashsubset",
-        (None, LoadBalance::Ewma) => "ewma",
+        (None, "chash_subset") => "chashsubset",
+        (None, algorithm @ ("round_robin" | "chash" | "ewma")) => algorithm,
         (None, _) => "one that the original does not have",
     }
 }

@@ -166,7 +166,7 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
     );
     site.publish();
     let before = site.filter.host().log.len();
-    let mut last = LoadBalance::RoundRobin;
+    let mut last = LoadBalance::round_robin();
     for wire in wires {
         let wire = wire?;
         last = wire.load_balance.clone();
@@ -179,7 +179,7 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
     if let Some(line) = &then.log {
         findings.extend(line.missing(&site.filter.host().log[before..], given)?);
     }
-    if then.balancer.is_some() && last == LoadBalance::Ewma {
+    if then.balancer.is_some() && last == LoadBalance::named("ewma") {
         findings.extend(avoids_the_slow(&mut site));
     }
     Ok(findings)

@@ -53,7 +53,7 @@ fn leads(personality: Personality, given: &Given, key: &HashKey, value: &str) ->
         .and_then(|node| addresses.get(node))
         .cloned();
     let mut primary = backend("ns-primary-80", &addresses);
-    primary.load_balance = LoadBalance::Chash { key: key.clone() };
+    primary.load_balance = LoadBalance::chash(key.clone());
     let mut site = Site::new(personality, primary);
     let sent = site.send_request(Some(LOCATION), given.vars.request(personality));
     site.end(&sent);

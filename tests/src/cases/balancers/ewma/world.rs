@@ -33,7 +33,7 @@ impl World {
     pub(super) fn new(personality: Personality, given: &Given, addresses: &[String]) -> World {
         let primary = backend("ns-primary-80", addresses);
         let primary = wire::Backend {
-            load_balance: LoadBalance::Ewma,
+            load_balance: LoadBalance::named("ewma"),
             ..primary
         };
         let mut world = World {

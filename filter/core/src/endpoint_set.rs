@@ -1,34 +1,34 @@
 //! The endpoints of a backend with everything that is known of them: what a choice is made from.
 
 use crate::balance::ring::Ring;
-use crate::balance::{Ewma, Field};
+use crate::balance::{Ewma, PickContext};
+use crate::eligible::EligibleEndpoints;
+use crate::endpoint_state::EndpointState;
 use crate::outcome::{Pick, Serials};
 use crate::outlier::Outlier;
 use crate::policy::Policy;
-use crate::pool::Pool;
-use crate::vitals::Vitals;
 use crate::{EndpointIdx, Endpoints, Timestamp};
 
 /// Endpoints, frozen, and their state, live.
 #[derive(Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct EndpointSet {
     endpoints: Endpoints,
-    vitals: Vec<Vitals>,
-    pool: Pool,
+    states: Vec<EndpointState>,
+    eligible: EligibleEndpoints,
     ring: Ring,
     in_flight: u32,
 }
 
-impl Roster {
+impl EndpointSet {
     /// These endpoints; what `old` knew of those that stay moves over.
-    pub(crate) fn succeed(
-        old: &Roster,
+    pub(crate) fn succeeding(
+        old: &EndpointSet,
         endpoints: Endpoints,
         serials: &mut Serials,
         now: Timestamp,
     ) -> Self {
         let known = |idx| {
-            old.vitals
+            old.states
                 .get(old.endpoints.position(endpoints.address(idx)?)?)
                 .cloned()
         };
@@ -38,20 +38,20 @@ impl Roster {
         } else {
             now
         };
-        let mut join = || Vitals {
+        let mut join = || EndpointState {
             serial: serials.next(),
             joined,
-            ..Vitals::default()
+            ..EndpointState::default()
         };
-        let vitals: Vec<Vitals> = (0..endpoints.len())
+        let states: Vec<EndpointState> = (0..endpoints.len())
             .map(|idx| known(idx).unwrap_or_else(&mut join))
             .collect();
-        let in_flight = vitals.iter().map(|vitals| vitals.in_flight).sum();
-        Roster {
+        let in_flight = states.iter().map(|state| state.in_flight).sum();
+        EndpointSet {
             endpoints,
-            vitals,
+            states,
             in_flight,
-            ..Roster::default()
+            ..EndpointSet::default()
         }
     }
 
@@ -59,13 +59,13 @@ impl Roster {
         &self.endpoints
     }
 
-    pub(crate) fn vitals(&self) -> &[Vitals] {
-        &self.vitals
+    pub(crate) fn states(&self) -> &[EndpointState] {
+        &self.states
     }
 
     /// Gives those that joined with the last change the mean response time of the others.
-    pub(crate) fn welcome(&mut self, now: Timestamp) {
-        Ewma::welcome(&mut self.vitals, now);
+    pub(crate) fn start_at_mean_latency(&mut self, now: Timestamp) {
+        Ewma::start_at_mean(&mut self.states, now);
     }
 
     /// Makes the ring, if it is not there.
@@ -84,30 +84,36 @@ impl Roster {
     }
 
     /// Looks at who may be chosen, now that something changed.
-    pub(crate) fn look(&mut self, outlier: Option<&Outlier>, now: Timestamp) {
-        self.pool = Pool::of(&self.endpoints, &self.vitals, outlier, now);
+    pub(crate) fn update_eligible(&mut self, outlier: Option<&Outlier>, now: Timestamp) {
+        self.eligible = EligibleEndpoints::new(&self.endpoints, &self.states, outlier, now);
     }
 
     /// Lets ejected endpoints come back whose time has come; they begin anew.
     pub(crate) fn refresh(&mut self, outlier: Option<&Outlier>, now: Timestamp) {
-        if !self.pool.is_stale(now) {
+        if !self.eligible.is_stale(now) {
             return;
         }
-        let looked = self.pool.looked_at();
-        let back =
-            |vitals: &&mut Vitals| vitals.record.is_out(looked) && !vitals.record.is_out(now);
-        for vitals in self.vitals.iter_mut().filter(back) {
-            vitals.joined = now;
+        let computed = self.eligible.computed_at();
+        let back = |state: &&mut EndpointState| {
+            state.record.is_ejected(computed) && !state.record.is_ejected(now)
+        };
+        for state in self.states.iter_mut().filter(back) {
+            state.joined = now;
         }
-        self.look(outlier, now);
+        self.update_eligible(outlier, now);
     }
 
     /// What a balancer sees of it.
-    pub(crate) fn field<'a>(&'a self, policy: &Policy, key: &'a [u8], now: Timestamp) -> Field<'a> {
-        Field {
+    pub(crate) fn pick_context<'a>(
+        &'a self,
+        policy: &Policy,
+        key: &'a [u8],
+        now: Timestamp,
+    ) -> PickContext<'a> {
+        PickContext {
             endpoints: &self.endpoints,
-            pool: &self.pool,
-            vitals: &self.vitals,
+            eligible: &self.eligible,
+            states: &self.states,
             ring: &self.ring,
             in_flight_of_all: self.in_flight,
             slow_start: policy.slow_start,
@@ -119,39 +125,35 @@ impl Roster {
 
     /// Where a candidate is now; nowhere when it left.
     pub(crate) fn find(&self, pick: Pick) -> Option<EndpointIdx> {
-        let is_it = |vitals: &Vitals| vitals.serial == pick.serial;
-        if self.vitals.get(pick.was_at).is_some_and(is_it) {
+        let is_it = |state: &EndpointState| state.serial == pick.serial;
+        if self.states.get(pick.was_at).is_some_and(is_it) {
             return Some(pick.was_at);
         }
-        self.vitals.iter().position(is_it)
+        self.states.iter().position(is_it)
     }
 
     /// A request is on its way.
-    pub(crate) fn sent(&mut self, idx: EndpointIdx) {
-        if let Some(vitals) = self.vitals.get_mut(idx) {
-            vitals.in_flight += 1;
+    pub(crate) fn request_started(&mut self, idx: EndpointIdx) {
+        if let Some(state) = self.states.get_mut(idx) {
+            state.in_flight += 1;
             self.in_flight += 1;
         }
     }
 
     /// A request is over, however it ended.
-    pub(crate) fn ended(&mut self, idx: EndpointIdx) {
-        if let Some(vitals) = self
-            .vitals
-            .get_mut(idx)
-            .filter(|vitals| vitals.in_flight > 0)
-        {
-            vitals.in_flight -= 1;
+    pub(crate) fn request_ended(&mut self, idx: EndpointIdx) {
+        if let Some(state) = self.states.get_mut(idx).filter(|state| state.in_flight > 0) {
+            state.in_flight -= 1;
             self.in_flight = self.in_flight.saturating_sub(1);
         }
     }
 
-    pub(crate) fn vitals_mut(&mut self, idx: EndpointIdx) -> Option<&mut Vitals> {
-        self.vitals.get_mut(idx)
+    pub(crate) fn state_mut(&mut self, idx: EndpointIdx) -> Option<&mut EndpointState> {
+        self.states.get_mut(idx)
     }
 
     /// One attempt on an endpoint failed or did not; one failure too many ejects it.
-    pub(crate) fn judge(
+    pub(crate) fn record_result(
         &mut self,
         idx: EndpointIdx,
         failed: bool,
@@ -159,15 +161,15 @@ impl Roster {
         now: Timestamp,
     ) {
         self.refresh(Some(outlier), now);
-        let may_eject = self.pool.ejected() < outlier.allowance(self.endpoints.len());
-        let Some(vitals) = self.vitals.get_mut(idx) else {
+        let may_eject = self.eligible.ejected() < outlier.allowance(self.endpoints.len());
+        let Some(state) = self.states.get_mut(idx) else {
             return;
         };
         if !failed {
-            vitals.record.succeeded();
-        } else if vitals.record.failed(outlier) && may_eject && !vitals.record.is_out(now) {
-            vitals.record.eject(outlier, now);
-            self.look(Some(outlier), now);
+            state.record.succeeded();
+        } else if state.record.failed(outlier) && may_eject && !state.record.is_ejected(now) {
+            state.record.eject(outlier, now);
+            self.update_eligible(Some(outlier), now);
         }
     }
 }

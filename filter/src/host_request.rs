@@ -11,19 +11,19 @@ use crate::pairs::Pairs;
 use crate::{host, lookup};
 
 /// The current request.
-pub(crate) struct View {
+pub(crate) struct HostRequest {
     host: Host,
     expected: Cell<usize>,
     all: OnceCell<Pairs>,
     cookies: OnceCell<Option<Vec<u8>>>,
 }
 
-impl View {
+impl HostRequest {
     /// From so many headers on it is cheaper to read all at once.
     const MANY: usize = 2;
 
     pub(crate) fn new(host: Host) -> Self {
-        View {
+        HostRequest {
             host,
             expected: Cell::new(0),
             all: OnceCell::new(),
@@ -59,9 +59,9 @@ impl View {
     }
 }
 
-impl Request for View {
+impl Request for HostRequest {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        if !self.host.is_nginx() && self.expected.get() >= View::MANY {
+        if !self.host.is_nginx() && self.expected.get() >= HostRequest::MANY {
             return self.joined(name);
         }
         if name == "cookie" {
@@ -75,7 +75,7 @@ impl Request for View {
     }
 
     fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
-        let decoded = || lookup::sent_path().map(Cow::Owned);
+        let decoded = || lookup::original_path().map(Cow::Owned);
         let may_be_decoded = self.host == Host::ManagedEnvoy;
         may_be_decoded
             .then(decoded)

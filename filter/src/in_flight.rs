@@ -1,75 +1,75 @@
-//! Open requests: what is still to be done for each.
+//! InFlight requests: what is still to be done for each.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use sluice_filter_core::connections::Client;
-use sluice_filter_core::{Rewrites, Ticket};
+use sluice_filter_core::{RequestToken, Rewrites};
 
 /// The requests that something is still to be done for. Most are never in here.
 #[derive(Debug, Default)]
-pub(crate) struct Open {
+pub(crate) struct InFlight {
     waiting: Vec<u32>,
     /// Those that wait for the answer of a call of their own, by its token.
-    asking: FxHashMap<u32, u32>,
-    tickets: FxHashMap<u32, Ticket>,
-    counted: FxHashMap<u32, Client>,
+    waiting_for_call: FxHashMap<u32, u32>,
+    tokens: FxHashMap<u32, RequestToken>,
+    connections: FxHashMap<u32, Client>,
     /// What is replaced in their answers.
     rewrites: FxHashMap<u32, Rc<Rewrites>>,
 }
 
-impl Open {
+impl InFlight {
     /// This one is paused until the first tables are there.
     pub(crate) fn wait(&mut self, context: u32) {
         self.waiting.push(context);
     }
 
-    pub(crate) fn is_anybody_waiting(&self) -> bool {
+    pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// All that wait; they do so no more.
-    pub(crate) fn waiting(&mut self) -> Vec<u32> {
+    pub(crate) fn take_waiting(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.waiting)
     }
 
     /// This one is paused until its own call is answered.
-    pub(crate) fn ask(&mut self, token: u32, context: u32) {
-        self.asking.insert(token, context);
+    pub(crate) fn wait_for_call(&mut self, token: u32, context: u32) {
+        self.waiting_for_call.insert(token, context);
     }
 
     /// Whose call it was; it asks no more.
-    pub(crate) fn asked(&mut self, token: u32) -> Option<u32> {
-        if self.asking.is_empty() {
+    pub(crate) fn waiting_for(&mut self, token: u32) -> Option<u32> {
+        if self.waiting_for_call.is_empty() {
             return None;
         }
-        self.asking.remove(&token)
+        self.waiting_for_call.remove(&token)
     }
 
     /// A retry goes on with what was decided for the first attempt.
     pub(crate) fn hand_over(&mut self, first: u32, retry: u32) {
-        if let Some(ticket) = self.tickets.remove(&first) {
-            self.tickets.insert(retry, ticket);
+        if let Some(token) = self.tokens.remove(&first) {
+            self.tokens.insert(retry, token);
         }
     }
 
     /// What was decided for this one comes back at its end.
-    pub(crate) fn keep(&mut self, context: u32, ticket: Option<Ticket>) {
-        if let Some(ticket) = ticket {
-            self.tickets.insert(context, ticket);
+    pub(crate) fn keep_token(&mut self, context: u32, token: Option<RequestToken>) {
+        if let Some(token) = token {
+            self.tokens.insert(context, token);
         }
     }
 
     /// This one counts for its client until its end.
-    pub(crate) fn count(&mut self, context: u32, client: Option<Client>) {
+    pub(crate) fn keep_connection(&mut self, context: u32, client: Option<Client>) {
         if let Some(client) = client {
-            self.counted.insert(context, client);
+            self.connections.insert(context, client);
         }
     }
 
     /// For whom this one counted, once.
-    pub(crate) fn uncount(&mut self, context: u32) -> Option<Client> {
-        self.counted.remove(&context)
+    pub(crate) fn release_connection(&mut self, context: u32) -> Option<Client> {
+        self.connections.remove(&context)
     }
 
     /// The answer of this one is to be written anew.
@@ -83,21 +83,22 @@ impl Open {
     }
 
     /// What was decided for this one.
-    pub(crate) fn ticket(&self, context: u32) -> Option<&Ticket> {
-        self.tickets.get(&context)
+    pub(crate) fn token(&self, context: u32) -> Option<&RequestToken> {
+        self.tokens.get(&context)
     }
 
     /// This one is over.
-    pub(crate) fn close(&mut self, context: u32) -> Option<Ticket> {
+    pub(crate) fn close(&mut self, context: u32) -> Option<RequestToken> {
         if !self.waiting.is_empty() {
             self.waiting.retain(|&waiting| waiting != context);
         }
-        if !self.asking.is_empty() {
-            self.asking.retain(|_, &mut asking| asking != context);
+        if !self.waiting_for_call.is_empty() {
+            self.waiting_for_call
+                .retain(|_, &mut waiting| waiting != context);
         }
         if !self.rewrites.is_empty() {
             self.rewrites.remove(&context);
         }
-        self.tickets.remove(&context)
+        self.tokens.remove(&context)
     }
 }

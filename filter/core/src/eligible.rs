@@ -6,13 +6,13 @@
 //!    \-- none --/------ none ---/---- none: the set before it serves (each step fails open)
 //! ```
 
+use crate::endpoint_state::EndpointState;
 use crate::outlier::Outlier;
-use crate::vitals::Vitals;
 use crate::{EndpointIdx, Endpoints, Timestamp};
 
 /// The choice among the endpoints of one backend. Never empty when the backend is not.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub struct EligibleEndpoints {
     ready: Vec<EndpointIdx>,
     spare: Vec<EndpointIdx>,
     position: Vec<Option<usize>>,
@@ -20,58 +20,63 @@ pub struct Pool {
     cumulative: Vec<u64>,
     ejected: usize,
     next_change: Option<Timestamp>,
-    looked_at: Timestamp,
+    computed_at: Timestamp,
 }
 
-impl Pool {
+impl EligibleEndpoints {
     /// Looks at everything: after the endpoints changed, and when one is ejected or comes back.
     #[must_use]
-    pub fn of(
+    pub fn new(
         endpoints: &Endpoints,
-        vitals: &[Vitals],
+        states: &[EndpointState],
         outlier: Option<&Outlier>,
         now: Timestamp,
     ) -> Self {
-        let mut pool = Pool {
+        let mut eligible = EligibleEndpoints {
             alive: vec![true; endpoints.len()],
-            looked_at: now,
-            ..Pool::default()
+            computed_at: now,
+            ..EligibleEndpoints::default()
         };
-        pool.leave_ejected_out(vitals, outlier, now);
+        eligible.exclude_ejected(states, outlier, now);
         let lasting = |idx: &EndpointIdx| {
             endpoints
                 .traits(*idx)
                 .is_some_and(|traits| !traits.draining)
         };
         let near = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| traits.near);
-        let alive = |idx: &EndpointIdx| pool.is_alive(*idx);
+        let alive = |idx: &EndpointIdx| eligible.is_alive(*idx);
         let all: Vec<EndpointIdx> = (0..endpoints.len()).collect();
         let lasting = or_all(all, lasting).0;
         let alive = or_all(lasting, alive).0;
         let (ready, spare) = or_all(alive, near);
-        pool.position = vec![None; endpoints.len()];
+        eligible.position = vec![None; endpoints.len()];
         for (position, &idx) in ready.iter().enumerate() {
-            if let Some(slot) = pool.position.get_mut(idx) {
+            if let Some(slot) = eligible.position.get_mut(idx) {
                 *slot = Some(position);
             }
         }
         if endpoints.is_weighted() {
-            pool.cumulative = cumulative(endpoints, &ready);
+            eligible.cumulative = cumulative(endpoints, &ready);
         }
-        Pool {
+        EligibleEndpoints {
             ready,
             spare,
-            ..pool
+            ..eligible
         }
     }
 
-    fn leave_ejected_out(&mut self, vitals: &[Vitals], outlier: Option<&Outlier>, now: Timestamp) {
+    fn exclude_ejected(
+        &mut self,
+        states: &[EndpointState],
+        outlier: Option<&Outlier>,
+        now: Timestamp,
+    ) {
         let Some(outlier) = outlier else { return };
-        for (alive, vitals) in self.alive.iter_mut().zip(vitals) {
-            if vitals.record.is_out(now) {
+        for (alive, state) in self.alive.iter_mut().zip(states) {
+            if state.record.is_ejected(now) {
                 *alive = false;
                 self.ejected += 1;
-                let back = vitals.record.out_until();
+                let back = state.record.ejected_until();
                 self.next_change = Some(self.next_change.map_or(back, |next| next.min(back)));
             }
         }
@@ -88,8 +93,8 @@ impl Pool {
 
     /// When it was made.
     #[must_use]
-    pub fn looked_at(&self) -> Timestamp {
-        self.looked_at
+    pub fn computed_at(&self) -> Timestamp {
+        self.computed_at
     }
 
     /// Those that get new requests.
@@ -104,7 +109,7 @@ impl Pool {
         &self.spare
     }
 
-    /// Where an endpoint is in [`Pool::ready`].
+    /// Where an endpoint is in [`EligibleEndpoints::ready`].
     #[must_use]
     pub fn position(&self, idx: EndpointIdx) -> Option<usize> {
         self.position.get(idx).copied().flatten()
@@ -128,21 +133,21 @@ impl Pool {
         self.ejected
     }
 
-    /// The one that a number below [`Pool::tickets`] falls on: as many tickets as weight.
+    /// The one that a number below [`EligibleEndpoints::total_weight`] falls on: as many tickets as weight.
     #[must_use]
-    pub fn drawn(&self, ticket: usize) -> Option<EndpointIdx> {
+    pub fn at_weight(&self, token: usize) -> Option<EndpointIdx> {
         if self.cumulative.is_empty() {
-            return self.ready.get(ticket).copied();
+            return self.ready.get(token).copied();
         }
         let position = self
             .cumulative
-            .partition_point(|&upper| upper <= ticket as u64);
+            .partition_point(|&upper| upper <= token as u64);
         self.ready.get(position).copied()
     }
 
-    /// How many tickets [`Pool::drawn`] has.
+    /// How many tickets [`EligibleEndpoints::at_weight`] has.
     #[must_use]
-    pub fn tickets(&self) -> usize {
+    pub fn total_weight(&self) -> usize {
         let weights = self
             .cumulative
             .last()
@@ -202,11 +207,11 @@ mod tests {
             max_ejected: 100,
             panic_threshold,
         };
-        let mut vitals = vec![Vitals::default(); endpoints.len()];
+        let mut states = vec![EndpointState::default(); endpoints.len()];
         for &idx in ejected {
-            vitals[idx].record.eject(&outlier, Timestamp::default());
+            states[idx].record.eject(&outlier, Timestamp::default());
         }
-        Pool::of(&endpoints, &vitals, Some(&outlier), Timestamp::default())
+        EligibleEndpoints::new(&endpoints, &states, Some(&outlier), Timestamp::default())
             .ready()
             .to_vec()
     }
@@ -244,11 +249,11 @@ mod tests {
     #[test]
     fn tickets_are_weights() {
         let endpoints = endpoints(&[(2, false, "here"), (1, false, "here")]);
-        let pool = Pool::of(&endpoints, &[], None, Timestamp::default());
-        let drawn: Vec<_> = (0..pool.tickets())
-            .filter_map(|ticket| pool.drawn(ticket))
+        let eligible = EligibleEndpoints::new(&endpoints, &[], None, Timestamp::default());
+        let drawn: Vec<_> = (0..eligible.total_weight())
+            .filter_map(|token| eligible.at_weight(token))
             .collect();
         assert_eq!(drawn, [0, 0, 1]);
-        assert_eq!(pool.drawn(3), None);
+        assert_eq!(eligible.at_weight(3), None);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn is_forwarded(host: Host) -> bool {
 }
 
 /// Says which backend the candidates belong to, where the location leaves that open.
-pub(crate) fn route_to(host: Host, backend: &str) -> bool {
+pub(crate) fn set_backend(host: Host, backend: &str) -> bool {
     match host {
         Host::Envoy => host::set_request_header(CLUSTER_HEADER, backend.as_bytes()),
         Host::ManagedEnvoy => host::set_request_header(MANAGED_CLUSTER_HEADER, backend.as_bytes()),
@@ -45,7 +45,7 @@ pub(crate) fn route_to(host: Host, backend: &str) -> bool {
 }
 
 /// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
-pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
+pub(crate) fn set_endpoints(host: Host, endpoints: &str) -> bool {
     match host {
         Host::Envoy => host::set_request_header(ENDPOINT_HEADER, endpoints.as_bytes()),
         Host::ManagedEnvoy => {
@@ -56,12 +56,12 @@ pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
 }
 
 /// Leaves it where the contexts of retries find it: what was decided belongs to this one.
-pub(crate) fn sign(context: u32) -> bool {
+pub(crate) fn set_retry_owner(context: u32) -> bool {
     host::set_property(TICKET_VARIABLE, &context.to_string())
 }
 
 /// The context that what was decided for this retry belongs to.
-pub(crate) fn signed() -> Option<u32> {
+pub(crate) fn retry_owner() -> Option<u32> {
     String::from_utf8(host::property(TICKET_VARIABLE)?)
         .ok()?
         .parse()
@@ -69,7 +69,7 @@ pub(crate) fn signed() -> Option<u32> {
 }
 
 /// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.
-pub(crate) fn forward_anywhere(host: Host) {
+pub(crate) fn clear_choice(host: Host) {
     if host != Host::Envoy {
         return;
     }

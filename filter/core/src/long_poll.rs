@@ -11,7 +11,7 @@ use crate::Timestamp;
 
 /// What became of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PollResult {
     /// Applied, or there was nothing new.
     Current,
     /// A delta for other tables than ours: only a snapshot helps.
@@ -22,14 +22,14 @@ pub enum Verdict {
 
 /// The state of one worker's long-poll.
 #[derive(Debug, Default)]
-pub struct Feed {
+pub struct LongPoll {
     in_flight: bool,
     whole: bool,
     failures: u32,
     not_before: Timestamp,
 }
 
-impl Feed {
+impl LongPoll {
     const FIRST_WAIT: Duration = Duration::from_millis(50);
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -59,16 +59,16 @@ impl Feed {
     }
 
     /// A call could not go out, or was answered.
-    pub fn ended(&mut self, verdict: Verdict, now: Timestamp) {
+    pub fn ended(&mut self, result: PollResult, now: Timestamp) {
         self.in_flight = false;
-        match verdict {
-            Verdict::Current => {
+        match result {
+            PollResult::Current => {
                 self.failures = 0;
                 self.whole = false;
             }
-            Verdict::OutOfStep if !self.whole => self.whole = true,
+            PollResult::OutOfStep if !self.whole => self.whole = true,
             // A snapshot cannot be out of step: whatever answered so is broken, and is not to be hammered.
-            Verdict::OutOfStep | Verdict::Failed => {
+            PollResult::OutOfStep | PollResult::Failed => {
                 let wait = Self::FIRST_WAIT.saturating_mul(1 << self.failures.min(10));
                 self.not_before = now.after(wait.min(Self::LONGEST_WAIT));
                 self.failures += 1;
@@ -87,40 +87,40 @@ mod tests {
 
     #[test]
     fn one_call_is_in_flight_at_a_time() {
-        let mut feed = Feed::default();
-        assert!(feed.is_due(at(0)));
-        feed.sent();
-        assert!(!feed.is_due(at(60_000)));
-        feed.ended(Verdict::Current, at(1));
-        assert!(feed.is_due(at(1)));
+        let mut poll = LongPoll::default();
+        assert!(poll.is_due(at(0)));
+        poll.sent();
+        assert!(!poll.is_due(at(60_000)));
+        poll.ended(PollResult::Current, at(1));
+        assert!(poll.is_due(at(1)));
     }
 
     #[test]
     fn failures_wait_longer_each_time_up_to_a_second() {
-        let mut feed = Feed::default();
+        let mut poll = LongPoll::default();
         let mut waits = Vec::new();
         for _ in 0..7 {
-            feed.sent();
-            feed.ended(Verdict::Failed, at(0));
-            waits.push((0..2_000).find(|&ms| feed.is_due(at(ms))).unwrap());
+            poll.sent();
+            poll.ended(PollResult::Failed, at(0));
+            waits.push((0..2_000).find(|&ms| poll.is_due(at(ms))).unwrap());
         }
         assert_eq!(waits, [50, 100, 200, 400, 800, 1000, 1000]);
-        feed.sent();
-        feed.ended(Verdict::Current, at(5_000));
-        assert!(feed.is_due(at(5_000)));
+        poll.sent();
+        poll.ended(PollResult::Current, at(5_000));
+        assert!(poll.is_due(at(5_000)));
     }
 
     #[test]
     fn a_delta_that_does_not_fit_asks_for_everything_once() {
-        let mut feed = Feed::default();
+        let mut poll = LongPoll::default();
         let have = Some(Version::new(1, 1));
-        assert!(feed.path(have).contains("?since=1-"));
-        feed.ended(Verdict::OutOfStep, at(0));
-        assert_eq!(feed.path(have), LOG_PATH);
-        assert!(feed.is_due(at(0)), "at once, the first time");
-        feed.ended(Verdict::OutOfStep, at(0));
+        assert!(poll.path(have).contains("?since=1-"));
+        poll.ended(PollResult::OutOfStep, at(0));
+        assert_eq!(poll.path(have), LOG_PATH);
+        assert!(poll.is_due(at(0)), "at once, the first time");
+        poll.ended(PollResult::OutOfStep, at(0));
         assert!(
-            !feed.is_due(at(0)),
+            !poll.is_due(at(0)),
             "a snapshot that does not fit is an error"
         );
     }

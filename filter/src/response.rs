@@ -7,7 +7,7 @@ use crate::{host, observation};
 
 /// Writes anew what the pod says about where it is. What Envoy answers by itself stays as it is.
 pub(crate) fn rewrite(rewrites: &Rewrites) {
-    if !observation::is_of_a_pod() {
+    if !observation::is_from_upstream() {
         return;
     }
     let headers = host::headers(MapType::HttpResponseHeaders);

@@ -11,12 +11,12 @@ pub struct Serial(pub u64);
 
 /// The live state of one endpoint.
 #[derive(Clone, Debug, Default)]
-pub struct Vitals {
+pub struct EndpointState {
     /// Which endpoint this is, across tables.
     pub serial: Serial,
     /// Requests that were sent to it and are not over.
     pub in_flight: u32,
-    /// Since when it is there; the beginning of time for those that were there from the start.
+    /// Since when it is there; the start of time for those that were there from the start.
     pub joined: Timestamp,
     /// The moving average of its response times; none before the first answer.
     pub latency: Option<Latency>,

@@ -2,20 +2,20 @@
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Host, PluginConfig};
-use sluice_filter_core::{Refused, Verdict};
+use sluice_filter_core::{PollResult, Refused};
 
 use super::{POLL_TIMEOUT, Worker};
 use crate::host;
 
 impl Worker {
     /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
-    pub(crate) fn polls_at_once(&self) -> bool {
+    pub(crate) fn polls_on_configure(&self) -> bool {
         !self.host.is_nginx()
     }
 
     /// Whether this host lets the answer of a call send the next one. In ngx_wasm_module a call of the root context takes
     /// its memory with it when it ends, and a worker dies of another one: there the next tick sends it.
-    pub(crate) fn polls_in_answers(&self) -> bool {
+    pub(crate) fn polls_in_callbacks(&self) -> bool {
         self.host != Host::NgxWasm
     }
 
@@ -23,28 +23,28 @@ impl Worker {
     pub(crate) fn poll(&mut self) {
         let Some(control) = &self.control else { return };
         let now = host::now();
-        if !self.feed.is_due(now) {
+        if !self.long_poll.is_due(now) {
             return;
         }
-        let path = self.feed.path(self.tables.version());
+        let path = self.long_poll.path(self.tables.version());
         if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
-            self.feed.sent();
+            self.long_poll.sent();
         } else {
-            self.feed.ended(Verdict::Failed, now);
+            self.long_poll.ended(PollResult::Failed, now);
         }
     }
 
     /// Takes the answer of a poll.
-    pub(crate) fn answered(&mut self, status: Option<u16>, body: &[u8]) {
-        let verdict = match status {
-            Some(200) => self.take_log(body),
-            Some(204) => Verdict::Current,
-            _ => Verdict::Failed,
+    pub(crate) fn on_poll_response(&mut self, status: Option<u16>, body: &[u8]) {
+        let result = match status {
+            Some(200) => self.apply_document(body),
+            Some(204) => PollResult::Current,
+            _ => PollResult::Failed,
         };
-        self.feed.ended(verdict, host::now());
+        self.long_poll.ended(result, host::now());
     }
 
-    pub(super) fn take_log(&mut self, document: &[u8]) -> Verdict {
+    pub(super) fn apply_document(&mut self, document: &[u8]) -> PollResult {
         let update = match PluginConfig::parse(document) {
             Ok(config) => config.tables,
             Err(error) => {
@@ -52,31 +52,31 @@ impl Worker {
                     LogLevel::Error,
                     &format!("log refused, the last good tables stay: {error}"),
                 );
-                return Verdict::Failed;
+                return PollResult::Failed;
             }
         };
         match update.map(|update| self.apply(update)) {
-            Some(Ok(())) => Verdict::Current,
+            Some(Ok(())) => PollResult::Current,
             Some(Err(error @ Refused::Base { .. })) => {
                 host::log(
                     LogLevel::Info,
                     &format!("log out of step, asking for a snapshot: {error}"),
                 );
-                Verdict::OutOfStep
+                PollResult::OutOfStep
             }
             Some(Err(error)) => {
                 host::log(
                     LogLevel::Error,
                     &format!("log refused, the last good tables stay: {error}"),
                 );
-                Verdict::Failed
+                PollResult::Failed
             }
             None => {
                 host::log(
                     LogLevel::Error,
                     "log refused, the last good tables stay: expected `tables`, got none",
                 );
-                Verdict::Failed
+                PollResult::Failed
             }
         }
     }

@@ -170,20 +170,14 @@ impl Config {
             .routes()
             .filter(|location| !matches!(location.action, Action::Redirect(_)));
         let known: BTreeSet<&RouteId> = decided.map(|location| &location.id).collect();
-        for (name, server) in &other.servers {
-            let gone = server
-                .routes
-                .iter()
-                .filter(|location| !known.contains(&location.id))
-                .cloned();
-            Arc::make_mut(both.servers.entry(name.clone()).or_default())
-                .routes
-                .extend(gone);
-        }
+        add_routes(&mut both.servers, &other.servers, &known);
         for (name, listener) in &other.listeners {
-            both.listeners
-                .entry(name.clone())
-                .or_insert_with(|| listener.clone());
+            let now = both.listeners.entry(name.clone());
+            let now = now.or_insert_with(|| Listener {
+                servers: Shared::default(),
+                ..listener.clone()
+            });
+            add_routes(&mut now.servers, &listener.servers, &known);
         }
         for (id, backend) in &other.backends {
             both.backends
@@ -191,6 +185,20 @@ impl Config {
                 .or_insert_with(|| Arc::clone(backend));
         }
         both
+    }
+}
+
+/// Adds the routes that are not known.
+fn add_routes(
+    to: &mut Shared<ServerName, Server>,
+    from: &Shared<ServerName, Server>,
+    known: &BTreeSet<&RouteId>,
+) {
+    for (name, server) in from {
+        let is_new = |route: &&HttpRoute| !known.contains(&route.id);
+        let new = server.routes.iter().filter(is_new).cloned();
+        let server = Arc::make_mut(to.entry(name.clone()).or_default());
+        server.routes.extend(new);
     }
 }
 

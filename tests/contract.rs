@@ -122,7 +122,7 @@ fn leads_outside(tables: &mut Tables, id: &str, location: &Location) -> Result<(
         is_worth_it && location.canaries.is_empty(),
         "{id}: no such backend"
     );
-    let decision = tables.decide(id, &Silent, NOW, &mut Counting(1));
+    let decision = tables.decide_admitted(id, &Silent, NOW, &mut Counting(1));
     ensure!(
         matches!(decision, Decision::External { .. }),
         "{id}: {decision:?}"
@@ -143,7 +143,7 @@ fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()
     let mut chosen = BTreeMap::new();
     for _ in 0..endpoints.values().map(|weight| u32::from(*weight)).sum() {
         let Decision::Forward(Forward { candidates, .. }) =
-            tables.decide(location, &Silent, NOW, &mut rng)
+            tables.decide_admitted(location, &Silent, NOW, &mut rng)
         else {
             bail!("{location}: not forwarded")
         };
@@ -155,7 +155,7 @@ fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()
         "{location}: one round takes {chosen:?} of {endpoints:?}"
     );
     if endpoints.is_empty() {
-        let decision = tables.decide(location, &Silent, NOW, &mut rng);
+        let decision = tables.decide_admitted(location, &Silent, NOW, &mut rng);
         ensure!(
             matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)),
             "{location}: expected 503"

@@ -102,7 +102,6 @@ impl Controller {
     /// A whole configuration has been published; with nginx: it has reloaded.
     pub(crate) fn published(&self, content: u128) {
         let families = &self.0;
-        families.success.inc();
         // A float holds integers up to 2^53; a shorter hash is as good a hash.
         let short = u32::try_from(content & u128::from(u32::MAX)).unwrap_or_default();
         families.config_hash.set(f64::from(short));
@@ -111,6 +110,8 @@ impl Controller {
             .unwrap_or_default();
         families.last_successful_time.set(now.as_secs_f64());
         families.refused.store(false, Ordering::Release);
+        // The last one: whoever sees it counted sees the rest.
+        families.success.inc();
     }
 
     /// nginx did not take a configuration.

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_syntax::shortened;
 
-use crate::report::shortened;
 use crate::{Options, Resources};
 
 /// The annotation that named a class before `spec.ingressClassName` did.

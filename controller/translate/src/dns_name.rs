@@ -3,53 +3,16 @@
 //! Translation asks nobody: what names lead to is an input, as EndpointSlices are, and changes as they do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
-use sluice_ir::{BackendId, Endpoint, Hostname, InvalidHostname};
+use sluice_ir::{BackendId, Endpoint};
+use sluice_syntax::DnsName;
 
 use crate::Provenance;
 use crate::own::Judge;
 
 /// Endpoints that a name becomes at most: whoever writes a zone decides how many addresses an answer has.
 const MOST_ADDRESSES: usize = 256;
-
-/// A name in lower case. It is whole, also without a dot at its end, which is not kept.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DnsName(Arc<str>);
-
-impl DnsName {
-    /// Labels of letters, digits and inner hyphens.
-    pub fn parse(text: &str) -> Result<Self, InvalidHostname> {
-        let bare = text.strip_suffix('.').unwrap_or(text);
-        Hostname::parse(bare)?;
-        Ok(DnsName(bare.to_ascii_lowercase().into()))
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The address that is written in the place of a name.
-    pub(crate) fn literal(&self) -> Option<IpAddr> {
-        self.0.parse().ok()
-    }
-}
-
-impl From<&Hostname> for DnsName {
-    fn from(host: &Hostname) -> Self {
-        DnsName(host.as_str().into())
-    }
-}
-
-impl fmt::Display for DnsName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Resolution of a name, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

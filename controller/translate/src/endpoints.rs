@@ -150,7 +150,7 @@ fn address(
     let Ok(ip) = text.parse::<IpAddr>() else {
         let reason = format!(
             "expected an IP address, got {:?}",
-            crate::report::shortened(text)
+            sluice_syntax::shortened(text)
         );
         reporter.say(
             Severity::Error,

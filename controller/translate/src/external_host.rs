@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use sluice_ir::{Hostname, Transport, UpstreamTls};
+use sluice_syntax::Parsed;
 
-use crate::annotations::Parsed;
 use crate::backends::Port;
 use crate::{AddressPolicy, ObjectKey, Provenance};
 

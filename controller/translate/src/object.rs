@@ -9,9 +9,9 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sluice_syntax::{is_dns_name, shortened};
 
-use crate::object_ref::{Kind, ObjectKey, ObjectRef, is_dns_name, key_of};
-use crate::report::shortened;
+use crate::object_ref::{Kind, ObjectKey, ObjectRef, key_of};
 use crate::{EndpointSlice, Pod};
 
 /// One object of a kind that Sluice reads. Shared: a source remembers what it read.

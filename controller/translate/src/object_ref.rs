@@ -149,14 +149,3 @@ pub(crate) fn key_of(metadata: &ObjectMeta) -> ObjectKey {
         metadata.name.clone().unwrap_or_default(),
     )
 }
-
-pub(crate) fn is_dns_name(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.bytes().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
-}

@@ -7,9 +7,9 @@ use std::num::NonZeroU16;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
+use sluice_syntax::shortened;
 
 use crate::report::Reporter;
-use crate::report::shortened;
 use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
 

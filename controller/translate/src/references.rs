@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use sluice_syntax::value;
 
-use crate::annotations::value;
-use crate::certificate::Known;
+use crate::secrets::KnownSecret;
 use crate::{AddressPolicy, Kind, ObjectKey, ObjectRef, Options, Resources};
 
 /// Error of a reference to an object that may not be read, or is not there.
@@ -64,7 +64,7 @@ impl<'a> DependencyTracker<'a> {
         self.service(key).is_some()
     }
 
-    pub(crate) fn secret(&self, key: &ObjectKey) -> Option<&'a Known> {
+    pub(crate) fn secret(&self, key: &ObjectKey) -> Option<&'a KnownSecret> {
         self.note(Kind::Secret, key);
         self.resources.secrets.get(key).map(AsRef::as_ref)
     }
@@ -114,7 +114,7 @@ impl<'a> References<'a> {
         self,
         namespace: &str,
         text: &str,
-    ) -> Result<(ObjectKey, &'a Known), ReferenceError> {
+    ) -> Result<(ObjectKey, &'a KnownSecret), ReferenceError> {
         let key = self.key(namespace, text)?;
         match self.tracker.secret(&key) {
             Some(secret) => Ok((key, secret)),
@@ -126,7 +126,7 @@ impl<'a> References<'a> {
         let (named, name) = value::reference(text).map_err(|expected| {
             format!(
                 "expected {expected}, got {:?}",
-                crate::report::shortened(text)
+                sluice_syntax::shortened(text)
             )
         })?;
         match named {
@@ -140,7 +140,7 @@ impl<'a> References<'a> {
 
 /// Some references ingress-nginx takes with a namespace in front, and no others.
 pub(crate) fn with_namespace(text: &str) -> Result<&str, String> {
-    let got = || crate::report::shortened(text);
+    let got = || sluice_syntax::shortened(text);
     let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
     if text.contains('/') {
         Ok(text)

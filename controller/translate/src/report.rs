@@ -6,21 +6,6 @@ use serde::Serialize;
 
 use crate::ObjectRef;
 
-/// A value of unknown size and content, shortened for a message.
-pub(crate) fn shortened(text: &str) -> String {
-    const LONGEST: usize = 100;
-    let clean: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    if text.chars().count() > LONGEST {
-        clean + "..."
-    } else {
-        clean
-    }
-}
-
 /// Severity: how much of what was asked for is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use sluice_syntax::DnsName;
 
-use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::pods::{Pods, services_of};
-use crate::{DnsName, EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod, Resolution};
+use crate::secrets::KnownSecret;
+use crate::{EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod, Resolution};
 
 /// Effect of a change of the cache on a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ pub struct Resources {
     pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
     pub(crate) namespaces: BTreeMap<ObjectKey, Arc<Namespace>>,
     pub(crate) pods: Pods,
-    pub(crate) secrets: BTreeMap<ObjectKey, Arc<Known>>,
+    pub(crate) secrets: BTreeMap<ObjectKey, Arc<KnownSecret>>,
     pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
     slices: BTreeMap<(ObjectKey, ObjectKey), Arc<EndpointSlice>>,

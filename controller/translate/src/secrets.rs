@@ -2,14 +2,58 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use k8s_openapi::api::core::v1::Secret;
 use sluice_basic_auth::{Unreadable, Users};
 use sluice_ir::{SecretId, SecretValue, Sensitive};
+use sluice_syntax::certificate::{CertificatePair, authorities};
 
 use crate::ObjectKey;
-use crate::certificate::{Pair, authorities, entry_of};
 use crate::references::{ReferenceError, References, with_namespace};
+
+/// A Secret, and the certificate in it, which is read once however often it is named.
+#[derive(Debug)]
+pub(crate) struct KnownSecret {
+    pub(crate) secret: Secret,
+    certificate: OnceLock<Result<CertificatePair, String>>,
+}
+
+impl From<Secret> for KnownSecret {
+    fn from(secret: Secret) -> Self {
+        KnownSecret {
+            secret,
+            certificate: OnceLock::new(),
+        }
+    }
+}
+
+impl PartialEq for KnownSecret {
+    fn eq(&self, other: &Self) -> bool {
+        self.secret == other.secret
+    }
+}
+
+impl KnownSecret {
+    /// `tls.crt` and `tls.key`. The error is a report's reason.
+    pub(crate) fn certificate(&self) -> Result<&CertificatePair, String> {
+        self.certificate
+            .get_or_init(|| CertificatePair::from_entries(|name| entry_of(&self.secret, name)))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+/// Text of a Secret, as the API server has it or as people write it.
+fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
+    let written = secret
+        .string_data
+        .as_ref()
+        .and_then(|data| data.get(entry))
+        .cloned();
+    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
+    written.or_else(stored)
+}
 
 /// The Secrets of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +87,7 @@ impl Secrets {
         text: &str,
     ) -> Result<Found, ReferenceError> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
-        let certificate = match secret.pair() {
+        let certificate = match secret.certificate() {
             Ok(pair) => Some(self.present(&key, pair)),
             // A Secret with authorities alone is one, too.
             Err(_) if !has_certificate(&secret.secret) => None,
@@ -96,7 +140,7 @@ impl Secrets {
     }
 
     /// Presents a certificate to somebody.
-    pub(crate) fn present(&mut self, key: &ObjectKey, pair: &Pair) -> SecretId {
+    pub(crate) fn present(&mut self, key: &ObjectKey, pair: &CertificatePair) -> SecretId {
         let id = SecretId::certificate(&key.namespace, &key.name);
         let value = SecretValue::Certificate {
             chain: pair.chain.clone(),
@@ -107,7 +151,7 @@ impl Secrets {
     }
 
     fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, String> {
-        let Some(found) = authorities(secret)? else {
+        let Some(found) = authorities(|name| entry_of(secret, name))? else {
             return Ok(None);
         };
         let id = SecretId::authorities(&key.namespace, &key.name);

@@ -10,12 +10,12 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
+use sluice_syntax::{Parsed, shortened, value};
 
-use crate::annotations::{Balance, Parsed, value};
+use crate::annotations::Balance;
 use crate::backends::{Origin, Port, Terms, Use, Uses};
 use crate::global::Globals;
 use crate::report::Reporter;
-use crate::report::shortened;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 const SKIPPED: &str = "port not served";

@@ -7,18 +7,18 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
     Backend, BackendId, Config, Policy, RouteId, SecretId, Server, ServerName, Shared, SharedMap,
 };
+use sluice_syntax::DnsName;
 
 use crate::backend_registry::BackendRegistry;
 use crate::backends::{BackendRef, Precedence};
 use crate::claims::Seniority;
 use crate::components::RouteGroups;
 use crate::dns_name::UsedNames;
-use crate::own;
 use crate::resources::Changes;
 use crate::servers::names;
 use crate::shared_inputs::SharedInputs;
 use crate::wildcards::{Wildcards, over};
-use crate::{AddressPolicy, DnsName, ObjectKey, Options, Report, Resources};
+use crate::{AddressPolicy, ObjectKey, Options, Report, Resources, own};
 
 /// The configuration, and the reports about what could not be honoured.
 ///

@@ -4,8 +4,7 @@
 //! own, with one kindness: a port that is a number in quotes is a number, as it was for ingress-nginx.
 
 use serde_json::{Map, Value, json};
-
-use crate::report::shortened;
+use sluice_syntax::shortened;
 
 const V1: &str = "networking.k8s.io/v1";
 

@@ -11,8 +11,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Hostname, ServerName};
+use sluice_syntax::value;
 
-use crate::annotations::{canonical, value};
+use crate::annotations::canonical;
 use crate::claims::Age;
 use crate::shared_inputs::ClassMatch;
 use crate::{ObjectKey, Options, Resources, Translation};

@@ -167,22 +167,24 @@ fn token(text: &str) -> Option<(Token<'_>, &str)> {
         let (plain, behind) = text.split_at(end);
         return (!plain.is_empty()).then_some((Token::Text(plain), behind));
     };
-    let braced = rest
-        .strip_prefix('{')
-        .map(word)
-        .filter(|name| !name.is_empty());
-    if let Some(name) = braced
-        && let Some(behind) = rest
-            .get(1 + name.len()..)
-            .and_then(|rest| rest.strip_prefix('}'))
-    {
-        return Some((Token::Variable(name), behind));
-    }
-    let name = word(rest);
-    if name.is_empty() {
-        return Some((Token::Text("$"), rest));
-    }
-    Some((Token::Variable(name), rest.get(name.len()..)?))
+    Some(match variable_name(rest) {
+        Some((name, behind)) => (Token::Variable(name), behind),
+        None => (Token::Text("$"), rest),
+    })
+}
+
+/// The name of a variable after its `$`, with or without braces, and the text behind it: nginx's grammar of variables, for
+/// every text that has some.
+#[must_use]
+pub fn variable_name(text: &str) -> Option<(&str, &str)> {
+    let (name, behind) = match text.strip_prefix('{') {
+        Some(braced) => {
+            let name = word(braced);
+            (name, braced.get(name.len()..)?.strip_prefix('}')?)
+        }
+        None => text.split_at(word(text).len()),
+    };
+    (!name.is_empty()).then_some((name, behind))
 }
 
 /// The leading letters, digits and underscores.

@@ -34,7 +34,7 @@ pub use canary::{
     Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share,
 };
 pub use connections::{Connections, InvalidNetwork, Network};
-pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable};
+pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable, variable_name};
 pub use load_balance::{LARGEST_SUBSET, LoadBalance, Parameters};
 pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};

@@ -1,11 +1,11 @@
 //! Two Ingresses with the same host and path: only the older would have it.
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_syntax::shortened;
 
 use super::seniority;
 use crate::claims::paths;
 use crate::object_ref::key_of;
-use crate::report::shortened;
 use crate::{Options, Resources, is_ours};
 
 const CANARY: &str = "nginx.ingress.kubernetes.io/canary";

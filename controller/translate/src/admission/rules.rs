@@ -4,10 +4,10 @@
 //! Ingress becomes configuration text.
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_syntax::shortened;
 
 use super::Admission;
 use crate::global::Strictness;
-use crate::report::shortened;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 /// Annotations that ingress-nginx warns of.

@@ -1,9 +1,9 @@
 //! IP allow and deny lists.
 
 use sluice_ir::{Authentication, IpAccess};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use super::{auth_basic, auth_external};
 use crate::global::Globals;

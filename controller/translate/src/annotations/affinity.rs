@@ -1,9 +1,9 @@
 //! Sessions that stay with a pod.
 
 use sluice_ir::{Affinity, AffinityMode, Cookie, SameSite};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 
 /// ingress-nginx's.

@@ -1,9 +1,9 @@
 //! Basic authentication against a Secret.
 
 use sluice_ir::BasicAuth;
+use sluice_syntax::value::Parsed;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::Parsed;
 use super::view::View;
 use crate::Severity;
 use crate::report::Reporter;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{AuthCache, Expression};
-
-use super::value::{self, Parsed};
+use sluice_syntax::value::{self, Parsed};
 
 /// Cache duration of answers, by status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

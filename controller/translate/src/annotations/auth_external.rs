@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use sluice_ir::{Expression, ExpressionPart, ExternalAuth, Header, HeaderName, Variable};
 
 pub(crate) use super::auth_cache::{durations, usual_durations};
+use sluice_syntax::expression;
+use sluice_syntax::value::{self, Parsed};
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
+use crate::AddressPolicy;
 use crate::external_host::Target;
 use crate::global::Globals;
-use crate::{AddressPolicy, expression};
 
 /// As ingress-nginx accepts them.
 const METHODS: &[&str] = &[
@@ -136,13 +138,13 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Ext
     let url = view.read("auth-url", |text| url(text, addresses));
     let redirect = view.read("auth-signin-redirect-param", parameter);
     let sign_in = view.read("auth-signin", |text| sign_in(text, redirect.as_deref()));
-    let key = view.read("auth-cache-key", expression::for_questions);
+    let key = view.read("auth-cache-key", expression::for_ext_auth);
     let durations = view.read("auth-cache-duration", durations);
     let method = view.read("auth-method", method);
     let to_pods = view
         .read("auth-response-headers", header_names)
         .unwrap_or_default();
-    let back = view.read("auth-request-redirect", expression::for_questions);
+    let back = view.read("auth-request-redirect", expression::for_ext_auth);
     let always_cookies = view.flag("auth-always-set-cookie");
     let (host, headers) = headers(view);
     let Some(url) = url else {
@@ -211,7 +213,7 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
     };
     for (name, text) in data {
         let mut read = || -> Parsed<()> {
-            let value = expression::for_questions(text)?;
+            let value = expression::for_ext_auth(text)?;
             if name.eq_ignore_ascii_case("host") {
                 host = Some(value);
             } else {
@@ -283,7 +285,7 @@ fn url_with_variables(text: &str) -> Parsed<Expression> {
     };
     let valid = text.len() <= 2000 && text.chars().all(allowed);
     if valid {
-        expression::for_questions(text)
+        expression::for_ext_auth(text)
     } else {
         Err("a URL".into())
     }

@@ -2,9 +2,9 @@
 
 use sluice_ir::{ClientCertificates, ClientValidation, VerifyClient};
 use sluice_pattern::Subject;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::support::Support;
 

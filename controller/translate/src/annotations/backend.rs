@@ -1,9 +1,9 @@
 //! Protocol of the upstream.
 
 use sluice_ir::Protocol;
+use sluice_syntax::value::Parsed;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::Parsed;
 use super::view::View;
 use crate::global::Globals;
 use crate::support::Support;

@@ -1,9 +1,9 @@
 //! Sizes of bodies and buffers.
 
 use sluice_ir::Buffering;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 use crate::support::Support;

@@ -4,9 +4,9 @@ use regex_lite::RegexBuilder;
 use sluice_filter_config::LARGEST_PATTERN;
 use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
 use sluice_pattern::Subject;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 
 const TOTAL: u32 = 100;

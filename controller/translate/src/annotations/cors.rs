@@ -1,9 +1,9 @@
 //! Pages of other origins.
 
 use sluice_ir::{Cors, Hostname, Origin, Origins};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 
 const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,\

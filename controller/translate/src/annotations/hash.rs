@@ -4,10 +4,10 @@ use std::num::NonZeroU16;
 
 use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_ir::LoadBalance;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::outlier_detection;
-use super::value::{self, Parsed};
 use super::view::View;
 
 /// Pods of a subset, when nobody says how many.

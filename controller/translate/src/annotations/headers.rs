@@ -1,17 +1,15 @@
 //! Headers of requests and answers.
 
 use sluice_ir::{Expression, Header};
+use sluice_syntax::MOST_HEADER_BYTES;
+use sluice_syntax::expression;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::redirect::TEXTS;
-use super::value::{self, Parsed};
 use super::view::View;
-use crate::expression;
 use crate::global::Globals;
 use crate::references::{ReferenceError, with_namespace};
-
-/// Of one header that is set. Data planes take no more: Envoy 16 KiB when all is written down, nginx 4 KiB.
-pub(crate) const MOST_HEADER_BYTES: usize = 3000;
 
 pub(super) const GROUP: Group = Group {
     title: "Headers",

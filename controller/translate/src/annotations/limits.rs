@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{ClientLimits, ConnectionLimit, Rate};
+use sluice_syntax::value;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value;
 use super::view::View;
 use crate::global::Globals;
 use crate::support::Support;

@@ -2,9 +2,9 @@
 
 use sluice_filter_core::balance::Algorithm;
 use sluice_ir::LoadBalance;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 

@@ -1,7 +1,8 @@
 //! A copy of each request.
 
+use sluice_syntax::value::{self, Parsed};
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::external_host::Target;
 use crate::support::Support;

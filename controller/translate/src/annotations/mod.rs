@@ -33,7 +33,6 @@ mod rewrite;
 mod server;
 mod snippets;
 mod tls_redirect;
-pub(crate) mod value;
 mod view;
 mod waf;
 mod written;
@@ -60,7 +59,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value, referen
 pub(crate) use catalogue::{alike, canonical, find};
 pub(crate) use cors::MOST_ORIGINS;
 pub(crate) use errors::{Errors, usual_statuses};
-pub(crate) use headers::{MOST_HEADER_BYTES, host_value};
+pub(crate) use headers::host_value;
 pub(crate) use load_balance::algorithm;
 pub(crate) use mirror::Copied;
 pub(crate) use observe::NO_SPANS;
@@ -71,7 +70,6 @@ pub(crate) use response_rewrite::{cookie_domain, cookie_path, redirect as redire
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MOST_ALIASES;
 pub(crate) use tls_redirect::ToHttps;
-pub(crate) use value::{Expected, Parsed};
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]

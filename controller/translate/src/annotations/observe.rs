@@ -1,9 +1,9 @@
 //! Access logs and tracing.
 
 use sluice_ir::SpanPolicy;
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 use crate::support::Support;

@@ -3,9 +3,9 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use sluice_ir::{HealthPolicy, OutlierDetection};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use super::zone;
 

@@ -3,9 +3,9 @@
 use std::num::{NonZeroU8, NonZeroU32};
 
 use sluice_ir::{Retries, RetryOn, Timeouts};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 use crate::support::Support;

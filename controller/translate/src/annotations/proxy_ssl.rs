@@ -1,10 +1,10 @@
 //! Certificates between Sluice and the pods.
 
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::server;
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::support::Support;
 

@@ -1,9 +1,9 @@
 //! Answers that lead elsewhere.
 
 use sluice_ir::{Redirect, RedirectTo};
+use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 

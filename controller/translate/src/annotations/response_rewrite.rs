@@ -1,10 +1,10 @@
 //! Response rewriting: redirects and cookies of the upstream, rewritten for clients.
 
 use sluice_ir::{Expression, Replacement, ResponseRewrite};
+use sluice_syntax::expression;
+use sluice_syntax::value::{Expected, Parsed};
 
-use super::value::{Expected, Parsed};
 use super::view::View;
-use crate::expression;
 use crate::global::Globals;
 
 /// nginx knows these words beside two texts. `default` is about the name of an upstream, which no pod says.

@@ -1,10 +1,11 @@
 //! What paths mean, and what becomes of them.
 
-use super::MOST_HEADER_BYTES;
+use sluice_syntax::template::Target;
+use sluice_syntax::value::{self, Parsed};
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::{self, Parsed};
 use super::view::View;
-use crate::template::Target;
+use sluice_syntax::MOST_HEADER_BYTES;
 
 const NO_CAPTURES: &str = "no captured groups ($1) in it";
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::ServerName;
+use sluice_syntax::value;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value;
 use super::view::View;
 use crate::Options;
 use crate::global::{CIPHERS, cipher_names};

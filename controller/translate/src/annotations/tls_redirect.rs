@@ -1,7 +1,8 @@
 //! From http to https.
 
+use sluice_syntax::value;
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value;
 use super::view::View;
 use crate::global::Globals;
 

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_syntax::shortened;
+use sluice_syntax::value::Parsed;
 
 use super::admission_denied;
 use super::catalogue::{self, Risk, Role};
 use super::snippets::Snippet;
-use super::value::Parsed;
 use super::written::OWN;
 use crate::references::{ReferenceError, References};
-use crate::report::shortened;
 use crate::report::{CLOSED, Reporter};
 use crate::secrets::Secrets;
 use crate::support::DataPlane;
@@ -147,7 +147,8 @@ impl<'a, 'r> View<'a, 'r> {
 
     /// The value of a switch that is off unless it says otherwise.
     pub(super) fn flag(&mut self, name: &'static str) -> bool {
-        self.read(name, super::value::bool).unwrap_or_default()
+        self.read(name, sluice_syntax::value::bool)
+            .unwrap_or_default()
     }
 
     /// Reports a value that is not what was expected. A guard then closes its locations.

@@ -1,11 +1,12 @@
 //! Annotations as they were written: known ones, blocked words, and what nobody knows.
 
+use sluice_syntax::shortened;
+
 use super::catalogue::{self, Annotation, Role};
 use super::snippets::Snippet;
 use super::view::{Rules, View};
 use crate::Severity;
 use crate::global::KEYS;
-use crate::report::shortened;
 use crate::support::{AppliesTo, Support};
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.

@@ -1,6 +1,7 @@
 //! Which pods come first by where they run.
 
-use super::value::Parsed;
+use sluice_syntax::value::Parsed;
+
 use super::view::View;
 
 /// Its row of the catalogue is among Sluice's own.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::Hostname;
+use sluice_syntax::DnsName;
 
 use super::{Port, Source, Use};
 use crate::dns_name::ExternalHost;
@@ -12,9 +13,7 @@ use crate::external_host::{self, Target};
 use crate::own::Judge;
 use crate::references::DependencyTracker;
 use crate::report::Reporter;
-use crate::{
-    DnsName, Kind, ObjectKey, ObjectRef, Options, Provenance, Report, Resources, Severity,
-};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Provenance, Report, Resources, Severity};
 
 /// Where the pods of a Service are found.
 pub(super) enum Pods<'a> {
@@ -133,7 +132,7 @@ fn external(
     if options.disable_external_name {
         return Err("of type ExternalName (--disable-svc-external-name is on)".to_owned());
     }
-    let invalid = |_| format!("which is called {:?}", crate::report::shortened(name));
+    let invalid = |_| format!("which is called {:?}", sluice_syntax::shortened(name));
     let host = Hostname::parse(name.trim_end_matches('.')).map_err(invalid)?;
     let name = DnsName::parse(name).map_err(invalid)?;
     let listed = port_of(service, wanted).map(|port| port.port);

@@ -2,11 +2,10 @@
 
 use sluice_ir::{Blocked, TextMatch};
 use sluice_pattern::Subject;
+use sluice_syntax::{shortened, value};
 
 use super::maybe_cidrs;
 use super::view::{CLOSES, View};
-use crate::annotations::value;
-use crate::report::shortened;
 
 /// `false` when something of it cannot be read.
 pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {

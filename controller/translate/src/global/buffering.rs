@@ -1,10 +1,11 @@
 //! What is kept of bodies on their way.
 
 use sluice_ir::Buffering;
+use sluice_syntax::value;
 
 use super::view::View;
 use crate::Severity;
-use crate::annotations::{buffer, buffers, memory, value};
+use crate::annotations::{buffer, buffers, memory};
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {

@@ -1,9 +1,9 @@
 //! `use-gzip` and `enable-brotli`.
 
 use sluice_ir::{Compression, CompressionSettings};
+use sluice_syntax::{Parsed, value};
 
 use super::view::View;
-use crate::annotations::{Parsed, value};
 
 /// ingress-nginx's own list, for both.
 pub(super) const TYPES: &str = "application/atom+xml application/javascript application/x-javascript \

@@ -1,12 +1,12 @@
 //! Request and response headers of all hosts.
 
 use sluice_ir::{GlobalConfig, Header, HeaderName, InvalidHeaderName};
+use sluice_syntax::{expression, shortened, value};
 
 use super::view::{CLOSES, View};
-use crate::annotations::{host_value, value};
+use crate::Severity;
+use crate::annotations::host_value;
 use crate::references::References;
-use crate::report::shortened;
-use crate::{Severity, expression};
 
 /// What becomes of a header that is none.
 const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");

@@ -3,13 +3,13 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ServerTls, TlsVersions};
+use sluice_syntax::{Expected, Parsed, shortened, value};
 
 use super::headers::{request_headers, response_headers, take_headers};
 use super::view::View;
 use crate::Severity;
-use crate::annotations::{Expected, Parsed, tls_versions, value};
+use crate::annotations::tls_versions;
 use crate::references::References;
-use crate::report::shortened;
 
 /// In OpenSSL's words.
 pub(crate) const CIPHERS: &[&str] = &[

@@ -6,14 +6,13 @@ mod json;
 use std::collections::BTreeMap;
 
 use sluice_ir::{AccessLog, LogField, LogFormat, LogPart};
-
-use facts::{Difference, Told};
+use sluice_syntax::variables::{Segment, segments};
+use sluice_syntax::{Parsed, shortened, value};
 
 use super::view::View;
 use crate::Severity;
-use crate::annotations::{Parsed, value};
-use crate::report::shortened;
 use crate::support::DataPlane;
+use facts::{Difference, Told};
 
 /// What ingress-nginx's image has for standard output, and what everybody knows it by.
 const STDOUT: [&str; 3] = [
@@ -131,13 +130,17 @@ type Names = BTreeMap<String, Option<Difference>>;
 /// Unknown values are `-`, as absent ones.
 fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
     let (mut parts, mut names) = (Vec::new(), Names::new());
-    let mut rest = text;
-    while let Some((plain, behind)) = rest.split_once('$') {
-        push(&mut parts, plain);
-        let Some((name, after)) = crate::expression::name(behind) else {
-            push(&mut parts, "$");
-            rest = behind;
-            continue;
+    for segment in segments(text) {
+        let name = match segment {
+            Segment::Text(plain) => {
+                push(&mut parts, plain);
+                continue;
+            }
+            Segment::Dollar => {
+                push(&mut parts, "$");
+                continue;
+            }
+            Segment::Variable { name, .. } => name,
         };
         match lookup(name) {
             Some((fact, difference)) => {
@@ -151,9 +154,7 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
                 names.insert(name.to_owned(), None);
             }
         }
-        rest = after;
     }
-    push(&mut parts, rest);
     (parts, names)
 }
 

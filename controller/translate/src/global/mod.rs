@@ -20,15 +20,15 @@ use sluice_ir::{
     Expression, ExternalAuth, GlobalConfig, HeaderName, IpAccess, Replacement, Retries, Timeouts,
     Transport,
 };
+use sluice_syntax::value;
 
-use crate::AddressPolicy;
 use crate::annotations::{
     Balance, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path,
-    is_http10, redirect_part, time_limit, tries, usual_statuses, value,
+    is_http10, redirect_part, time_limit, tries, usual_statuses,
 };
 use crate::references::{DependencyTracker, References};
 use crate::snippet::Effective;
-use crate::{Options, Report, Resources, STREAM_CONNECTIONS};
+use crate::{AddressPolicy, Options, Report, Resources, STREAM_CONNECTIONS};
 use values::{error_status, limit_status, maybe_cidrs, owned, redirect_status};
 use view::View;
 

@@ -1,10 +1,11 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
 use sluice_ir::{ExternalAuth, HeaderName};
+use sluice_syntax::{Parsed, expression, value};
 
 use super::view::View;
-use crate::annotations::{Parsed, auth_external as question, value};
-use crate::{AddressPolicy, expression};
+use crate::AddressPolicy;
+use crate::annotations::auth_external as question;
 
 const PARAMETER: &str = "global-auth-signin-redirect-param";
 
@@ -37,7 +38,7 @@ pub(super) fn take(
             question::header_names,
         ),
         view.guard(&mut back, "global-auth-request-redirect", |text| {
-            unless_empty(text, expression::for_questions)
+            unless_empty(text, expression::for_ext_auth)
         }),
         view.guard(
             &mut always_cookies,
@@ -45,7 +46,7 @@ pub(super) fn take(
             value::bool,
         ),
         view.guard(&mut key, "global-auth-cache-key", |text| {
-            unless_empty(text, expression::for_questions)
+            unless_empty(text, expression::for_ext_auth)
         }),
         view.guard(
             &mut durations,

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
+use sluice_syntax::value;
+
 use super::Globals;
 use super::view::View;
-use crate::annotations::value;
 
 const MOST_STREAM_ATTEMPTS: u32 = 16;
 /// The half of what a container has.

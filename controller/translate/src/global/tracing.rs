@@ -6,10 +6,10 @@
 use std::net::Ipv6Addr;
 
 use sluice_ir::{Collector, Hostname, Sampler, Tracing};
+use sluice_syntax::{Parsed, expression, value};
 
 use super::view::View;
-use crate::annotations::{Parsed, value};
-use crate::{Severity, expression};
+use crate::Severity;
 
 /// ingress-nginx: `otel-sampler-ratio: 0.01`.
 const USUAL_RATIO: u32 = 10_000;

@@ -1,9 +1,9 @@
 //! Values of single keys.
 
 use sluice_ir::Cidr;
+use sluice_syntax::{Parsed, value};
 
 use crate::DataPlane;
-use crate::annotations::{Parsed, value};
 
 pub(super) fn owned(text: &str) -> Vec<String> {
     value::list(text).into_iter().map(str::to_owned).collect()

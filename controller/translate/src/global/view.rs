@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sluice_syntax::{Parsed, shortened};
+
 use super::KEYS;
 use super::keys::Key;
-use crate::annotations::{Parsed, alike};
-use crate::report::shortened;
+use crate::annotations::alike;
 use crate::report::{Reporter, closed_text};
 use crate::snippet::{self, Effective};
 use crate::support::{AppliesTo, DataPlane, Support};

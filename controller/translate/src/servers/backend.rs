@@ -2,16 +2,15 @@
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
 use sluice_ir::{Action, BackendId, ErrorContext, Transport};
+use sluice_syntax::{DnsName, is_dns_name, shortened};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
 use crate::backends::{Origin, Port, Terms, Use};
 use crate::dns_name::ExternalHost;
 use crate::external_host::Target;
-use crate::object_ref::is_dns_name;
 use crate::report::CLOSED;
-use crate::report::shortened;
-use crate::{DnsName, Kind, ObjectKey, ObjectRef, Severity};
+use crate::{Kind, ObjectKey, ObjectRef, Severity};
 
 impl Assembly<'_> {
     /// Action of a location, from its backend and the annotations; `None` when there is nothing to serve, and nobody is

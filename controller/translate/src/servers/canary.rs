@@ -6,11 +6,11 @@
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ServerName};
+use sluice_syntax::path::{self, PathType};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
 use crate::backends::Precedence;
-use crate::path::{self, PathType};
 use crate::report::Reporter;
 use crate::{ObjectRef, Report, Severity};
 

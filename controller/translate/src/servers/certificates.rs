@@ -10,14 +10,13 @@ use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{
     Action, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName, VerifyClient,
 };
+use sluice_syntax::certificate::CertificatePair;
+use sluice_syntax::{is_dns_name, shortened};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
-use crate::certificate::Pair;
-use crate::object_ref::is_dns_name;
 use crate::references::{DependencyTracker, ReferenceError};
 use crate::report::CLOSED;
-use crate::report::shortened;
 use crate::wildcards::{Wildcards, key};
 use crate::{DataPlane, Kind, ObjectKey, Severity};
 
@@ -127,8 +126,8 @@ impl Assembly<'_> {
         let key = name.map(|name| ObjectKey::new(context.object.key.namespace.clone(), name));
         let secret = key.and_then(|key| self.tracker.secret(&key));
         secret
-            .and_then(|secret| secret.pair().ok())
-            .map(Pair::names)
+            .and_then(|secret| secret.certificate().ok())
+            .map(CertificatePair::names)
             .unwrap_or_default()
     }
 
@@ -148,7 +147,7 @@ impl Assembly<'_> {
         let key = ObjectKey::new(context.object.key.namespace.clone(), name);
         let secret = self.tracker.secret(&key);
         let secret = secret.ok_or_else(|| ReferenceError::missing(Kind::Secret, key.clone()))?;
-        let pair = secret.pair()?;
+        let pair = secret.certificate()?;
         if !pair.covers(host) {
             return Err(format!(
                 "expected a certificate that is good for {host}, got one that is not"
@@ -178,7 +177,7 @@ pub(super) fn by_name(
         let (namespace, secret) = id.as_str().split_once('/')?;
         let pair = tracker
             .secret(&ObjectKey::new(namespace, secret))?
-            .pair()
+            .certificate()
             .ok()?;
         pair.covers(&other.to_string()).then(|| id.clone())
     };

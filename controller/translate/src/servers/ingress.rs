@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
 use sluice_ir::ServerName;
+use sluice_syntax::shortened;
 
 use super::path_rule::{IngressContext, PathRule, taken};
-use super::server_builder::ServerBuilder;
+use super::server_builder::{self, ServerBuilder};
 use super::tls_entries::TlsEntries;
 use super::unfit::{LOST_GUARD, Unfit, unfit, without_annotations};
-use super::{Assembly, MOST_RULES, MOST_TLS, server_builder};
+use super::{Assembly, MOST_RULES, MOST_TLS};
 use crate::annotations::{Annotations, Context};
 use crate::claims::Seniority;
 use crate::object_ref::key_of;
 use crate::report::Reporter;
-use crate::report::shortened;
 use crate::{Kind, ObjectRef, Severity};
 
 impl Assembly<'_> {

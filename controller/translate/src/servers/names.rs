@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::ServerName;
+use sluice_syntax::value;
 
 use super::server_builder;
-use crate::annotations::{canonical, value};
+use crate::annotations::canonical;
 
 /// Every server that an Ingress can make, change, or be kept from by another Ingress. A name too many does no harm: the
 /// Ingresses that share it are translated together.

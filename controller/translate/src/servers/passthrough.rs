@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU32};
 
 use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ServerName, Transport};
+use sluice_syntax::path::PathType;
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};
 use super::server_builder::ServerBuilder;
-use crate::ObjectRef;
 use crate::annotations::Annotations;
 use crate::backends::{BackendRef, Terms, Use, Uses};
-use crate::path::PathType;
 use crate::report::Reporter;
-use crate::{Report, Severity};
+use crate::{ObjectRef, Report, Severity};
 
 const FIELD: &str = "annotation ssl-passthrough";
 const ENDS_HERE: &str = "TLS of this host ends at the data plane";

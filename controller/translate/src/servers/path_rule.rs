@@ -6,13 +6,13 @@ use sluice_ir::{
     Action, BackendId, ErrorContext, ErrorPages, HttpRoute, HttpsRedirect, PathMatch, Policy,
     ServerName,
 };
+use sluice_syntax::path::PathType;
 
 use super::tls_entries::TlsEntries;
 use crate::ObjectRef;
 use crate::annotations::Annotations;
 use crate::claims::Seniority;
 use crate::global::Globals;
-use crate::path::PathType;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.
 #[derive(Clone, Debug)]

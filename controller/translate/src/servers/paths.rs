@@ -2,11 +2,11 @@
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, IngressRule};
 use sluice_ir::{Action, ServerName};
+use sluice_syntax::path::{self, PathType};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule, RouteTarget, taken};
 use crate::Severity;
-use crate::path::{self, PathType};
 use crate::report::closed;
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use sluice_ir::{
     Action, HttpRoute, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo, ServerName,
 };
+use sluice_syntax::path::{self, PathType};
+use sluice_syntax::shortened;
 
 use super::path_rule::{HostFacts, PathRule};
 use super::server_builder::Claimed;
-use crate::path::{self, PathType};
-use crate::report::shortened;
 use crate::report::{self, Reporter};
 use crate::{Report, Severity};
 

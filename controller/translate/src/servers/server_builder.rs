@@ -8,13 +8,13 @@ use sluice_ir::{
     Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, Redirect,
     RedirectTo, RouteId, Server, ServerName,
 };
+use sluice_syntax::path::{self, PathType};
 
 use super::host_ownership::Tenants;
 use super::path_rule::{HostFacts, PathRule, RouteTarget};
 use super::taken::Taken;
 use super::{ErrorService, Owners, patterns, shared};
 use crate::global::Globals;
-use crate::path::{self, PathType};
 use crate::report::{Reporter, closed_text};
 use crate::{ObjectRef, Report, Severity};
 

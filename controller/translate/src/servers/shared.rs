@@ -9,12 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{PathMatch, ServerName};
+use sluice_syntax::path::PathType;
 
 use super::host_ownership::Tenants;
 use super::path_rule::{HostFacts, PathRule};
 use super::precedence;
 use super::server_builder::{Claimed, ServerBuilder, of_one};
-use crate::path::PathType;
 use crate::report::Reporter;
 use crate::{ObjectRef, Report, Severity};
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use sluice_syntax::path::PathType;
+
 use super::path_rule::PathRule;
 use super::work;
-use crate::path::PathType;
 
 /// Path rules in the order in which they were claimed, found by their path.
 #[derive(Debug, Default)]

@@ -4,9 +4,10 @@
 //! no client sees what was hidden. Everything else may guard, also what is not known (R2 and R6 of the security rules).
 //! Timeouts, buffers, and what tells browsers what they may do (`X-Frame-Options`) keep nobody out.
 
+use sluice_syntax::value;
+
 use super::headers;
 use super::statements::Statement;
-use crate::annotations::value;
 
 /// Context of a snippet: different directives belong there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

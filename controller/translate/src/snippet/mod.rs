@@ -16,7 +16,8 @@ mod statements;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, Place};
 
-use crate::report::shortened;
+use sluice_syntax::shortened;
+
 use crate::support::DataPlane;
 use harmless::Block;
 use statements::{Piece, Pieces, Statement, Unreadable};

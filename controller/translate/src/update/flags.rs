@@ -18,7 +18,7 @@ impl Translation {
                 .secrets
                 .get(key)
                 .ok_or_else(|| "expected a Secret, got none".to_owned());
-            match found.and_then(|secret| secret.pair()) {
+            match found.and_then(|secret| secret.certificate()) {
                 Ok(pair) => self.config.default_certificate = Some(secrets.present(key, pair)),
                 Err(reason) => {
                     let object = ObjectRef {

@@ -6,10 +6,11 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 use serde_json::json;
+use sluice_syntax::DnsName;
 
 use super::*;
+use crate::translate;
 use crate::translation::translate_these;
-use crate::{DnsName, translate};
 use world::{Step, apply, options, step};
 
 /// Configuration, whose it is, and reports: all that a translation says.

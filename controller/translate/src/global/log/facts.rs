@@ -1,6 +1,7 @@
 //! nginx's variables and what is known of them, each with how it differs.
 
 use sluice_ir::LogField;
+use sluice_syntax::variables::{Prefixed, canonical};
 
 use crate::support::DataPlane;
 
@@ -43,15 +44,15 @@ const ID: Difference = Difference::Always("namespace/service/port");
 
 /// Of requests.
 pub(super) fn of_request(name: &str) -> Option<(LogField, Difference)> {
-    let lower = name.to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "remote_addr" | "the_real_ip" => (LogField::ClientAddress, SAME),
+    let name_in_common = canonical(name);
+    Some(match name_in_common.as_str() {
+        "remote_addr" => (LogField::ClientAddress, SAME),
         "request" => (LogField::RequestLine, SAME),
         "request_method" => (LogField::Method, SAME),
         "request_uri" => (LogField::RequestUri, SAME),
-        "uri" | "document_uri" => (LogField::Path, SAME),
-        "host" | "http_host" | "best_http_host" => (LogField::Host, SAME),
-        "scheme" | "pass_access_scheme" => (LogField::Scheme, SAME),
+        "uri" => (LogField::Path, SAME),
+        "host" => (LogField::Host, SAME),
+        "scheme" => (LogField::Scheme, SAME),
         "server_protocol" => (LogField::Protocol, SAME),
         "body_bytes_sent" => (LogField::BytesSent, SAME),
         "bytes_sent" => (LogField::WireBytesSent, SAME),
@@ -61,12 +62,12 @@ pub(super) fn of_request(name: &str) -> Option<(LogField, Difference)> {
         "upstream_response_time" => (LogField::UpstreamMilliseconds, MILLISECONDS),
         "upstream_connect_time" => (LogField::ConnectMilliseconds, MILLISECONDS),
         "upstream_header_time" => (LogField::HeaderMilliseconds, MILLISECONDS),
-        "req_id" | "request_id" => (LogField::RequestId, SAME),
+        "request_id" => (LogField::RequestId, SAME),
         "proxy_upstream_name" => (LogField::Backend, ID),
         "remote_user" => (LogField::User, Difference::NotInEnvoy),
         "upstream_status" => (LogField::UpstreamStatus, Difference::NotInEnvoy),
         "upstream_response_length" => (LogField::UpstreamBytes, Difference::NotInEnvoy),
-        other => return of_any(other).or_else(|| named(name, other)),
+        other => return of_any(other).or_else(|| prefixed(name)),
     })
 }
 
@@ -114,21 +115,15 @@ fn of_any(name: &str) -> Option<(LogField, Difference)> {
     Some((fact, SAME))
 }
 
-/// `$http_NAME` and its like. Only the names of cookies and arguments have a case of their own.
-fn named(name: &str, lower: &str) -> Option<(LogField, Difference)> {
-    let rest = |prefix: &str| lower.strip_prefix(prefix).filter(|rest| !rest.is_empty());
-    let header = |rest: &str| rest.replace('_', "-");
-    let cased = |rest: &str| name[name.len() - rest.len()..].to_owned();
-    let answer = rest("sent_http_").or_else(|| rest("upstream_http_"));
-    if let Some(rest) = rest("cookie_") {
+/// `$http_NAME` and its like.
+fn prefixed(name: &str) -> Option<(LogField, Difference)> {
+    Some(match Prefixed::parse(name)? {
         // Envoy 1.40 has no operator for one, and would refuse its listeners.
-        return Some((LogField::Cookie(cased(rest)), Difference::NotInEnvoy));
-    }
-    let fact = None
-        .or_else(|| rest("http_").map(|rest| LogField::RequestHeader(header(rest))))
-        .or_else(|| answer.map(|rest| LogField::ResponseHeader(header(rest))))
-        .or_else(|| rest("arg_").map(|rest| LogField::Argument(cased(rest))));
-    fact.map(|fact| (fact, SAME))
+        Prefixed::Cookie(name) => (LogField::Cookie(name), Difference::NotInEnvoy),
+        Prefixed::RequestHeader(name) => (LogField::RequestHeader(name), SAME),
+        Prefixed::ResponseHeader(name) => (LogField::ResponseHeader(name), SAME),
+        Prefixed::Argument(name) => (LogField::Argument(name), SAME),
+    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sluice_ir::LogValue;
+use sluice_syntax::Parsed;
+use sluice_syntax::variables::variable_name;
 
 use super::{Lookup, Names, parts};
-use crate::annotations::Parsed;
 
 pub(super) fn parse(text: &str, lookup: Lookup) -> Parsed<(BTreeMap<String, LogValue>, Names)> {
     const EXPECTED: &str = "an object of JSON, of texts, numbers and objects";
@@ -48,7 +49,7 @@ fn quoted(text: &str) -> String {
         let behind = &rest[letter.len_utf8()..];
         if letter == '$'
             && !inside
-            && let Some((name, after)) = crate::expression::name(behind)
+            && let Some((name, after)) = variable_name(behind)
         {
             json.push_str(&format!("\"${{{name}}}\""));
             rest = after;

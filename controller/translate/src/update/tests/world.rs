@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
+use sluice_syntax::DnsName;
 
 use crate::resources::Change;
-use crate::{AddressPolicy, DnsName, Kind, Object, ObjectKey, Options, Resolution, Resources};
+use crate::{AddressPolicy, Kind, Object, ObjectKey, Options, Resolution, Resources};
 
 const NAMESPACES: [&str; 2] = ["app", "other"];
 const HOSTS: [&str; 8] = [

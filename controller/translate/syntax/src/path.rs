@@ -2,20 +2,23 @@
 
 use sluice_pattern::{Shape, Subject};
 
-use crate::report::shortened;
+use crate::text::shortened;
 
 /// Longer ones are no paths but attacks on the matcher.
-pub(crate) const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 
-/// The types that there are: no type and `ImplementationSpecific` mean `Prefix`, as in ingress-nginx.
+/// Type of a path. No type and `ImplementationSpecific` mean `Prefix`, as in ingress-nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PathType {
+pub enum PathType {
+    /// This path alone.
     Exact,
+    /// The path and those below it.
     Prefix,
 }
 
 impl PathType {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Parses `pathType`.
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "Exact" => Ok(PathType::Exact),
             "" | "Prefix" | "ImplementationSpecific" => Ok(PathType::Prefix),
@@ -28,7 +31,7 @@ impl PathType {
 }
 
 /// Whether a text can be a path or a pattern at all. An empty one means `/`.
-pub(crate) fn checked(path: Option<&str>) -> Result<&str, String> {
+pub fn checked(path: Option<&str>) -> Result<&str, String> {
     let path = path.filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.starts_with('/') {
         return Err(format!(
@@ -57,7 +60,7 @@ fn is_bad(c: char) -> bool {
 }
 
 /// What stands in the way of a path that is taken as it is.
-pub(crate) fn literal(path: &str) -> Result<(), String> {
+pub fn literal(path: &str) -> Result<(), String> {
     match path.chars().find(|c| !is_path_char(*c)) {
         None => Ok(()),
         Some(bad) => Err(format!(
@@ -68,7 +71,7 @@ pub(crate) fn literal(path: &str) -> Result<(), String> {
 }
 
 /// What there is to know about a path that is a pattern.
-pub(crate) fn pattern(path: &str) -> Result<Shape, String> {
+pub fn pattern(path: &str) -> Result<Shape, String> {
     sluice_pattern::check(path, Subject::Path).map_err(|wrong| {
         format!(
             "expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}",
@@ -78,7 +81,7 @@ pub(crate) fn pattern(path: &str) -> Result<Shape, String> {
 }
 
 /// The prefix of all that a path may take of which nobody knows whether it is a pattern. A prefix takes whole segments.
-pub(crate) fn beginning(path: &str) -> String {
+pub fn beginning(path: &str) -> String {
     if let Some(text) = sluice_pattern::literal(path) {
         return text;
     }
@@ -98,7 +101,7 @@ pub(crate) fn beginning(path: &str) -> String {
 }
 
 /// The same of a path that is not [`checked`]: of the text before what is wrong in it.
-pub(crate) fn readable_beginning(path: Option<&str>) -> String {
+pub fn readable_beginning(path: Option<&str>) -> String {
     let path = path.filter(|path| path.starts_with('/')).unwrap_or("/");
     let end = path.find(is_bad).unwrap_or(path.len()).min(LONGEST);
     let readable = path.get(..end).unwrap_or("/");
@@ -107,7 +110,7 @@ pub(crate) fn readable_beginning(path: Option<&str>) -> String {
 }
 
 /// The same of a path that is not [`literal`]: of the text before what is wrong in it.
-pub(crate) fn literal_beginning(path: &str) -> String {
+pub fn literal_beginning(path: &str) -> String {
     let end = path.find(|c| !is_path_char(c)).unwrap_or(path.len());
     let segments = path
         .get(..end)

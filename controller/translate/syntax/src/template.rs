@@ -2,60 +2,56 @@
 
 use sluice_ir::{Template, TemplatePart};
 
-use crate::annotations::{Expected, Parsed};
+use crate::value::{Expected, Parsed};
+use crate::variables::{Segment, segments};
 
 /// A rewrite target before it is known how many groups there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    pieces: Vec<TemplatePart>,
+pub struct Target {
+    parts: Vec<TemplatePart>,
 }
 
 impl Target {
     /// ingress-nginx: `RegexPathWithCapture`. Of nginx's variables only the captured groups exist.
-    pub(crate) fn parse(text: &str) -> Parsed<Self> {
+    pub fn parse(text: &str) -> Parsed<Self> {
         /// As long as a URL may be.
         const LONGEST: usize = 2000;
         let expected = || Expected::from("a path or a URL, with $1 to $9 for captured groups");
         if text.len() > LONGEST {
             return Err(format!("a path or a URL of at most {LONGEST} bytes").into());
         }
-        let mut pieces = Vec::new();
-        let mut plain = String::new();
-        let mut letters = text.chars().peekable();
-        while let Some(letter) = letters.next() {
-            match letter {
-                '$' => {
-                    let digit = letters
-                        .next()
-                        .and_then(|digit| digit.to_digit(10))
-                        .filter(|digit| *digit != 0);
-                    let group = digit
-                        .and_then(|digit| u8::try_from(digit).ok())
-                        .ok_or_else(expected)?;
-                    if letters.peek().is_some_and(char::is_ascii_digit) {
-                        return Err(expected());
-                    }
-                    flush(&mut plain, &mut pieces);
-                    pieces.push(TemplatePart::Group(group));
+        let mut parts = Vec::new();
+        for segment in segments(text) {
+            let plain = match segment {
+                Segment::Text(plain) => plain,
+                Segment::Variable {
+                    name,
+                    braced: false,
+                } => {
+                    let (group, plain) = group(name).ok_or_else(expected)?;
+                    parts.push(TemplatePart::Group(group));
+                    plain
                 }
-                _ if letter.is_ascii_alphanumeric() || is_plain(letter) => plain.push(letter),
-                _ => return Err(expected()),
+                Segment::Variable { .. } | Segment::Dollar => return Err(expected()),
+            };
+            if !plain.chars().all(is_plain) {
+                return Err(expected());
             }
+            push(&mut parts, plain);
         }
-        flush(&mut plain, &mut pieces);
-        Ok(Target { pieces })
+        Ok(Target { parts })
     }
 
     /// For a pattern with so many groups. A group that is not there is empty, as in nginx.
-    pub(crate) fn with_groups(&self, groups: u8) -> Template {
+    pub fn with_groups(&self, groups: u8) -> Template {
         let exists =
-            |piece: &&TemplatePart| !matches!(piece, TemplatePart::Group(group) if *group > groups);
-        Template(self.pieces.iter().filter(exists).cloned().collect())
+            |part: &&TemplatePart| !matches!(part, TemplatePart::Group(group) if *group > groups);
+        Template(self.parts.iter().filter(exists).cloned().collect())
     }
 
     /// What it says when there is no group in it.
-    pub(crate) fn literal(&self) -> Option<&str> {
-        match self.pieces.as_slice() {
+    pub fn literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
             [] => Some(""),
             [TemplatePart::Text(text)] => Some(text),
             _ => None,
@@ -63,8 +59,8 @@ impl Target {
     }
 
     /// The scheme, the host with its port, and the rest, of a URL whose host has no group in it.
-    pub(crate) fn as_url(&self) -> Option<(&'static str, String, Target)> {
-        let Some(TemplatePart::Text(first)) = self.pieces.first() else {
+    pub fn as_url(&self) -> Option<(&'static str, String, Target)> {
+        let Some(TemplatePart::Text(first)) = self.parts.first() else {
             return None;
         };
         let (scheme, rest) = [("http", "http://"), ("https", "https://")]
@@ -72,8 +68,8 @@ impl Target {
             .find_map(|(scheme, prefix)| Some((scheme, first.strip_prefix(prefix)?)))?;
         let end = rest.find('/').unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let mut pieces = self.pieces.clone();
-        if let Some(first) = pieces.first_mut() {
+        let mut parts = self.parts.clone();
+        if let Some(first) = parts.first_mut() {
             *first = TemplatePart::Text(if path.is_empty() {
                 "/".to_owned()
             } else {
@@ -81,25 +77,35 @@ impl Target {
             });
         }
         // A group right behind the host belongs to the host.
-        let host_is_whole = !path.is_empty() || self.pieces.len() == 1;
-        host_is_whole.then(|| (scheme, authority.to_owned(), Target { pieces }))
+        let host_is_whole = !path.is_empty() || self.parts.len() == 1;
+        host_is_whole.then(|| (scheme, authority.to_owned(), Target { parts }))
     }
 
     /// True if it looks like a URL.
-    pub(crate) fn is_url(&self) -> bool {
-        matches!(self.pieces.first(), Some(TemplatePart::Text(text))
+    pub fn is_url(&self) -> bool {
+        matches!(self.parts.first(), Some(TemplatePart::Text(text))
             if text.starts_with("http://") || text.starts_with("https://"))
     }
 }
 
-/// ` -._~/:` between the space and the dot is all of ASCII's punctuation up to there.
-fn is_plain(letter: char) -> bool {
-    matches!(letter, ' '..='.' | '_' | '~' | '/' | ':') && letter != '$'
+/// The group that a name like `1` or `1abc` begins with, and the text after it: groups have one digit.
+fn group(name: &str) -> Option<(u8, &str)> {
+    let (group, plain) = name.split_at_checked(1)?;
+    let group = group.parse().ok().filter(|group| *group != 0)?;
+    let is_longer = plain.starts_with(|c: char| c.is_ascii_digit());
+    (!is_longer).then_some((group, plain))
 }
 
-fn flush(plain: &mut String, pieces: &mut Vec<TemplatePart>) {
-    if !plain.is_empty() {
-        pieces.push(TemplatePart::Text(std::mem::take(plain)));
+/// ` -._~/:` between the space and the dot is all of ASCII's punctuation up to there.
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, ' '..='.' | '_' | '~' | '/' | ':')
+}
+
+fn push(parts: &mut Vec<TemplatePart>, plain: &str) {
+    match parts.last_mut() {
+        _ if plain.is_empty() => {}
+        Some(TemplatePart::Text(last)) => last.push_str(plain),
+        _ => parts.push(TemplatePart::Text(plain.to_owned())),
     }
 }
 

@@ -1,9 +1,8 @@
-//! Certificates as Secrets hold them, checked as far as a data plane would refuse them: one that it refuses would keep
+//! Certificates as the entries of Secrets hold them, checked for what a data plane would refuse: one that it refuses would keep
 //! the listener of all hosts from starting.
+//!
+//! Entries come as a lookup by name. Errors are reasons of reports.
 
-use std::sync::OnceLock;
-
-use k8s_openapi::api::core::v1::Secret;
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -26,58 +25,29 @@ const WEAK_SIGNATURES: [&str; 7] = [
 ];
 const RSA_BITS: usize = 2048;
 
-/// A Secret, and the certificate in it, which is read once however often it is named.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) secret: Secret,
-    pair: OnceLock<Result<Pair, String>>,
-}
-
-/// A certificate with its chain, and the key of it.
+/// A certificate with its chain, and its private key.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) chain: String,
-    pub(crate) key: String,
-    /// The hosts that it is good for, in lower case.
+pub struct CertificatePair {
+    /// The certificate and those that lead to its authority, in PEM.
+    pub chain: String,
+    /// The private key, in PEM.
+    pub key: String,
+    /// The hosts that it is valid for, in lower case.
     names: Vec<String>,
 }
 
-impl From<Secret> for Known {
-    fn from(secret: Secret) -> Self {
-        Known {
-            secret,
-            pair: OnceLock::new(),
-        }
-    }
-}
-
-impl PartialEq for Known {
-    fn eq(&self, other: &Self) -> bool {
-        self.secret == other.secret
-    }
-}
-
-impl Known {
-    /// `tls.crt` and `tls.key`. The error is a report's reason.
-    pub(crate) fn pair(&self) -> Result<&Pair, String> {
-        self.pair
-            .get_or_init(|| Pair::of(&self.secret))
-            .as_ref()
-            .map_err(Clone::clone)
-    }
-}
-
-impl std::fmt::Debug for Pair {
+impl std::fmt::Debug for CertificatePair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pair")
+        f.debug_struct("CertificatePair")
             .field("names", &self.names)
             .finish_non_exhaustive()
     }
 }
 
-impl Pair {
-    fn of(secret: &Secret) -> Result<Self, String> {
-        let entry = |name| entry_of(secret, name).filter(|text| text.contains("-----BEGIN "));
+impl CertificatePair {
+    /// Reads `tls.crt` and `tls.key`.
+    pub fn from_entries(entry: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let entry = |name| entry(name).filter(|text| text.contains("-----BEGIN "));
         let missing =
             || "expected tls.crt and tls.key, both PEM, got a Secret without them".to_owned();
         let (chain, key) = (
@@ -85,16 +55,18 @@ impl Pair {
             entry("tls.key").ok_or_else(missing)?,
         );
         let names = checked(&chain, &key)?;
-        Ok(Pair { chain, key, names })
+        Ok(CertificatePair { chain, key, names })
     }
 
-    /// The hosts that it is good for, in lower case.
-    pub(crate) fn names(&self) -> &[String] {
+    /// The hosts that it is valid for, in lower case; a wildcard is `*.` and a name.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// RFC 6125: a star is one whole label.
-    pub(crate) fn covers(&self, host: &str) -> bool {
+    /// True if it is valid for a host. RFC 6125: a star is one whole label.
+    #[must_use]
+    pub fn covers(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let parent = host.split_once('.').map(|(_, parent)| parent);
         self.names.iter().any(|name| {
@@ -182,19 +154,22 @@ fn wrong(entry: &str) -> String {
     format!("expected certificates in {entry}, got something else")
 }
 
-/// Certificates that are believed, and those that were taken back.
-pub(crate) struct Authorities {
-    pub(crate) certificates: String,
-    pub(crate) revoked: Option<String>,
+/// Certificate authorities, and the certificates that they have revoked.
+#[derive(Debug)]
+pub struct Authorities {
+    /// Certificates in PEM.
+    pub certificates: String,
+    /// Revocation lists in PEM.
+    pub revoked: Option<String>,
 }
 
-/// `ca.crt` and `ca.crl`; `None` when there is no `ca.crt`.
-pub(crate) fn authorities(secret: &Secret) -> Result<Option<Authorities>, String> {
-    let Some(text) = entry_of(secret, "ca.crt").filter(|text| !text.trim().is_empty()) else {
+/// Reads `ca.crt` and `ca.crl`; `None` without a `ca.crt`.
+pub fn authorities(entry: impl Fn(&str) -> Option<String>) -> Result<Option<Authorities>, String> {
+    let Some(text) = entry("ca.crt").filter(|text| !text.trim().is_empty()) else {
         return Ok(None);
     };
     certificates(&text, "ca.crt")?;
-    let revoked = entry_of(secret, "ca.crl").filter(|text| !text.trim().is_empty());
+    let revoked = entry("ca.crl").filter(|text| !text.trim().is_empty());
     if revoked
         .as_deref()
         .is_some_and(|text| !is_revocation_list(text))
@@ -216,33 +191,21 @@ fn is_revocation_list(text: &str) -> bool {
     text.contains("-----BEGIN ") && Pem::iter_from_buffer(text.as_bytes()).all(readable)
 }
 
-/// Text of a Secret, as the API server has it or as people write it.
-pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
-    let written = secret
-        .string_data
-        .as_ref()
-        .and_then(|data| data.get(entry))
-        .cloned();
-    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
-    written.or_else(stored)
-}
-
 #[cfg(test)]
 mod tests {
     use rcgen::{CertificateParams, KeyPair};
 
     use super::*;
 
-    fn secret(entries: &[(&str, &str)]) -> Known {
-        let data = entries
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
-            .collect();
-        Secret {
-            string_data: Some(data),
-            ..Secret::default()
+    fn entries<'a>(all: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + use<'a> {
+        move |name| {
+            let found = all.iter().find(|(other, _)| *other == name);
+            found.map(|(_, text)| (*text).to_owned())
         }
-        .into()
+    }
+
+    fn pair(certificate: &str, key: &str) -> Result<CertificatePair, String> {
+        CertificatePair::from_entries(entries(&[("tls.crt", certificate), ("tls.key", key)]))
     }
 
     fn made(names: &[&str]) -> (String, String) {
@@ -261,8 +224,7 @@ mod tests {
     #[test]
     fn a_certificate_is_good_for_its_names_and_a_star_is_one_label() {
         let (certificate, key) = made(&["Shop.example", "*.b.example"]);
-        let secret = secret(&[("tls.crt", &certificate), ("tls.key", &key)]);
-        let pair = secret.pair().unwrap();
+        let pair = pair(&certificate, &key).unwrap();
         for host in ["shop.example", "SHOP.example", "a.b.example", "*.b.example"] {
             assert!(pair.covers(host), "{host}");
         }
@@ -279,9 +241,7 @@ mod tests {
     #[test]
     fn a_key_of_another_certificate_is_refused() {
         let ((certificate, _), (_, key)) = (made(&["a"]), made(&["a"]));
-        let error = secret(&[("tls.crt", &certificate), ("tls.key", &key)])
-            .pair()
-            .unwrap_err();
+        let error = pair(&certificate, &key).unwrap_err();
         assert_eq!(
             error,
             "expected the key of the certificate in tls.key, got another one"
@@ -298,26 +258,22 @@ mod tests {
             (&broken, &key),
             (&certificate, &broken),
         ] {
-            assert!(
-                secret(&[("tls.crt", crt), ("tls.key", key)])
-                    .pair()
-                    .is_err()
-            );
+            assert!(pair(crt, key).is_err());
         }
-        assert!(authorities(&secret(&[("ca.crt", "x")]).secret).is_err());
+        assert!(authorities(entries(&[("ca.crt", "x")])).is_err());
         let revoked = [("ca.crt", certificate.as_str()), ("ca.crl", "x")];
-        assert!(authorities(&secret(&revoked).secret).is_err());
+        assert!(authorities(entries(&revoked)).is_err());
     }
 
     #[test]
     fn what_openssl_finds_too_weak_is_refused() {
         let sha1 = (
-            include_str!("../tests/weak/leaf-of-sha1.pem"),
-            include_str!("../tests/weak/leaf-of-sha1.key"),
+            include_str!("../weak/leaf-of-sha1.pem"),
+            include_str!("../weak/leaf-of-sha1.key"),
         );
         let short = (
-            include_str!("../tests/weak/authority-of-1024-bits.pem"),
-            include_str!("../tests/weak/authority-of-1024-bits.key"),
+            include_str!("../weak/authority-of-1024-bits.pem"),
+            include_str!("../weak/authority-of-1024-bits.key"),
         );
         for ((certificate, key), expected) in [
             (sha1, "got one with SHA-1 or MD5"),
@@ -326,9 +282,7 @@ mod tests {
                 "RSA keys of 2048 bits or more in tls.crt, got one of 1024",
             ),
         ] {
-            let error = secret(&[("tls.crt", certificate), ("tls.key", key)])
-                .pair()
-                .unwrap_err();
+            let error = pair(certificate, key).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }
@@ -336,7 +290,7 @@ mod tests {
     #[test]
     fn a_key_is_not_shown() {
         let (certificate, key) = made(&["a"]);
-        let secret = secret(&[("tls.crt", &certificate), ("tls.key", &key)]);
-        assert!(!format!("{:?}", secret.pair()).contains("PRIVATE"));
+        let pair = pair(&certificate, &key);
+        assert!(pair.is_ok() && !format!("{pair:?}").contains("PRIVATE"));
     }
 }

@@ -6,15 +6,16 @@ use std::borrow::Cow;
 
 use sluice_ir::{Cidr, HeaderName, InvalidHeaderName};
 
-use crate::object_ref::is_dns_name;
+use crate::dns_name::is_dns_name;
 
-/// The expected value, to be read after "expected".
-pub(crate) type Expected = Cow<'static, str>;
+/// What was expected, to be read after the word "expected".
+pub type Expected = Cow<'static, str>;
 
-pub(crate) type Parsed<T> = Result<T, Expected>;
+/// A value, or what was expected in its place.
+pub type Parsed<T> = Result<T, Expected>;
 
 /// As Go's `strconv.ParseBool` has it.
-pub(crate) fn bool(text: &str) -> Parsed<bool> {
+pub fn bool(text: &str) -> Parsed<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
@@ -22,7 +23,8 @@ pub(crate) fn bool(text: &str) -> Parsed<bool> {
     }
 }
 
-pub(crate) fn on_off(text: &str) -> Parsed<bool> {
+/// `on` or `off`.
+pub fn on_off(text: &str) -> Parsed<bool> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
@@ -31,18 +33,18 @@ pub(crate) fn on_off(text: &str) -> Parsed<bool> {
 }
 
 /// Any integer that Go's `strconv.Atoi` reads.
-pub(crate) fn int(text: &str) -> Parsed<i64> {
+pub fn int(text: &str) -> Parsed<i64> {
     text.parse().map_err(|_| "an integer".into())
 }
 
 /// A count of something; negative ones are as good as none.
-pub(crate) fn count(text: &str) -> Parsed<u32> {
+pub fn count(text: &str) -> Parsed<u32> {
     let number = int(text)?;
     u32::try_from(number.max(0)).map_err(|_| format!("an integer up to {}", u32::MAX).into())
 }
 
 /// Whole seconds. nginx refuses negative ones.
-pub(crate) fn seconds(text: &str) -> Parsed<u32> {
+pub fn seconds(text: &str) -> Parsed<u32> {
     /// A year; longer ones only overflow somewhere.
     const LONGEST: i64 = 31_536_000;
     match int(text) {
@@ -52,7 +54,7 @@ pub(crate) fn seconds(text: &str) -> Parsed<u32> {
 }
 
 /// A time with a unit, as nginx and Go have it: `90s`, `1h`, `500ms`; without one it is of seconds. In milliseconds.
-pub(crate) fn span(text: &str) -> Parsed<u32> {
+pub fn span(text: &str) -> Parsed<u32> {
     let digits = text
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(text.len());
@@ -70,7 +72,7 @@ pub(crate) fn span(text: &str) -> Parsed<u32> {
 }
 
 /// nginx: digits and one letter, `8m`. In bytes, of which nginx counts 2^63.
-pub(crate) fn size(text: &str) -> Parsed<u64> {
+pub fn size(text: &str) -> Parsed<u64> {
     let expected = || Expected::from("a size such as 512k, 8m or 1g");
     let (digits, unit) = match text.char_indices().last() {
         Some((at, letter)) if letter.is_ascii_alphabetic() => {
@@ -98,7 +100,7 @@ pub(crate) fn size(text: &str) -> Parsed<u64> {
 }
 
 /// A URL or a path, without variables of nginx.
-pub(crate) fn url(text: &str) -> Parsed<String> {
+pub fn url(text: &str) -> Parsed<String> {
     const LONGEST: usize = 2000;
     let allowed =
         |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%".contains(letter);
@@ -111,7 +113,7 @@ pub(crate) fn url(text: &str) -> Parsed<String> {
 }
 
 /// A path with what may not stand in one written as `%XX`.
-pub(crate) fn percent_encoded(path: &str) -> String {
+pub fn percent_encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@!$&'()*+,;=".contains(&byte);
     path.bytes().fold(String::new(), |path, byte| {
         if is_plain(byte) {
@@ -123,7 +125,7 @@ pub(crate) fn percent_encoded(path: &str) -> String {
 }
 
 /// Parts between commas, trimmed, without empty ones.
-pub(crate) fn list(text: &str) -> Vec<&str> {
+pub fn list(text: &str) -> Vec<&str> {
     text.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
@@ -133,7 +135,7 @@ pub(crate) fn list(text: &str) -> Vec<&str> {
 const CIDRS: &str = "IP addresses and CIDRs such as 10.0.0.0/8, separated by commas";
 
 /// Addresses and CIDRs, sorted, each once.
-pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
+pub fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
     let read = |text: &str| text.parse().map_err(|_| Expected::from(CIDRS));
     let mut cidrs: Vec<Cidr> = list(text).into_iter().map(read).collect::<Parsed<_>>()?;
     cidrs.sort();
@@ -147,7 +149,7 @@ pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
 }
 
 /// The name of an object in the Ingress's own namespace, or `namespace/name`.
-pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
+pub fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
     let (namespace, name) = match text.split_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, text),
@@ -161,7 +163,7 @@ pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
 }
 
 /// RFC 1035: the name of a Service.
-pub(crate) fn service(text: &str) -> Parsed<&str> {
+pub fn service(text: &str) -> Parsed<&str> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     let valid = (1..=63).contains(&text.len())
         && text.bytes().all(inner)
@@ -175,7 +177,7 @@ pub(crate) fn service(text: &str) -> Parsed<&str> {
 }
 
 /// The name of a header that is only read: whichever there is.
-pub(crate) fn header_name(text: &str) -> Parsed<String> {
+pub fn header_name(text: &str) -> Parsed<String> {
     match HeaderName::parse(text) {
         Err(syntax @ InvalidHeaderName::Syntax) => Err(syntax.to_string().into()),
         Ok(_) | Err(_) => Ok(text.to_owned()),
@@ -183,7 +185,7 @@ pub(crate) fn header_name(text: &str) -> Parsed<String> {
 }
 
 /// The name of a header that is set or taken away.
-pub(crate) fn own_header(text: &str) -> Parsed<HeaderName> {
+pub fn own_header(text: &str) -> Parsed<HeaderName> {
     HeaderName::parse(text).map_err(|invalid| invalid.to_string().into())
 }
 

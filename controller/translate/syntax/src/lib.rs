@@ -1,0 +1,27 @@
+//! The grammars of texts that people write into manifests, without Kubernetes: a text comes in, a value goes out.
+//!
+//! ```text
+//!   annotations, ConfigMap keys --value.rs--> bools, sizes, times, CIDRs, names
+//!        \--variables.rs--> expression.rs, template.rs: texts with nginx's variables and captured groups
+//!   paths of rules --path.rs-->    entries of Secrets --certificate.rs--> certificates that every data plane takes
+//! ```
+//!
+//! An error is what was expected; the caller knows what it got, and where.
+//!
+//! Absent on purpose: Kubernetes objects, reports, and anything that depends on other objects.
+
+mod cert_info;
+pub mod certificate;
+pub mod dns_name;
+pub mod expression;
+pub mod path;
+pub mod template;
+mod text;
+pub mod value;
+pub mod variables;
+
+pub use cert_info::CertInfo;
+pub use dns_name::{DnsName, is_dns_name};
+pub use expression::MOST_HEADER_BYTES;
+pub use text::shortened;
+pub use value::{Expected, Parsed};

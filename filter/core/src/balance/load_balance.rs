@@ -50,6 +50,7 @@ impl Algorithm {
     };
 }
 
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler alone")]
 const fn count_selectable() -> usize {
     let (mut n, mut count) = (0, 0);
     while n < Algorithm::ALL.len() {
@@ -61,6 +62,7 @@ const fn count_selectable() -> usize {
     count
 }
 
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler alone")]
 const fn selectable<const COUNT: usize>() -> [&'static str; COUNT] {
     let (mut n, mut count, mut names) = (0, 0, [""; COUNT]);
     while n < Algorithm::ALL.len() {

@@ -22,7 +22,7 @@ fn homes(site: &mut Site) -> Vec<String> {
 #[test]
 fn a_change_of_the_hash_expression_is_picked_up() {
     let mut site = Site::like(5, |shop| {
-        shop.load_balance = LoadBalance::chash(hash_by("$http_x_tenant"))
+        shop.load_balance = LoadBalance::chash(hash_by("$http_x_tenant"));
     });
     assert!(homes(&mut site).windows(2).all(|pair| pair[0] == pair[1]));
     site.shop.load_balance = LoadBalance::chash(hash_by("$http_x_user"));
@@ -83,7 +83,7 @@ fn two_changes_within_a_second_are_both_seen() {
 #[test]
 fn a_retry_of_a_hash_does_not_go_to_the_dead_peer_again() {
     let mut site = Site::like(3, |shop| {
-        shop.load_balance = LoadBalance::chash(hash_by("$http_x_user"))
+        shop.load_balance = LoadBalance::chash(hash_by("$http_x_user"));
     });
     for n in 0..50 {
         let mut candidates = site.send(&user(&n.to_string())).candidates;

@@ -13,7 +13,7 @@ fn nobody_listens_to_plain_round_robin() {
 #[test]
 fn requests_in_flight_are_counted_down_however_they_end() {
     let mut site = Site::like(2, |shop| {
-        shop.load_balance = LoadBalance::named("least_conn")
+        shop.load_balance = LoadBalance::named("least_conn");
     });
     let busy = site.send(&Headers::default());
     let free = address(if busy.first() == address(1) { 2 } else { 1 });
@@ -34,7 +34,7 @@ fn requests_in_flight_are_counted_down_however_they_end() {
 #[test]
 fn what_is_in_flight_moves_with_its_endpoint_when_the_tables_change() {
     let mut site = Site::like(3, |shop| {
-        shop.load_balance = LoadBalance::named("least_conn")
+        shop.load_balance = LoadBalance::named("least_conn");
     });
     let held: Vec<_> = (0..300).map(|_| site.send(&Headers::default())).collect();
     site.shop.endpoints.remove(0);

@@ -380,7 +380,7 @@ impl Filter {
     }
 }
 
-/// The location of [`tables`].
+/// The location of [`super::tables()`].
 pub const LOCATION: &str = "shop.example/";
-/// The backend of [`tables`].
+/// The backend of [`super::tables()`].
 pub const BACKEND: &str = "ns/shop/80";

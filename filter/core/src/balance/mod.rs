@@ -1,6 +1,6 @@
 //! The balancing algorithms: one file each, one trait.
 //!
-//! To add one, write its file, and name it twice here: as a module and in the list of [`balancers`]. The wire format,
+//! To add one, write its file, and name it twice here: as a module and in the list of `balancers!`. The wire format,
 //! the annotation `load-balance` and the admin API take its name and its needs from there.
 //!
 //! Every algorithm picks among [`EligibleEndpoints`], so draining, ejection and zones are no concern of it, and none reads

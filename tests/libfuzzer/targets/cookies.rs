@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     for (name, value) in pairs(header) {
         assert!(is_part(name, header) && is_part(value, header) && !value.contains(&b';'));
     }
-    if let Some(session) = Session::of(header, name, b"backend") {
+    if let Some(session) = Session::find(header, name, b"backend") {
         assert!(!session.upstream_key.contains(&b'|'));
         assert!(session.backend_key.is_none_or(|key| !key.contains(&b'|')));
     }

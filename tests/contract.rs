@@ -95,7 +95,7 @@ fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -
     let mut rng = Counting(1);
     for _ in 0..100 {
         let Decision::Forward(Forward { candidates, .. }) =
-            tables.decide(id, &Silent, NOW, &mut rng)
+            tables.decide_admitted(id, &Silent, NOW, &mut rng)
         else {
             continue;
         };

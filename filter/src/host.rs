@@ -188,7 +188,7 @@ pub(crate) fn set_request_header(name: &str, value: &[u8]) -> bool {
 }
 
 /// Sets a property; `false` when the host does not have it.
-pub(crate) fn set_property(path: &[u8], value: &str) -> bool {
+pub(crate) fn set_property(path: &str, value: &str) -> bool {
     // SAFETY: both texts outlive the call; the host copies them.
     OK == unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) }
 }

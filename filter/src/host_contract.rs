@@ -2,27 +2,20 @@
 
 use proxy_wasm::types::MapType;
 use sluice_filter_config::Host;
+use sluice_filter_config::host_contract::{
+    BACKEND, BACKEND_HEADER, ENDPOINT, ENDPOINT_HEADER, LOCATION, MANAGED_BACKEND_HEADER,
+    MANAGED_ENDPOINT_HEADER, OWNER,
+};
 
 use crate::host;
 
-/// The request header that Envoy's `override_host` policy reads.
-const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
-/// The same in an Envoy of our own.
-const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
-/// The variable that the nginx module's peer reads.
-const ENDPOINT_VARIABLE: &[u8] = b"ngx.sluice_endpoint";
-/// Where a location with canaries looks for its backend.
-const CLUSTER_HEADER: &str = "x-sluice-cluster";
-const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
-const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
-const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
-const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
+/// Property of Envoy with the name of the matched route.
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
     let path = if host.is_nginx() {
-        LOCATION_VARIABLE
+        LOCATION.property.as_bytes()
     } else {
         ROUTE_NAME
     };
@@ -38,9 +31,9 @@ pub(crate) fn is_forwarded(host: Host) -> bool {
 /// Says which backend the candidates belong to, where the location leaves that open.
 pub(crate) fn set_backend(host: Host, backend: &str) -> bool {
     match host {
-        Host::Envoy => host::set_request_header(CLUSTER_HEADER, backend.as_bytes()),
-        Host::ManagedEnvoy => host::set_request_header(MANAGED_CLUSTER_HEADER, backend.as_bytes()),
-        Host::Nginx | Host::NgxWasm => host::set_property(BACKEND_VARIABLE, backend),
+        Host::Envoy => host::set_request_header(BACKEND_HEADER, backend.as_bytes()),
+        Host::ManagedEnvoy => host::set_request_header(MANAGED_BACKEND_HEADER, backend.as_bytes()),
+        Host::Nginx | Host::NgxWasm => host::set_property(BACKEND.property, backend),
     }
 }
 
@@ -51,18 +44,18 @@ pub(crate) fn set_endpoints(host: Host, endpoints: &str) -> bool {
         Host::ManagedEnvoy => {
             host::set_request_header(MANAGED_ENDPOINT_HEADER, endpoints.as_bytes())
         }
-        Host::Nginx | Host::NgxWasm => host::set_property(ENDPOINT_VARIABLE, endpoints),
+        Host::Nginx | Host::NgxWasm => host::set_property(ENDPOINT.property, endpoints),
     }
 }
 
 /// Leaves it where the contexts of retries find it: what was decided belongs to this one.
 pub(crate) fn set_retry_owner(context: u32) -> bool {
-    host::set_property(TICKET_VARIABLE, &context.to_string())
+    host::set_property(OWNER.property, &context.to_string())
 }
 
 /// The context that what was decided for this retry belongs to.
 pub(crate) fn retry_owner() -> Option<u32> {
-    String::from_utf8(host::property(TICKET_VARIABLE)?)
+    String::from_utf8(host::property(OWNER.property.as_bytes())?)
         .ok()?
         .parse()
         .ok()
@@ -73,7 +66,7 @@ pub(crate) fn clear_choice(host: Host) {
     if host != Host::Envoy {
         return;
     }
-    for name in [ENDPOINT_HEADER, CLUSTER_HEADER] {
+    for name in [ENDPOINT_HEADER, BACKEND_HEADER] {
         host::remove_header(MapType::HttpRequestHeaders, name);
     }
 }

@@ -1,20 +1,14 @@
 //! Preparation of a request before an Envoy of our own looks for its route: a host without a scope gets one, and a path with something
 //! encoded is decoded.
 
+use sluice_filter_config::host_contract::{
+    ENCODED_ROUTE, LOOKUP_FILTER, PATH_HEADER, SCOPE_HEADER,
+};
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
 
 use crate::host;
 use crate::request_action::RequestAction;
-
-/// Header by which Envoy finds the scope of a request.
-const SCOPE_HEADER: &str = "x-sluice-scope";
-/// Header with path and query as the client sent them, of a request whose `:path` was decoded.
-const PATH_HEADER: &str = "x-sluice-path";
-/// The route of whatever has something encoded in its path.
-const ENCODED_ROUTE: &str = "sluice.encoded";
-/// The name of the plugin that does all this.
-const PLUGIN: &[u8] = b"sluice.lookup";
 
 /// Of an encoded path with its query: Envoy keeps no longer value in metadata, and nginx takes no longer line.
 const LONGEST: usize = 8192;
@@ -27,7 +21,7 @@ enum Unresolved {
 
 /// This is the filter that comes before the look-up. Both are in one VM; the plugin's name tells them apart.
 pub(crate) fn is_lookup_filter() -> bool {
-    host::property(b"plugin_name").is_some_and(|name| name == PLUGIN)
+    host::property(b"plugin_name").is_some_and(|name| name == LOOKUP_FILTER.as_bytes())
 }
 
 /// The header that has the path and the query as the client sent them.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sluice_filter_config::Host;
+use sluice_filter_config::host_contract::OUTCOME;
 use sluice_filter_core::{Interest, Outcome, attempts};
 
 use crate::host;
@@ -53,7 +54,7 @@ impl Observation {
 
     /// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
     fn from_nginx_module(interest: Interest) -> Self {
-        let Some(told) = text(b"ngx.sluice_outcome") else {
+        let Some(told) = text(OUTCOME.property.as_bytes()) else {
             return Observation::default();
         };
         let mut lists = told.split('\n');

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
+use sluice_filter_config::host_contract::UNKNOWN_LOCATIONS;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
@@ -112,9 +113,7 @@ impl Worker {
         self.control = config.control;
         // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
         let counts = data_plane != Host::NgxWasm;
-        self.unknown_locations = counts
-            .then(|| host::counter("sluice.unknown_locations"))
-            .flatten();
+        self.unknown_locations = counts.then(|| host::counter(UNKNOWN_LOCATIONS)).flatten();
         true
     }
 

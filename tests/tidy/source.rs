@@ -22,6 +22,38 @@ fn the_filter_core_asks_nobody_and_has_one_order() {
     );
 }
 
+/// Filter, controller and nginx module take the names that they exchange from one file.
+#[test]
+fn names_of_the_host_contract_are_written_once() {
+    use sluice_filter_config::host_contract::{
+        BACKEND, BACKEND_HEADER, ENCODED_ROUTE, ENDPOINT, ENDPOINT_HEADER, LOCATION, LOOKUP_FILTER,
+        MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, OUTCOME, OWNER, PATH_HEADER, SCOPE_HEADER,
+        UNKNOWN_LOCATIONS,
+    };
+    let variables = [LOCATION, ENDPOINT, BACKEND, OWNER, OUTCOME];
+    let names = variables
+        .iter()
+        .flat_map(|variable| [variable.name, variable.property])
+        .chain([ENDPOINT_HEADER, BACKEND_HEADER])
+        .chain([MANAGED_ENDPOINT_HEADER, MANAGED_BACKEND_HEADER])
+        .chain([SCOPE_HEADER, PATH_HEADER])
+        .chain([ENCODED_ROUTE, LOOKUP_FILTER, UNKNOWN_LOCATIONS]);
+    let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+    let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
+    let copies: Vec<String> = ["filter", "controller", "nginx-wasm"]
+        .into_iter()
+        .flat_map(sources)
+        .filter(|source| source.path != "filter/config/src/host_contract.rs")
+        .filter(|source| !source.path.contains("/tests"))
+        .flat_map(|source| source.uses(&literals))
+        .collect();
+    assert!(
+        copies.is_empty(),
+        "use sluice_filter_config::host_contract:\n{}",
+        copies.join("\n")
+    );
+}
+
 /// Lookups are fine; the fields of a hashed type must never be walked over. (clippy.toml of the crate bans the
 /// methods that have a name of their own; a `for` and an `into_iter` only show here.)
 fn walks_over_hashes(source: &Source) -> Vec<String> {

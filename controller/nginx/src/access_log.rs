@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
+use sluice_filter_config::host_contract;
 use sluice_ir::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 
 use crate::conf::{Text, Value, Word, word};
@@ -29,7 +30,7 @@ const OF_REQUEST: &[(&str, &str)] = &[
     ("http_referer", "http_referer"),
     ("http_user_agent", "http_user_agent"),
     ("req_id", REQUEST_ID),
-    ("location", "sluice_location"),
+    ("location", host_contract::LOCATION.name),
     ("upstream_addr", "upstream_addr"),
     ("upstream_status", "upstream_status"),
     ("upstream_response_time", "upstream_response_time"),

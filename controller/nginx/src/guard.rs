@@ -3,6 +3,7 @@
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
+use sluice_filter_config::host_contract;
 use sluice_ir::{Action, Authentication, HeaderName, HttpRoute, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -184,7 +185,7 @@ impl Asking {
             .or(guards.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
-            (LOCATION, variable("sluice_location")),
+            (LOCATION, variable(host_contract::LOCATION.name)),
             (CLIENT, variable("remote_addr")),
             (METHOD, variable("request_method")),
             (SCHEME, variable(expression::SCHEME)),

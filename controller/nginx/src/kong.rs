@@ -218,4 +218,15 @@ mod tests {
             "two of three may have been tried"
         );
     }
+
+    #[test]
+    fn the_template_declares_every_variable_of_the_host_contract() {
+        use sluice_filter_config::host_contract::{BACKEND, ENDPOINT, LOCATION, OWNER};
+
+        let template = include_str!("../templates/pods.conf");
+        for variable in [LOCATION, ENDPOINT, BACKEND, OWNER] {
+            let declaration = format!("set ${} \"\";", variable.name);
+            assert!(template.contains(&declaration), "{declaration}");
+        }
+    }
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The request header with the endpoints that the filter chose: `ip:port`, a comma, the next.
-///
-/// The colon hides it on both sides: Envoy's codecs accept no such name from a client and write none to an HTTP/1
-/// pod. Taking an ordinary header away early and late again costs more than the choice itself.
-pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
-/// The request header with the backend that the filter chose, where a location leaves that open. Hidden as well.
-pub const BACKEND_HEADER: &str = ":sluice-cluster";
+// The Envoy that Sluice configures gets the choice of the filter in hidden headers.
+pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, PATH_HEADER, SCOPE_HEADER};
+pub use sluice_filter_config::host_contract::{
+    MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
+    OTHER_HOSTS,
+};
+
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
 pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
 /// The subject of a client's certificate, for the routes; requests cannot bring their own.
@@ -21,14 +21,6 @@ pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
-/// The request header with the scope that a request looks for its host in, where hosts have scopes. Clients cannot send it.
-pub(crate) const SCOPE_HEADER: &str = "x-sluice-scope";
-/// The request header with the path as it was sent, where routes are looked for by another. Clients cannot send it.
-pub(crate) const PATH_HEADER: &str = "x-sluice-path";
-/// The route of whatever has something encoded in its path. No location has this name.
-pub(crate) const ENCODED_ROUTE: &str = "sluice.encoded";
-/// The scope of all hosts that nobody names exactly. No host has this name.
-pub const OTHER_HOSTS: &str = "_";
 /// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
 pub(crate) const LOCATION_KEY: &str = "location";
 /// Access log field for the time to connect to an upstream.

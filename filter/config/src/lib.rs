@@ -17,6 +17,7 @@ mod backend;
 mod canary;
 mod connections;
 mod hash;
+pub mod host_contract;
 mod load_balance;
 mod location;
 mod outlier;

@@ -1,9 +1,8 @@
 //! Which scope of routes a request belongs to, where no scope has the very name that it asks for.
 
-use crate::Tables;
+use sluice_filter_config::host_contract::OTHER_HOSTS;
 
-/// The scope of all hosts that nobody names exactly.
-pub const OTHER_HOSTS: &str = "_";
+use crate::Tables;
 
 /// A host as a client asked for it: `:authority`, with or without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
+use sluice_filter_config::host_contract;
 use sluice_ngx::{CallResponse, HeaderError, Level, LiveRequest, Reply, VariableError, log};
 use sluice_wasm_host::{
     BufferType, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
@@ -17,7 +18,7 @@ use crate::request::Request;
 use crate::timers::TickTimers;
 
 /// Property with the outcome of a request's tries; its value has a line for each of these variables.
-const OUTCOME: &[u8] = b"sluice_outcome";
+const OUTCOME: &[u8] = host_contract::OUTCOME.name.as_bytes();
 const OUTCOME_VARIABLES: [&[u8]; 4] = [
     b"upstream_addr",
     b"upstream_status",

@@ -36,17 +36,16 @@ mod request;
 mod timers;
 mod worker;
 
+use sluice_filter_config::host_contract;
 use sluice_ngx::{Arguments, Directive, Module, PeerVariables, Setter, Step, module};
 
 use directives::{Location, Main};
 use request::{Request, RequestContext};
 
-/// The filter writes its candidates here, `IP:PORT` each, separated by commas.
-const ENDPOINT: &str = "sluice_endpoint";
-/// The name of the location, set by the configuration.
-const LOCATION: &str = "sluice_location";
-/// The filter writes the backend here if the location has a canary.
-const BACKEND: &str = "sluice_backend";
+/// Variables that the filter and the configuration share.
+const ENDPOINT: &str = host_contract::ENDPOINT.name;
+const LOCATION: &str = host_contract::LOCATION.name;
+const BACKEND: &str = host_contract::BACKEND.name;
 /// `1` for a request that came back to this proxy; the configuration may map it.
 const RETURNS: &str = "sluice_returns";
 const PEERS: PeerVariables = PeerVariables {

@@ -10,6 +10,7 @@ use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
+use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{Backend, CDN_LOOP, Expression, ExpressionPart, ExternalAuth, Hostname, Variable};
 use sluice_xds::AuthzRequest;
 use tokio::time::timeout;
@@ -49,7 +50,7 @@ const NOT_PASSED: &[&str] = &[
 const NOT_PASSED_PREFIXES: &[&str] = &[
     "ssl-client-",
     "x-envoy-",
-    "x-sluice-",
+    HEADER_PREFIX,
     "x-original-",
     "x-auth-request-redirect",
 ];

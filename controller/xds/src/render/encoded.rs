@@ -98,3 +98,18 @@ fn switched_on() -> Option<Any> {
         ..FilterConfig::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_name_the_header_and_the_filter_of_the_host_contract() {
+        assert_eq!(SENT, format!("%DYNAMIC_METADATA({LOOKUP_FILTER}:path)%"));
+        assert_eq!(
+            SENT_UNSLASHED,
+            format!("%DYNAMIC_METADATA({LOOKUP_FILTER}:unslashed)%")
+        );
+        assert_eq!(SENT_TARGET, format!("%REQ({PATH_HEADER}?:path)%"));
+    }
+}

@@ -17,6 +17,7 @@ use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{
     XffConfig, XffTrustedCidrs,
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
+use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{Cidr, Forwarded};
 
 use super::header::{add, append, remove, remove_prefix, set};
@@ -50,7 +51,7 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
         .unwrap_or(FOR)
         .to_ascii_lowercase();
     let mut mutations = vec![
-        remove_prefix("x-sluice-"),
+        remove_prefix(HEADER_PREFIX),
         remove_prefix("x-envoy-"),
         remove("proxy"),
     ];
@@ -203,7 +204,7 @@ mod tests {
             let early = before_everything(&forwarded, 80);
             assert_eq!(
                 early[..2],
-                [remove_prefix("x-sluice-"), remove_prefix("x-envoy-")]
+                [remove_prefix(HEADER_PREFIX), remove_prefix("x-envoy-")]
             );
         }
     }

@@ -54,8 +54,8 @@ pub const HTTPS: &str = "https";
 pub const DEFAULT_CERTIFICATE: &str = "default";
 /// The name of the filter: of its extension configuration, its plugin and its VM.
 pub const FILTER: &str = "sluice";
-/// The name of the same filter where it readies a request for the look-up of its route: names its scope, decodes its path. What
-/// else only such requests need has the same name, so all of it is there or nothing is.
-pub const LOOKUP_FILTER: &str = "sluice.lookup";
+// The name of the same filter before the route lookup, where it sets the scope and decodes the path. The other filters
+// that only such requests need have this name too, so all of them run or none does.
+pub use sluice_filter_config::host_contract::LOOKUP_FILTER;
 /// Ends loops.
 const LOOP_FILTER: &str = "envoy.filters.http.cdn_loop";

@@ -1,0 +1,70 @@
+//! The contract between the filter and the data planes: the names by which they exchange locations and choices.
+//!
+//! | | the filter reads | the filter writes |
+//! |---|---|---|
+//! | an Envoy of somebody else | the route name | [`ENDPOINT_HEADER`], [`BACKEND_HEADER`] |
+//! | an Envoy that Sluice configures | the route name | [`MANAGED_ENDPOINT_HEADER`], [`MANAGED_BACKEND_HEADER`] |
+//! | nginx | [`LOCATION`] | [`ENDPOINT`], [`BACKEND`], [`OWNER`] |
+//!
+//! Drop-in configurations use these names as well, so a change of one breaks them.
+
+/// Prefix of all request headers between the data plane and the filter. Clients cannot send such headers to an Envoy
+/// that Sluice configures.
+pub const HEADER_PREFIX: &str = "x-sluice-";
+
+/// Request header with the endpoints to try, `ip:port,ip:port`. Envoy's `override_host` policy reads it.
+pub const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
+/// Request header with the id of the backend, for locations with canaries.
+pub const BACKEND_HEADER: &str = "x-sluice-cluster";
+
+/// [`ENDPOINT_HEADER`] in an Envoy that Sluice configures.
+///
+/// The colon hides it on both sides: Envoy's codecs accept no such name from a client and write none to an HTTP/1
+/// pod. Removing an ordinary header early and late costs more than the pick itself.
+pub const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
+/// [`BACKEND_HEADER`] in an Envoy that Sluice configures, hidden as well.
+pub const MANAGED_BACKEND_HEADER: &str = ":sluice-cluster";
+
+/// Request header with the route scope of a host, where each host has a scope of its own.
+pub const SCOPE_HEADER: &str = "x-sluice-scope";
+/// The scope of all hosts that no Ingress names exactly. No host has this name.
+pub const OTHER_HOSTS: &str = "_";
+/// Request header with path and query as the client sent them, of a request whose `:path` was decoded.
+pub const PATH_HEADER: &str = "x-sluice-path";
+/// Name of the route for paths with percent-encoded bytes. No location has this name.
+pub const ENCODED_ROUTE: &str = "sluice.encoded";
+/// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
+pub const LOOKUP_FILTER: &str = "sluice.lookup";
+
+/// Counter of requests whose location the filter does not know.
+pub const UNKNOWN_LOCATIONS: &str = "sluice.unknown_locations";
+
+/// A variable of nginx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NginxVariable {
+    /// Its name in nginx.conf, without the dollar sign.
+    pub name: &'static str,
+    /// Path of the proxy-wasm property that reads and writes it.
+    pub property: &'static str,
+}
+
+macro_rules! nginx_variable {
+    ($name:literal) => {
+        NginxVariable {
+            name: $name,
+            property: concat!("ngx.", $name),
+        }
+    };
+}
+
+/// The id of the location, set by the configuration.
+pub const LOCATION: NginxVariable = nginx_variable!("sluice_location");
+/// The endpoints to try, `ip:port,ip:port`.
+pub const ENDPOINT: NginxVariable = nginx_variable!("sluice_endpoint");
+/// The id of the backend, for locations with canaries.
+pub const BACKEND: NginxVariable = nginx_variable!("sluice_backend");
+/// The context that picked the endpoints of a request: ngx_wasm_module gives each retry a context of its own.
+pub const OWNER: NginxVariable = nginx_variable!("sluice_ticket");
+/// The outcome of a request in the nginx module of Sluice: a line for each of `$upstream_addr`, `$upstream_status`,
+/// `$upstream_connect_time` and `$upstream_response_time`.
+pub const OUTCOME: NginxVariable = nginx_variable!("sluice_outcome");

@@ -4,6 +4,8 @@
 //!
 //! Nothing is measured until somebody asks, and one profile at a time: the kernel has one such timer for a process.
 
+mod proto;
+
 use std::time::Duration;
 
 use axum::Router;
@@ -12,7 +14,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use pprof::ProfilerGuardBuilder;
-use pprof::protos::Message;
+use prost::Message;
 
 /// Samples in a second of CPU time: as Go's.
 const FREQUENCY: i32 = 100;
@@ -73,8 +75,8 @@ async fn taken(duration: Duration) -> anyhow::Result<Vec<u8>> {
         .build()?;
     tokio::time::sleep(duration).await;
     // Names of functions are looked up in the binary, which takes a while.
-    tokio::task::spawn_blocking(move || Ok(guard.report().build()?.pprof()?.encode_to_vec()))
-        .await?
+    let encode = move || Ok(proto::from_report(&guard.report().build()?).encode_to_vec());
+    tokio::task::spawn_blocking(encode).await?
 }
 
 fn duration(query: &str) -> Result<Duration, String> {
@@ -100,9 +102,9 @@ mod tests {
 
     use axum::body::{Body, to_bytes};
     use axum::http::Request;
-    use pprof::protos::Profile;
     use tower::ServiceExt;
 
+    use super::proto::Profile;
     use super::*;
 
     #[inline(never)]

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 use sluice_tests::artifacts::repository;
+
+use crate::tree::{Source, sources};
 
 /// Packages whose dependencies are a closed list.
 const CLOSED: &[(&str, &[&str])] = &[
@@ -95,7 +98,6 @@ const CLOSED: &[(&str, &[&str])] = &[
             "sluice-filter-config",
             "sluice-ir",
             "sluice-pattern",
-            "thiserror",
         ],
     ),
 ];
@@ -200,6 +202,53 @@ fn every_direct_dependency_is_explained() {
         "say in docs/dependencies.md why these are here: {}",
         missing.join(", ")
     );
+}
+
+#[test]
+fn every_direct_dependency_is_used() {
+    let metadata = metadata();
+    let mut unused = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let words = words_of_sources(package);
+        unused.extend(
+            direct(package, |_| true)
+                .into_iter()
+                .filter(|dependency| !words.contains(crate_name(dependency).as_str()))
+                .map(|dependency| format!("{}: {dependency}", name(package))),
+        );
+    }
+    assert!(
+        unused.is_empty(),
+        "remove from Cargo.toml:\n{}",
+        unused.join("\n")
+    );
+}
+
+/// Identifiers in the Rust files below the folders of a package's targets.
+fn words_of_sources(package: &Value) -> BTreeSet<String> {
+    let targets = package["targets"].as_array().unwrap();
+    let folders: BTreeSet<PathBuf> = targets
+        .iter()
+        .filter_map(|target| Path::new(target["src_path"].as_str()?).parent())
+        .filter_map(|folder| folder.strip_prefix(repository()).ok())
+        .map(Path::to_owned)
+        .collect();
+    let texts = folders
+        .iter()
+        .flat_map(|folder| sources(folder.to_str().unwrap()));
+    let words = |source: Source| -> Vec<String> {
+        let is_separator = |c: char| !c.is_alphanumeric() && c != '_';
+        source.text.split(is_separator).map(str::to_owned).collect()
+    };
+    texts.flat_map(words).collect()
+}
+
+/// The name in `use`.
+fn crate_name(package: &str) -> String {
+    match package {
+        "md-5" => "md5".to_owned(),
+        _ => package.replace('-', "_"),
+    }
 }
 
 /// Direct dependencies of each package of the workspace.

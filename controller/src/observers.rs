@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
-use sluice_xds::Requests;
+use sluice_xds_server::AccessLogService;
 
 use crate::admin::{self, Health, Local, Probe, Stop};
 use crate::admission::{self, Judge};
@@ -94,10 +94,10 @@ impl Observers {
         let routes = served
             .authorizer
             .service()
-            .merge_into(sluice_xds::routes(&served.store, spawn));
+            .merge_into(sluice_xds_server::discovery_service(&served.store, spawn));
         match self.metrics.requests().cloned() {
             Some(requests) => {
-                Requests::told_to(move |served| requests.take(served)).merge_into(routes)
+                AccessLogService::new(move |served| requests.take(served)).merge_into(routes)
             }
             None => routes,
         }

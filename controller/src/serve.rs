@@ -12,7 +12,7 @@ use axum::serve::Listener;
 use sluice_authz::Authorizer;
 use sluice_filter_config::LOG_PATH;
 use sluice_tasks::Tasks;
-use sluice_xds::Store;
+use sluice_xds_server::Store;
 use tokio::net::{TcpListener, UnixListener};
 use tracing::{error, info, warn};
 

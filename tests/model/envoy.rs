@@ -11,9 +11,10 @@ use sluice_tests::envoy::Envoy;
 use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, http, wait};
 use sluice_xds::{
-    BootstrapSettings, Certificate, ControllerAddress, FilterCode, Https, Settings, Store, Update,
+    BootstrapSettings, Certificate, ControllerAddress, FilterCode, Https, Settings, Update,
     bootstrap,
 };
+use sluice_xds_server::Store;
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -37,7 +38,8 @@ impl RunningEnvoy {
         let (store, folder) = (Store::new(), tempfile::tempdir()?);
         let socket = folder.path().join("controller.sock");
         let listener = UnixListenerStream::new(UnixListener::bind(&socket)?);
-        let routes = sluice_xds::routes(&store, |session| drop(tokio::spawn(session)));
+        let routes =
+            sluice_xds_server::discovery_service(&store, |session| drop(tokio::spawn(session)));
         let serving = tonic::transport::Server::builder()
             .add_routes(routes)
             .serve_with_incoming(listener);

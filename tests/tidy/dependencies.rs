@@ -100,6 +100,33 @@ const CLOSED: &[(&str, &[&str])] = &[
             "sluice-pattern",
         ],
     ),
+    (
+        "sluice-xds",
+        &[
+            "envoy-types",
+            "prost",
+            "serde_json",
+            "sluice-filter-config",
+            "sluice-filter-core",
+            "sluice-ir",
+            "sluice-pattern",
+        ],
+    ),
+    // The server sees neither the model nor Kubernetes: it serves bytes.
+    (
+        "sluice-xds-server",
+        &[
+            "envoy-types",
+            "futures",
+            "prost",
+            "sha2",
+            "sluice-xds",
+            "tokio",
+            "tokio-stream",
+            "tonic",
+            "tracing",
+        ],
+    ),
 ];
 
 /// Dependencies that only these packages may have.
@@ -109,8 +136,8 @@ const RESERVED: &[(&str, &[&str])] = &[
         "k8s-openapi",
         &["sluice-translate", "sluice-kube", "sluice"],
     ),
-    ("envoy-types", &["sluice-xds"]),
-    ("tonic", &["sluice-xds", "sluice"]),
+    ("envoy-types", &["sluice-xds", "sluice-xds-server"]),
+    ("tonic", &["sluice-xds-server", "sluice"]),
     ("askama", &["sluice-nginx"]),
     // D6
     ("kube", &["sluice-kube"]),
@@ -123,7 +150,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "sluice-resolver",
             "sluice-source",
             "sluice-tasks",
-            "sluice-xds",
+            "sluice-xds-server",
             "sluice-tests",
         ],
     ),

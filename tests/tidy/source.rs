@@ -196,7 +196,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "resolver/src/",
         "source/src/",
         "tasks/src/",
-        "xds/src/serve",
+        "xds-server/src/",
     ];
     const KUBE: &[&str] = &["kube/src/"];
     for (words, homes) in [(&["kube::"][..], KUBE), (&["tokio::", "#[tokio"], TOKIO)] {

@@ -7,7 +7,7 @@ use sluice_ir::{Config, HeaderName};
 use sluice_resolver::Dns;
 use sluice_tasks::Tasks;
 use sluice_translate::AddressPolicy;
-use sluice_xds::{AuthzRequest, AuthzService, Changes, Verdict};
+use sluice_xds_server::{AuthzRequest, AuthzService, Changes, Verdict};
 
 use crate::access_list::{self, Standing};
 use crate::basic::BasicAuthenticator;

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use sluice_nginx::guard::{
     CLIENT, COOKIE, HOST, LOCATION, METHOD, MOST_COOKIES, RETRY_AFTER, SCHEME, SIGN_IN, TO_POD, URI,
 };
-use sluice_xds::{AuthzRequest, Verdict};
+use sluice_xds_server::{AuthzRequest, Verdict};
 
 use crate::Authorizer;
 
@@ -97,7 +97,7 @@ fn numbered(cookies: impl Iterator<Item = String>) -> impl Iterator<Item = (Stri
 
 #[cfg(test)]
 mod tests {
-    use sluice_xds::Changes;
+    use sluice_xds_server::Changes;
 
     use super::*;
 

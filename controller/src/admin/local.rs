@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use sluice_ir::{Config, SecretValue, ServerName};
 use sluice_translate::ObjectKey;
-use sluice_xds::Store;
+use sluice_xds_server::Store;
 
 use super::backends;
 use super::health::Health;

@@ -26,7 +26,7 @@ fn local(view: &View) -> Router {
         data_plane,
         default_chain: "PEM".to_owned(),
         default_service: None,
-        store: sluice_xds::Store::new(),
+        store: sluice_xds_server::Store::new(),
     };
     local::router(local, "/healthz")
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
-use sluice_xds::{Refusal, Store};
+use sluice_xds_server::{Refusal, Store};
 
 use super::local::json as reply;
 

@@ -9,7 +9,7 @@ fn judge() -> Judge {
     let view = View::default();
     view.progress().note_published();
     let data_plane = DataPlane::new(None).unwrap();
-    let store = sluice_xds::Store::new();
+    let store = sluice_xds_server::Store::new();
     let metrics =
         Metrics::new(&Identity::default(), view.clone(), store, data_plane, None).unwrap();
     let options = Options {

@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
 use sluice_ir::Backend;
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated};
-use sluice_xds::{RouteCache, Store};
+use sluice_xds::RouteCache;
+use sluice_xds_server::Store;
 
 use crate::view::View;
 

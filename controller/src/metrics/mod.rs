@@ -25,7 +25,7 @@ use std::sync::Arc;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{Registry, TextEncoder};
 use sluice_kube::Election;
-use sluice_xds::Store;
+use sluice_xds_server::Store;
 use tracing::warn;
 
 pub(crate) use admission::Admission;

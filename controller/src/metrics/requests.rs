@@ -1,7 +1,7 @@
 //! Requests, one by one as Envoys tell of them.
 //!
 //! ```text
-//!   Envoy --access log, batched--> sluice_xds::Requests --> take: location -> labels -> series
+//!   Envoy --access log, batched--> sluice_xds_server::AccessLogService --> take: location -> labels -> series
 //! ```
 //!
 //! Labels come from the configuration, not from requests: the host is the one of the rule, the path the one of the rule.
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use prometheus::core::{Collector, Metric, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Registry};
 use sluice_translate::Snapshot;
-use sluice_xds::Request;
+use sluice_xds_server::AccessLogEntry;
 
 use super::cap::{Cap, OTHER};
 use super::controller::{PREFIX, opts};
@@ -134,7 +134,7 @@ impl Requests {
     }
 
     /// Counts some requests.
-    pub(crate) fn take(&self, requests: &[Request]) {
+    pub(crate) fn take(&self, requests: &[AccessLogEntry]) {
         let snapshot = self.0.view.snapshot();
         let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
         for request in requests {
@@ -194,7 +194,7 @@ impl Place {
 
 impl Inner {
     #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
-    fn count(&self, request: &Request, place: Place) {
+    fn count(&self, request: &AccessLogEntry, place: Place) {
         let labels = self.labels(request, place);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         self.requests.with_label_values(&labels).inc();
@@ -220,7 +220,7 @@ impl Inner {
         }
     }
 
-    fn labels(&self, request: &Request, place: Place) -> Labels {
+    fn labels(&self, request: &AccessLogEntry, place: Place) -> Labels {
         let Place {
             path,
             namespace,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use sluice_xds::Request;
+use sluice_xds_server::AccessLogEntry;
 use tracing::warn;
 
 use crate::metrics::Requests;
@@ -67,7 +67,7 @@ impl RequestLog {
     }
 
     /// Requests that were not read yet, or nothing.
-    fn next(&mut self) -> io::Result<Vec<Request>> {
+    fn next(&mut self) -> io::Result<Vec<AccessLogEntry>> {
         Ok(self
             .0
             .next()?
@@ -78,7 +78,7 @@ impl RequestLog {
 }
 
 /// `None`: not a line of ours, such as the rest of one after a crash.
-fn request(line: &[u8]) -> Option<Request> {
+fn request(line: &[u8]) -> Option<AccessLogEntry> {
     let line: Line = serde_json::from_slice(line).ok()?;
     // Whoever was asked was asked for a while, and nobody was where that is not said.
     let was_asked = line.to_end.contains(|letter: char| letter.is_ascii_digit());
@@ -88,7 +88,7 @@ fn request(line: &[u8]) -> Option<Request> {
         line.backend
     };
     let backend = if was_asked { backend } else { String::new() };
-    Some(Request {
+    Some(AccessLogEntry {
         location: line.location,
         backend,
         method: method(&line.method),
@@ -140,7 +140,7 @@ mod tests {
         let (_folder, mut log, mut file) = log();
         write!(file, "{LINE}\nnonsense\n{}", &LINE[..20]).unwrap();
         let read = log.next().unwrap();
-        let expected = Request {
+        let expected = AccessLogEntry {
             location: "a/".to_owned(),
             backend: "d/w/80".to_owned(),
             method: "GET",

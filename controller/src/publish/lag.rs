@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluice_xds::{Generation, Store};
+use sluice_xds_server::{Generation, Store};
 use tokio::time::Instant;
 use tracing::{info, warn};
 

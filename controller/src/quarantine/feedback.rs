@@ -3,7 +3,8 @@
 use std::future::pending;
 use std::time::Duration;
 
-use sluice_xds::{Decided, Generation, Refusal, ResourceType, Revision, Store};
+use sluice_xds::ResourceType;
+use sluice_xds_server::{Decided, Generation, Refusal, Revision, Store};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 

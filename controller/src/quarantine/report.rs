@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use sluice_ir::ServerName;
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
-use sluice_xds::{Refusal, ResourceType};
+use sluice_xds::ResourceType;
+use sluice_xds_server::Refusal;
 
 use super::{Held, Part, Quarantine};
 

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use sluice_ir::Action;
 use sluice_translate::{Object, Options, Resources, translate};
-use sluice_xds::{Refusal, ResourceType};
+use sluice_xds::ResourceType;
+use sluice_xds_server::Refusal;
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! The IR to Envoy's resources, and the delta ADS server.
+//! The IR to Envoy's configuration: resources for xDS and the bootstrap.
 //!
 //! ```text
-//!   ir::Config --render--> protobuf --Update--> Store --serve--> one stream for each Envoy
-//!                    pure                         \-- what changed, who has it, who refused it
+//!   ir::Config --render--> protobuf --publication--> Update --> xds-server --> Envoy
 //! ```
 //!
-//! Absent on purpose: Kubernetes (translated before), a clock and I/O outside `serve`.
+//! Pure, and the same bytes for the same input. Absent on purpose: Kubernetes (translated before), I/O, tasks and clients
+//! (`sluice-xds-server`).
 
 mod bootstrap;
 mod debug_json;
@@ -14,24 +14,19 @@ mod probe;
 mod publication;
 pub mod render;
 mod resource;
-mod serve;
 mod settings;
 mod snapshot;
 mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
-pub use probe::Probe;
+pub use probe::{PROBE, Probe, TLS_PROBE, is_probe};
 pub use render::{Discovery, HTTPS, RouteCache};
 pub use resource::{Name, ResourceType};
-pub use serve::{AuthzRequest, AuthzService, Changes, Verdict};
-pub use serve::{
-    Decided, Generation, Refusal, Request, Requests, Revision, Session, Stats, Status, Store,
-    routes,
-};
 pub use settings::{
-    BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode,
-    Https, MOST_COOKIES, OTHER_HOSTS, SCOPES_FROM, Settings,
+    BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
+    Certificate, ENDPOINT_HEADER, FilterCode, Https, LOCATION_KEY, LOCATION_METADATA, MOST_COOKIES,
+    OTHER_HOSTS, PATH_HEADER, SCOPES_FROM, Settings,
 };
 pub use snapshot::Resources;
-pub use update::Update;
+pub use update::{Change, Update};

@@ -5,21 +5,24 @@ use prost::Message;
 use sluice_ir::Config;
 
 use crate::render::{self, Discovery};
-pub(crate) use crate::render::{PROBE, TLS_PROBE};
+pub use crate::render::{PROBE, TLS_PROBE};
 use crate::{ResourceType, Settings, Update};
 
 /// True if a resource is a probe.
-pub(crate) fn is_probe(name: &str) -> bool {
+#[must_use]
+pub fn is_probe(name: &str) -> bool {
     name == PROBE || name == TLS_PROBE
 }
 
 /// Something to try.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    pub(crate) update: Update,
+    /// Its resources.
+    pub update: Update,
     /// Type of the resource whose ACK counts.
-    pub(crate) kind: ResourceType,
-    pub(crate) name: &'static str,
+    pub kind: ResourceType,
+    /// Name of that resource.
+    pub name: &'static str,
 }
 
 impl Probe {

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 // The Envoy that Sluice configures gets the choice of the filter in hidden headers.
-pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, PATH_HEADER, SCOPE_HEADER};
+pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, SCOPE_HEADER};
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
-    OTHER_HOSTS,
+    OTHER_HOSTS, PATH_HEADER,
 };
 
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
@@ -22,9 +22,9 @@ pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
 /// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
-pub(crate) const LOCATION_KEY: &str = "location";
+pub const LOCATION_KEY: &str = "location";
 /// Access log field for the time to connect to an upstream.
-pub(crate) const CONNECTING_TAG: &str = "connecting";
+pub const CONNECTING_TAG: &str = "connecting";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
@@ -36,9 +36,9 @@ pub const COOKIE_HEADER: &str = "x-sluice-set-cookie-";
 /// As many as there are; more are dropped.
 pub const MOST_COOKIES: usize = 8;
 /// Metadata of an authorization request: the location that takes the request ...
-pub(crate) const LOCATION_METADATA: &str = "sluice-location";
+pub const LOCATION_METADATA: &str = "sluice-location";
 /// ... and the address of the client.
-pub(crate) const CLIENT_METADATA: &str = "sluice-client";
+pub const CLIENT_METADATA: &str = "sluice-client";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
@@ -59,7 +59,7 @@ pub struct Settings {
     pub checkpoint: Vec<u8>,
     /// Writes each request to Envoy's standard output.
     pub access_log: bool,
-    /// Reports each request to the controller: [`crate::Requests`].
+    /// Reports each request to the controller: the access log service of `sluice-xds-server`.
     pub request_log: bool,
     /// From so many hosts on, Envoy learns of each by itself.
     pub scopes_from: usize,

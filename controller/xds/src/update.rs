@@ -10,14 +10,19 @@ use crate::{Name, ResourceType};
 /// A step of a publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
-    pub(crate) changes: BTreeMap<(ResourceType, Name), Change>,
-    pub(crate) complete: BTreeSet<ResourceType>,
+    /// Changes by type and name.
+    pub changes: BTreeMap<(ResourceType, Name), Change>,
+    /// Types of which the store has everything once this is applied. A resource that is missing then does not exist; before,
+    /// clients are told nothing about its type: a controller that has just started must not remove what an Envoy has.
+    pub complete: BTreeSet<ResourceType>,
 }
 
 /// Change of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
+    /// Sets it to an encoded message.
     Set(Vec<u8>),
+    /// Removes it.
     Remove,
     /// As it is; takes back a removal that it is merged over.
     Keep,

@@ -10,8 +10,9 @@ use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, wait};
 use sluice_xds::{
     BootstrapSettings, CONTROLLER_CLUSTER, Certificate, ControllerAddress, FilterCode, Https,
-    Settings, Store, Update, bootstrap,
+    Settings, Update, bootstrap,
 };
+use sluice_xds_server::Store;
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
@@ -44,7 +45,8 @@ impl Live {
             let _inside = runtime.enter();
             UnixListenerStream::new(UnixListener::bind(&socket).unwrap())
         };
-        let routes = sluice_xds::routes(&store, |session| drop(tokio::spawn(session)));
+        let routes =
+            sluice_xds_server::discovery_service(&store, |session| drop(tokio::spawn(session)));
         runtime.spawn(async move {
             tonic::transport::Server::builder()
                 .add_routes(routes)
@@ -105,7 +107,7 @@ impl Live {
     }
 
     /// As the publisher does, but all at once.
-    fn publish(&mut self, now: Config) -> sluice_xds::Generation {
+    fn publish(&mut self, now: Config) -> sluice_xds_server::Generation {
         let before = std::mem::replace(&mut self.before, now);
         self.store.apply(Update::additions(&before, &self.before));
         self.store

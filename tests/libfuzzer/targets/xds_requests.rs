@@ -19,109 +19,76 @@ use envoy_types::pb::google::rpc::Status;
 use libfuzzer_sys::fuzz_target;
 use prost::Message;
 
-#[path = "../../../controller/xds/src/resource.rs"]
-mod resource;
-use resource::{Name, ResourceType};
-
 #[path = "xds_requests/model.rs"]
 mod model;
+#[path = "xds_requests/stand_ins.rs"]
+mod stand_ins;
 
+// The server's files name it so.
+extern crate self as sluice_xds;
+
+use cache::Cache;
 use client::Client;
-use contents::Contents;
 use model::Model;
+pub use stand_ins::{Change, Name, PROBE, ResourceType, TLS_PROBE, Update, is_probe, render};
 use subscription::Verdict;
-use update::{Change, Update};
-
-/// As `controller/xds/src/probe.rs` has them.
-mod probe {
-    pub const PROBE: &str = "sluice_probe";
-    pub const TLS_PROBE: &str = "sluice_probe_tls";
-
-    pub fn is_probe(name: &str) -> bool {
-        name == PROBE || name == TLS_PROBE
-    }
-}
-
-mod render {
-    pub const HTTP: &str = "http";
-}
-
-/// As `controller/xds/src/update.rs` has it.
-mod update {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use crate::{Name, ResourceType};
-
-    #[derive(Default)]
-    pub struct Update {
-        pub changes: BTreeMap<(ResourceType, Name), Change>,
-        pub complete: BTreeSet<ResourceType>,
-    }
-
-    #[allow(dead_code, reason = "a removal that is taken back")]
-    pub enum Change {
-        Set(Vec<u8>),
-        Remove,
-        Keep,
-    }
-}
 
 // The state machine, without whoever awaits a client.
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/client.rs"]
+#[path = "../../../controller/xds-server/src/cache.rs"]
+mod cache;
+#[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/client.rs"]
 mod client;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/contents.rs"]
-mod contents;
+#[path = "../../../controller/xds-server/src/dedup.rs"]
+mod dedup;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/history.rs"]
+#[path = "../../../controller/xds-server/src/history.rs"]
 mod history;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/mark.rs"]
-mod mark;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/progress.rs"]
+#[path = "../../../controller/xds-server/src/progress.rs"]
 mod progress;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/refusal.rs"]
+#[path = "../../../controller/xds-server/src/refusal.rs"]
 mod refusal;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/response.rs"]
+#[path = "../../../controller/xds-server/src/response.rs"]
 mod response;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/subscription.rs"]
+#[path = "../../../controller/xds-server/src/subscription.rs"]
 mod subscription;
 #[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds/src/serve/version.rs"]
+#[path = "../../../controller/xds-server/src/version.rs"]
 mod version;
 
 /// One client, and what there is to serve.
 struct Machine {
     client: Client,
-    contents: Contents,
+    cache: Cache,
 }
 
 impl Machine {
     fn new() -> Self {
-        let mut contents = Contents::default();
+        let mut cache = Cache::default();
         let complete = ResourceType::ALL.into_iter().collect();
         let changes = BTreeMap::new();
-        let difference = contents.difference(Update { changes, complete });
-        contents.apply(difference);
+        let difference = cache.difference(Update { changes, complete });
+        cache.apply(difference);
         Machine {
-            client: Client::new(contents.generation(), 7),
-            contents,
+            client: Client::new(cache.generation(), 7),
+            cache,
         }
     }
 
     fn publish(&mut self, kind: ResourceType, name: &str, bytes: Option<Vec<u8>>) {
         let change = bytes.map_or(Change::Remove, Change::Set);
         let changes = [((kind, name.into()), change)].into();
-        let difference = self.contents.difference(Update {
+        let difference = self.cache.difference(Update {
             changes,
             ..Update::default()
         });
-        self.contents.apply(difference);
+        self.cache.apply(difference);
     }
 
     /// Sends a request; of an answer: accepted or not, and the number of resources.
@@ -130,7 +97,7 @@ impl Machine {
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
     ) -> Option<(bool, usize)> {
-        match self.client.request(kind, request, &self.contents) {
+        match self.client.request(kind, request, &self.cache) {
             Ok(Verdict::Accepted(sent)) => Some((true, sent.len())),
             Ok(Verdict::Refused(sent)) => Some((false, sent.len())),
             Ok(Verdict::None) => None,
@@ -143,29 +110,29 @@ impl Machine {
     }
 
     fn next(&mut self, now: Instant) -> Option<DeltaDiscoveryResponse> {
-        let response = self.client.next(&self.contents, now);
-        let settled = self.client.progress(&self.contents).settled;
-        assert!(settled <= self.contents.generation());
+        let response = self.client.next(&self.cache, now);
+        let settled = self.client.progress(&self.cache).settled;
+        assert!(settled <= self.cache.generation());
         assert!(self.client.node().len() <= 2048);
         response
     }
 
     /// All of it is answered.
     fn is_settled(&self) -> bool {
-        self.client.progress(&self.contents).settled == self.contents.generation()
+        self.client.progress(&self.cache).settled == self.cache.generation()
     }
 
     /// The client's answer about the probe as it is now.
     fn probed(&self) -> Option<bool> {
-        self.client.progress(&self.contents).probes[0].map(|probed| probed.is_accepted)
+        self.client.progress(&self.cache).probes[0].map(|probed| probed.is_accepted)
     }
 
     fn version(&self, kind: ResourceType, name: &str) -> Option<String> {
-        Some(self.contents.find(kind, name)?.version.to_string())
+        Some(self.cache.find(kind, name)?.version.to_string())
     }
 
     fn names(&self, kind: ResourceType) -> Vec<String> {
-        let names = self.contents.names(kind);
+        let names = self.cache.names(kind);
         names.map(|name| name.to_string()).collect()
     }
 }
@@ -267,8 +234,8 @@ impl World {
         else {
             return;
         };
-        let is_probe = response.resources.iter().any(|it| it.name == probe::PROBE)
-            && kind == ResourceType::Route;
+        let is_probe =
+            response.resources.iter().any(|it| it.name == PROBE) && kind == ResourceType::Route;
         let alone = response.resources.len() == 1 && response.removed_resources.is_empty();
         let version = response.resources.first().map(|it| it.version.clone());
         let request = DeltaDiscoveryRequest {
@@ -278,8 +245,8 @@ impl World {
             ..DeltaDiscoveryRequest::default()
         };
         self.request(&request);
-        let is_current = version == self.machine.version(kind, probe::PROBE);
-        if is_probe && alone && is_current && self.models[&kind].wants(probe::PROBE) {
+        let is_current = version == self.machine.version(kind, PROBE);
+        if is_probe && alone && is_current && self.models[&kind].wants(PROBE) {
             assert_eq!(self.machine.probed(), Some(accepted), "of the probe");
         }
     }

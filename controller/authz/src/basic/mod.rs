@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use sluice_basic_auth::{Credentials, Remembered};
 use sluice_ir::BasicAuth;
 use sluice_tasks::Tasks;
-use sluice_xds::{AuthzRequest, Verdict};
+use sluice_xds_server::{AuthzRequest, Verdict};
 
 use hashing::{Busy, Hashing};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use sluice_fair::{FairCache, Key};
 use sluice_ir::{AuthCache as Terms, ExpressionPart, ExternalAuth, Variable};
-use sluice_xds::AuthzRequest;
+use sluice_xds_server::AuthzRequest;
 use tokio::time::Instant;
 
 use super::client::Answer;

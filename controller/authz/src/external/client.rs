@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{Backend, CDN_LOOP, Expression, ExpressionPart, ExternalAuth, Hostname, Variable};
-use sluice_xds::AuthzRequest;
+use sluice_xds_server::AuthzRequest;
 use tokio::time::timeout;
 
 use super::expression::text;

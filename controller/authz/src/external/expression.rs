@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use sluice_filter_config::{Plain, Variable as Read};
 use sluice_filter_core::{Fact, Request, variables};
 use sluice_ir::{Expression, ExpressionPart, Variable};
-use sluice_xds::AuthzRequest;
+use sluice_xds_server::AuthzRequest;
 
 /// As nginx would have it; a part that the request does not have, or that is no text, is empty.
 pub(super) fn text(expression: &Expression, check: &AuthzRequest) -> String {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use sluice_ir::{Backend, BackendId, ExternalAuth, HeaderName};
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
-use sluice_xds::{AuthzRequest, COOKIE_HEADER, Changes, MOST_COOKIES, Verdict};
+use sluice_xds::{COOKIE_HEADER, MOST_COOKIES};
+use sluice_xds_server::{AuthzRequest, Changes, Verdict};
 use tracing::debug;
 
 use cache::AuthCache;

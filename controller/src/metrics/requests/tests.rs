@@ -42,15 +42,15 @@ fn view() -> View {
     view
 }
 
-fn request(location: &str) -> Request {
-    Request {
+fn request(location: &str) -> AccessLogEntry {
+    AccessLogEntry {
         location: location.to_owned(),
         backend: "default/web/80".to_owned(),
         method: "GET",
         status: 200,
         duration: Some(Duration::from_millis(30)),
         sent: 120,
-        ..Request::default()
+        ..AccessLogEntry::default()
     }
 }
 

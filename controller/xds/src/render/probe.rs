@@ -19,9 +19,9 @@ use super::proto::{address, ads_awaited, any};
 use crate::Settings;
 
 /// The name of the listener and of its routes.
-pub(crate) const PROBE: &str = "sluice_probe";
+pub const PROBE: &str = "sluice_probe";
 /// The name of the listener with TLS.
-pub(crate) const TLS_PROBE: &str = "sluice_probe_tls";
+pub const TLS_PROBE: &str = "sluice_probe_tls";
 
 /// Never bound, so the port is nobody's.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);

@@ -2,23 +2,23 @@
 
 use envoy_types::pb::envoy::service::discovery::v3::Resource;
 use envoy_types::pb::google::protobuf::Any;
+use sluice_xds::{Name, ResourceType};
 
-use super::contents::Stored;
-use crate::{Name, ResourceType};
+use crate::cache::Stored;
 
 /// A response is closed when it holds this much; see [`room`].
 const RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// Selection of the pending changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Sets,
     Removals,
     Both,
 }
 
 /// Change that a client needs for one name.
-pub(super) enum Need<'a> {
+pub(crate) enum Need<'a> {
     Set(&'a Stored),
     Remove,
     Nothing,
@@ -26,7 +26,7 @@ pub(super) enum Need<'a> {
 
 /// Scopes go together: Envoy opens a listener as soon as it has some of them, and takes the hosts of those that it does not
 /// have yet for nobody's.
-pub(super) fn room(kind: ResourceType) -> usize {
+pub(crate) fn room(kind: ResourceType) -> usize {
     if kind == ResourceType::Scope {
         usize::MAX
     } else {
@@ -34,7 +34,7 @@ pub(super) fn room(kind: ResourceType) -> usize {
     }
 }
 
-pub(super) fn fits(need: &Need<'_>, part: Part) -> bool {
+pub(crate) fn fits(need: &Need<'_>, part: Part) -> bool {
     match need {
         Need::Nothing => false,
         Need::Set(_) => part != Part::Removals,
@@ -42,7 +42,7 @@ pub(super) fn fits(need: &Need<'_>, part: Part) -> bool {
     }
 }
 
-pub(super) fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
+pub(crate) fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
     Resource {
         name: name.to_string(),
         version: stored.version.to_string(),

@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
+use sluice_xds::{Name, ResourceType};
+use sluice_xds::{PROBE, TLS_PROBE};
 
-use super::contents::{Contents, Generation};
-use super::progress::Progress;
-use super::refusal::shortened;
-use super::response::Part;
-use super::subscription::{Subscription, TooManyNames, Verdict};
-use crate::probe::{PROBE, TLS_PROBE};
-use crate::{Name, ResourceType};
+use crate::cache::Cache;
+use crate::history::Generation;
+use crate::progress::Progress;
+use crate::refusal::shortened;
+use crate::response::Part;
+use crate::subscription::{Subscription, TooManyNames, Verdict};
 
 /// Timeout of routes that wait for a new cluster's endpoints.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,7 +45,7 @@ struct Awaiting {
 
 /// The other side of one stream.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     node: String,
     subscriptions: BTreeMap<ResourceType, Subscription>,
     /// Changes up to here have been looked at.
@@ -57,7 +58,7 @@ pub(super) struct Client {
 
 impl Client {
     /// `seed` is a number that no stream had before.
-    pub(super) fn new(cursor: Generation, seed: u64) -> Self {
+    pub(crate) fn new(cursor: Generation, seed: u64) -> Self {
         let (node, subscriptions) = (String::new(), BTreeMap::new());
         Client {
             node,
@@ -70,28 +71,28 @@ impl Client {
     }
 
     /// The client's own name for itself; empty until its first request.
-    pub(super) fn node(&self) -> &str {
+    pub(crate) fn node(&self) -> &str {
         &self.node
     }
 
     /// Takes a request of a type that we serve.
-    pub(super) fn request(
+    pub(crate) fn request(
         &mut self,
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
-        contents: &Contents,
+        cache: &Cache,
     ) -> Result<Verdict, TooManyNames> {
         if let Some(node) = &request.node {
             self.node = shortened(&node.id).to_owned();
         }
         // What the subscription is told from here on must be what it has not seen.
-        self.catch_up(contents);
+        self.catch_up(cache);
         let Some(subscription) = self.subscriptions.get_mut(&kind) else {
             self.subscriptions
-                .insert(kind, Subscription::begin(kind, request, contents)?);
+                .insert(kind, Subscription::begin(kind, request, cache)?);
             return Ok(Verdict::None);
         };
-        let verdict = subscription.request(request, contents)?;
+        let verdict = subscription.request(request, cache)?;
         if let (ResourceType::Cluster, Verdict::Refused(sent)) = (kind, &verdict) {
             sent.iter().for_each(|(name, _)| self.no_longer_await(name));
         }
@@ -99,7 +100,7 @@ impl Client {
     }
 
     /// Answers a request of a type that we do not serve: nothing of it exists.
-    pub(super) fn nothing(
+    pub(crate) fn nothing(
         &mut self,
         request: &DeltaDiscoveryRequest,
     ) -> Option<DeltaDiscoveryResponse> {
@@ -115,32 +116,26 @@ impl Client {
     }
 
     /// The next response to send, if there is one.
-    pub(super) fn next(
-        &mut self,
-        contents: &Contents,
-        now: Instant,
-    ) -> Option<DeltaDiscoveryResponse> {
-        self.catch_up(contents);
+    pub(crate) fn next(&mut self, cache: &Cache, now: Instant) -> Option<DeltaDiscoveryResponse> {
+        self.catch_up(cache);
         self.awaiting
             .take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
-        let make = self
-            .clusters(contents, now)
-            .or_else(|| self.endpoints(contents));
-        make.or_else(|| self.routing(contents))
-            .or_else(|| self.removals(contents))
+        let make = self.clusters(cache, now).or_else(|| self.endpoints(cache));
+        make.or_else(|| self.routing(cache))
+            .or_else(|| self.removals(cache))
     }
 
     /// When to ask again although nothing came.
-    pub(super) fn wakes_at(&self) -> Option<Instant> {
+    pub(crate) fn wakes_at(&self) -> Option<Instant> {
         self.awaiting.as_ref().map(|awaiting| awaiting.until)
     }
 
     /// Progress of this client.
-    pub(super) fn progress(&self, contents: &Contents) -> Progress {
+    pub(crate) fn progress(&self, cache: &Cache) -> Progress {
         let asks_for = |kind| self.subscriptions.contains_key(&kind);
-        let probed = |kind, name| self.subscriptions.get(&kind)?.verdict_on(name, contents);
+        let probed = |kind, name| self.subscriptions.get(&kind)?.verdict_on(name, cache);
         Progress {
-            settled: self.settled(contents),
+            settled: self.settled(cache),
             has_listeners: asks_for(ResourceType::Listener),
             has_routes: asks_for(ResourceType::Route) || asks_for(ResourceType::Scope),
             probes: [
@@ -151,11 +146,11 @@ impl Client {
     }
 
     /// Everything up to here was answered by the client.
-    fn settled(&self, contents: &Contents) -> Generation {
+    fn settled(&self, cache: &Cache) -> Generation {
         let answered = self
             .subscriptions
             .values()
-            .map(|subscription| subscription.answered(contents));
+            .map(|subscription| subscription.answered(cache));
         let awaited = self
             .awaiting
             .as_ref()
@@ -163,8 +158,8 @@ impl Client {
         answered.chain(awaited).fold(self.cursor, Generation::min)
     }
 
-    fn catch_up(&mut self, contents: &Contents) {
-        match contents.since(self.cursor) {
+    fn catch_up(&mut self, cache: &Cache) {
+        match cache.since(self.cursor) {
             Some(changes) => {
                 for (kind, name) in changes {
                     if let Some(subscription) = self.subscriptions.get_mut(kind) {
@@ -175,15 +170,15 @@ impl Client {
             None => {
                 self.subscriptions
                     .values_mut()
-                    .for_each(|subscription| subscription.changed_all(contents));
+                    .for_each(|subscription| subscription.changed_all(cache));
             }
         }
-        self.cursor = contents.generation();
+        self.cursor = cache.generation();
     }
 
-    fn clusters(&mut self, contents: &Contents, now: Instant) -> Option<DeltaDiscoveryResponse> {
-        let response = self.response(ResourceType::Cluster, Part::Sets, contents)?;
-        let from = contents.generation();
+    fn clusters(&mut self, cache: &Cache, now: Instant) -> Option<DeltaDiscoveryResponse> {
+        let response = self.response(ResourceType::Cluster, Part::Sets, cache)?;
+        let from = cache.generation();
         let mut awaiting = self.awaiting.take().unwrap_or(Awaiting {
             names: BTreeSet::new(),
             from,
@@ -192,7 +187,7 @@ impl Client {
         awaiting.until = now + PATIENCE;
         for cluster in &response.resources {
             let name = Name::from(cluster.name.as_str());
-            if contents.find(ResourceType::Endpoints, &name).is_none() {
+            if cache.find(ResourceType::Endpoints, &name).is_none() {
                 continue;
             }
             // A cluster that changed waits for endpoints, too, and does not ask for what it asked for before.
@@ -207,8 +202,8 @@ impl Client {
         Some(response)
     }
 
-    fn endpoints(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
-        let response = self.response(ResourceType::Endpoints, Part::Sets, contents)?;
+    fn endpoints(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
+        let response = self.response(ResourceType::Endpoints, Part::Sets, cache)?;
         response
             .resources
             .iter()
@@ -222,30 +217,30 @@ impl Client {
         }
     }
 
-    fn routing(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
+    fn routing(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
         let awaiting = self
             .awaiting
             .as_ref()
             .is_some_and(|awaiting| !awaiting.names.is_empty());
         let clusters = self.subscriptions.get(&ResourceType::Cluster);
-        if awaiting || clusters.is_some_and(|clusters| clusters.is_pending(Part::Sets, contents)) {
+        if awaiting || clusters.is_some_and(|clusters| clusters.is_pending(Part::Sets, cache)) {
             return None;
         }
         ROUTING
             .into_iter()
-            .find_map(|kind| self.response(kind, Part::Both, contents))
+            .find_map(|kind| self.response(kind, Part::Both, cache))
     }
 
-    fn removals(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
+    fn removals(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
         let routing = ROUTING
             .iter()
             .filter_map(|kind| self.subscriptions.get(kind));
         let mut unsettled = routing
-            .filter(|routing| routing.is_in_flight() || routing.is_pending(Part::Both, contents));
+            .filter(|routing| routing.is_in_flight() || routing.is_pending(Part::Both, cache));
         if unsettled.next().is_some() {
             return None;
         }
-        if let Some(response) = self.response(ResourceType::Cluster, Part::Removals, contents) {
+        if let Some(response) = self.response(ResourceType::Cluster, Part::Removals, cache) {
             return Some(response);
         }
         let clusters = self.subscriptions.get(&ResourceType::Cluster);
@@ -253,17 +248,17 @@ impl Client {
         if clusters.is_some_and(Subscription::is_in_flight) {
             return None;
         }
-        self.response(ResourceType::Endpoints, Part::Removals, contents)
+        self.response(ResourceType::Endpoints, Part::Removals, cache)
     }
 
     fn response(
         &mut self,
         kind: ResourceType,
         part: Part,
-        contents: &Contents,
+        cache: &Cache,
     ) -> Option<DeltaDiscoveryResponse> {
         let (seed, responses) = (self.seed, &mut self.responses);
-        self.subscriptions.get_mut(&kind)?.next(part, contents, || {
+        self.subscriptions.get_mut(&kind)?.next(part, cache, || {
             *responses += 1;
             nonce(seed, *responses)
         })
@@ -278,23 +273,23 @@ fn nonce(seed: u64, response: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Update;
     use envoy_types::pb::google::rpc::Status;
+    use sluice_xds::Update;
 
     /// Clusters and listeners are subscribed to, endpoints are not.
-    fn client(contents: &Contents) -> Client {
-        let mut client = Client::new(contents.generation(), 1);
+    fn client(cache: &Cache) -> Client {
+        let mut client = Client::new(cache.generation(), 1);
         for kind in [ResourceType::Cluster, ResourceType::Listener] {
             let request = DeltaDiscoveryRequest {
                 type_url: kind.type_url(),
                 ..Default::default()
             };
-            client.request(kind, &request, contents).unwrap();
+            client.request(kind, &request, cache).unwrap();
         }
         client
     }
 
-    fn everything() -> Contents {
+    fn everything() -> Cache {
         let mut update = Update::default();
         for kind in [
             ResourceType::Cluster,
@@ -304,17 +299,17 @@ mod tests {
             update.set(kind, "a", b"1".to_vec());
             update.complete.insert(kind);
         }
-        let mut contents = Contents::default();
-        let difference = contents.difference(update);
-        contents.apply(difference);
-        contents
+        let mut cache = Cache::default();
+        let difference = cache.difference(update);
+        cache.apply(difference);
+        cache
     }
 
     fn answer(
         client: &mut Client,
         response: &DeltaDiscoveryResponse,
         refused: bool,
-        contents: &Contents,
+        cache: &Cache,
     ) {
         let kind = ResourceType::from_type_url(&response.type_url).unwrap();
         let request = DeltaDiscoveryRequest {
@@ -323,21 +318,17 @@ mod tests {
             error_detail: refused.then(Status::default),
             ..DeltaDiscoveryRequest::default()
         };
-        client.request(kind, &request, contents).unwrap();
+        client.request(kind, &request, cache).unwrap();
     }
 
     /// Sends the cluster, has it answered, and says what comes at once and what comes when nobody has asked for endpoints.
     fn after_the_cluster(refused: bool) -> [Option<String>; 2] {
-        let (contents, now) = (everything(), Instant::now());
-        let mut client = client(&contents);
-        let cluster = client.next(&contents, now).unwrap();
+        let (cache, now) = (everything(), Instant::now());
+        let mut client = client(&cache);
+        let cluster = client.next(&cache, now).unwrap();
         assert_eq!(cluster.type_url, ResourceType::Cluster.type_url());
-        answer(&mut client, &cluster, refused, &contents);
-        [now, now + PATIENCE].map(|now| {
-            client
-                .next(&contents, now)
-                .map(|response| response.type_url)
-        })
+        answer(&mut client, &cluster, refused, &cache);
+        [now, now + PATIENCE].map(|now| client.next(&cache, now).map(|response| response.type_url))
     }
 
     #[test]

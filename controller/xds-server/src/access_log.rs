@@ -7,22 +7,21 @@ use std::time::Duration;
 use envoy_types::pb::envoy::config::core::v3::{Metadata, RequestMethod};
 use envoy_types::pb::envoy::data::accesslog::v3::{AccessLogCommon, HttpAccessLogEntry};
 use envoy_types::pb::envoy::service::accesslog::v3::access_log_service_server::{
-    AccessLogService, AccessLogServiceServer,
+    self, AccessLogServiceServer,
 };
 use envoy_types::pb::envoy::service::accesslog::v3::stream_access_logs_message::LogEntries;
 use envoy_types::pb::envoy::service::accesslog::v3::{
     StreamAccessLogsMessage, StreamAccessLogsResponse,
 };
 use envoy_types::pb::google::protobuf::{self, value};
+use sluice_xds::{CONNECTING_TAG, LOCATION_KEY};
 use tonic::service::Routes;
-use tonic::{Request as Rpc, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming};
 use tracing::debug;
-
-use crate::settings::{CONNECTING_TAG, LOCATION_KEY};
 
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct AccessLogEntry {
     /// The location that took it, by its id; empty: none.
     pub location: String,
     /// The backend that answered, by its id; empty: none.
@@ -45,16 +44,16 @@ pub struct Request {
     pub sent: u64,
 }
 
-type Listener = dyn Fn(&[Request]) + Send + Sync;
+type Listener = dyn Fn(&[AccessLogEntry]) + Send + Sync;
 
 /// Receiver of access logs.
 #[derive(Clone)]
-pub struct Requests(Arc<Listener>);
+pub struct AccessLogService(Arc<Listener>);
 
-impl Requests {
+impl AccessLogService {
     /// `listener` is called with some at a time, and should not take long.
-    pub fn told_to(listener: impl Fn(&[Request]) + Send + Sync + 'static) -> Self {
-        Requests(Arc::new(listener))
+    pub fn new(listener: impl Fn(&[AccessLogEntry]) + Send + Sync + 'static) -> Self {
+        AccessLogService(Arc::new(listener))
     }
 
     /// Adds the service to others.
@@ -64,17 +63,17 @@ impl Requests {
     }
 }
 
-impl fmt::Debug for Requests {
+impl fmt::Debug for AccessLogService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Requests")
+        f.write_str("AccessLogService")
     }
 }
 
 #[tonic::async_trait]
-impl AccessLogService for Requests {
+impl access_log_service_server::AccessLogService for AccessLogService {
     async fn stream_access_logs(
         &self,
-        messages: Rpc<Streaming<StreamAccessLogsMessage>>,
+        messages: Request<Streaming<StreamAccessLogsMessage>>,
     ) -> Result<Response<StreamAccessLogsResponse>, Status> {
         let mut messages = messages.into_inner();
         loop {
@@ -83,8 +82,11 @@ impl AccessLogService for Requests {
                     log_entries: Some(LogEntries::HttpLogs(logs)),
                     ..
                 })) => {
-                    let requests: Vec<Request> =
-                        logs.log_entry.into_iter().map(Request::from).collect();
+                    let requests: Vec<AccessLogEntry> = logs
+                        .log_entry
+                        .into_iter()
+                        .map(AccessLogEntry::from)
+                        .collect();
                     (self.0)(&requests);
                 }
                 Ok(Some(_)) => {}
@@ -98,7 +100,7 @@ impl AccessLogService for Requests {
     }
 }
 
-impl From<HttpAccessLogEntry> for Request {
+impl From<HttpAccessLogEntry> for AccessLogEntry {
     fn from(entry: HttpAccessLogEntry) -> Self {
         let common = entry.common_properties.unwrap_or_default();
         let request = entry.request.unwrap_or_default();
@@ -106,7 +108,7 @@ impl From<HttpAccessLogEntry> for Request {
         let status = response
             .response_code
             .and_then(|code| u16::try_from(code.value).ok());
-        Request {
+        AccessLogEntry {
             method: name(request.request_method),
             status: status.unwrap_or_default(),
             duration: length(common.duration.as_ref()),
@@ -211,7 +213,7 @@ mod tests {
             response: Some(response),
             ..HttpAccessLogEntry::default()
         };
-        let expected = Request {
+        let expected = AccessLogEntry {
             location: "a.example/".to_owned(),
             method: "POST",
             status: 201,
@@ -219,12 +221,12 @@ mod tests {
             connecting: Some(Duration::ZERO),
             to_header: Some(Duration::from_millis(3)),
             sent: 42,
-            ..Request::default()
+            ..AccessLogEntry::default()
         };
-        assert_eq!(Request::from(entry), expected);
+        assert_eq!(AccessLogEntry::from(entry), expected);
         assert_eq!(
-            Request::from(HttpAccessLogEntry::default()),
-            Request::default()
+            AccessLogEntry::from(HttpAccessLogEntry::default()),
+            AccessLogEntry::default()
         );
     }
 

@@ -17,11 +17,10 @@ use envoy_types::pb::envoy::service::auth::v3::{
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 use envoy_types::pb::google::rpc;
 use futures::future::BoxFuture;
+use sluice_xds::{CLIENT_METADATA, LOCATION_METADATA, PATH_HEADER};
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status};
-
-use crate::settings::{CLIENT_METADATA, LOCATION_METADATA, PATH_HEADER};
 
 /// The head of a request.
 #[derive(Clone, Default, PartialEq, Eq)]

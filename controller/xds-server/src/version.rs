@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 /// Equal for equal bytes, also across restarts, so that a client that reconnects is not sent what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(u64);
+pub(crate) struct Version(u64);
 
 impl Version {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let hash = Sha256::digest(bytes);
         Version(
             hash.iter()
@@ -19,7 +19,7 @@ impl Version {
     }
 
     /// `None` for what no `Version` prints, such as a version from another control plane.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u64::from_str_radix(text, 16)
             .ok()

@@ -25,7 +25,7 @@ fn publish(
     before: &Config,
     now: &Config,
     settings: &Settings,
-) -> sluice_xds::Generation {
+) -> sluice_xds_server::Generation {
     server.store.apply(Update::additions(before, now));
     server.store.apply(Update::routing(now, settings));
     server.store.apply(Update::removals(before, now))

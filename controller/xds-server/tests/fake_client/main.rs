@@ -6,7 +6,8 @@ mod refusals;
 mod subscriptions;
 
 use sluice_ir::Config;
-use sluice_xds::{FilterCode, ResourceType, Settings, Store, Update};
+use sluice_xds::{FilterCode, ResourceType, Settings, Update};
+use sluice_xds_server::Store;
 
 /// A store that is complete and empty, but for `http` routes and the filter `sluice`.
 fn store() -> Store {

@@ -14,21 +14,20 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryResponse;
 use prost::Message;
-
-use crate::ResourceType;
-use crate::render::HTTP;
+use sluice_xds::ResourceType;
+use sluice_xds::render::HTTP;
 
 /// Marks what is set.
-pub(super) fn mark(kind: ResourceType, response: &mut DeltaDiscoveryResponse) {
+pub(crate) fn make_unique(kind: ResourceType, response: &mut DeltaDiscoveryResponse) {
     match kind {
-        ResourceType::Scope => mark_scopes(response),
-        ResourceType::Secret => mark_secrets(response),
+        ResourceType::Scope => make_scopes_unique(response),
+        ResourceType::Secret => make_secrets_unique(response),
         _ => {}
     }
 }
 
 /// Behind the last block of the chain.
-fn mark_secrets(response: &mut DeltaDiscoveryResponse) {
+fn make_secrets_unique(response: &mut DeltaDiscoveryResponse) {
     let mark = format!("\n{}\n", response.nonce);
     for message in response
         .resources
@@ -49,7 +48,7 @@ fn mark_secrets(response: &mut DeltaDiscoveryResponse) {
 }
 
 /// Fields that come twice in a message are merged, and the last name holds.
-fn mark_scopes(response: &mut DeltaDiscoveryResponse) {
+fn make_scopes_unique(response: &mut DeltaDiscoveryResponse) {
     let name = format!("{HTTP} {}", response.nonce);
     let routes = RouteConfiguration {
         name,
@@ -105,7 +104,7 @@ mod tests {
                 nonce: nonce.to_owned(),
                 ..Default::default()
             };
-            mark(ResourceType::Scope, &mut response);
+            make_unique(ResourceType::Scope, &mut response);
             response.resources.remove(0).resource.unwrap().value
         };
         assert_ne!(marked("1"), marked("2"));
@@ -117,11 +116,11 @@ mod tests {
 
     #[test]
     fn a_certificate_is_the_same_but_for_what_is_behind_it() {
-        let certificate = crate::Certificate {
+        let certificate = sluice_xds::Certificate {
             chain: "CHAIN".to_owned(),
             key: "KEY".to_owned(),
         };
-        let secret = crate::render::secret("a/b", &certificate);
+        let secret = sluice_xds::render::secret("a/b", &certificate);
         let marked = |nonce: &str| {
             let any = Any {
                 value: secret.encode_to_vec(),
@@ -136,7 +135,7 @@ mod tests {
                 nonce: nonce.to_owned(),
                 ..Default::default()
             };
-            mark(ResourceType::Secret, &mut response);
+            make_unique(ResourceType::Secret, &mut response);
             Secret::decode(
                 response
                     .resources
@@ -149,10 +148,10 @@ mod tests {
             .unwrap()
         };
         assert_ne!(marked("1"), marked("2"));
-        let expected = crate::Certificate {
+        let expected = sluice_xds::Certificate {
             chain: "CHAIN\n1\n".to_owned(),
             ..certificate
         };
-        assert_eq!(marked("1"), crate::render::secret("a/b", &expected));
+        assert_eq!(marked("1"), sluice_xds::render::secret("a/b", &expected));
     }
 }

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use sluice_xds::{Name, Probe, ResourceType, Update};
 use tokio::sync::watch;
 
-use super::contents::{Contents, Generation};
-use super::progress::{Progress, Streams};
-use super::refusal::{Refusal, Refusals};
-use super::subscription::Sent;
-use super::version::Version;
-use crate::{Name, Probe, ResourceType, Update};
+use crate::cache::Cache;
+use crate::history::Generation;
+use crate::progress::{Progress, Streams};
+use crate::refusal::{Refusal, Refusals};
+use crate::subscription::Sent;
+use crate::version::Version;
 
 /// The resources, for as many clients as come. Cheap to clone: a handle.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ pub struct Store(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    contents: RwLock<Contents>,
+    cache: RwLock<Cache>,
     news: watch::Sender<Generation>,
     /// Progress of each stream.
     streams: watch::Sender<Streams>,
@@ -29,11 +30,11 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     streams: AtomicU64,
-    pub(super) pushes: AtomicU64,
-    pub(super) acks: AtomicU64,
-    pub(super) nacks: AtomicU64,
+    pub(crate) pushes: AtomicU64,
+    pub(crate) acks: AtomicU64,
+    pub(crate) nacks: AtomicU64,
 }
 
 /// Counters since the start, and the streams of now.
@@ -83,16 +84,12 @@ impl Store {
     /// Publishes an update. When it changes nothing, nobody hears of it. There is one publisher.
     pub fn apply(&self, update: Update) -> Generation {
         // Comparing and hashing takes a while where there is much; streams go on meanwhile.
-        let difference = self.read(|contents| contents.difference(update));
-        // Nothing in `Contents::apply` panics, so a poisoned lock guards whole contents.
-        let mut contents = self
-            .0
-            .contents
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        let generation = contents.apply(difference);
-        let cured = self.refused().keep_current(&contents);
-        drop(contents);
+        let difference = self.read(|cache| cache.difference(update));
+        // Nothing in `Cache::apply` panics, so a poisoned lock guards whole cache.
+        let mut cache = self.0.cache.write().unwrap_or_else(PoisonError::into_inner);
+        let generation = cache.apply(difference);
+        let cured = self.refused().keep_current(&cache);
+        drop(cache);
         if cured {
             self.note_refusals();
         }
@@ -142,7 +139,7 @@ impl Store {
     pub async fn probe(&self, probe: Probe, timeout: Duration) -> Option<Result<(), String>> {
         let Probe { update, kind, name } = probe;
         self.apply(update);
-        let version = self.read(|contents| Some(contents.find(kind, name)?.version))?;
+        let version = self.read(|cache| Some(cache.find(kind, name)?.version))?;
         let mut streams = self.0.streams.subscribe();
         let answered = streams.wait_for(|streams| streams.verdict(version).is_some());
         let verdict = tokio::time::timeout(timeout, answered)
@@ -181,9 +178,9 @@ impl Store {
     /// Published and answered generations, at one moment.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.read(|contents| {
+        self.read(|cache| {
             let mut versions = BTreeMap::<_, BTreeMap<_, _>>::new();
-            for (kind, name, version) in contents.versions() {
+            for (kind, name, version) in cache.versions() {
                 versions
                     .entry(kind)
                     .or_default()
@@ -198,24 +195,18 @@ impl Store {
                 .map(|progress| progress.settled.number())
                 .collect();
             Status {
-                generation: contents.generation().number(),
+                generation: cache.generation().number(),
                 answered,
                 versions,
             }
         })
     }
 
-    pub(super) fn read<T>(&self, read: impl FnOnce(&Contents) -> T) -> T {
-        read(
-            &self
-                .0
-                .contents
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Cache) -> T) -> T {
+        read(&self.0.cache.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn add_refusal(
+    pub(crate) fn add_refusal(
         &self,
         resource: (ResourceType, &Name),
         version: Version,
@@ -226,7 +217,7 @@ impl Store {
         self.note_refusals();
     }
 
-    pub(super) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
+    pub(crate) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
         let mut refusals = self.refused();
         let cured = accepted.iter().fold(false, |cured, (name, _)| {
             refusals.forget(kind, name) || cured
@@ -248,16 +239,16 @@ impl Store {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.0.counters
     }
 
-    pub(super) fn news(&self) -> watch::Receiver<Generation> {
+    pub(crate) fn news(&self) -> watch::Receiver<Generation> {
         self.0.news.subscribe()
     }
 
     /// Registers a stream: from now on it is waited for.
-    pub(super) fn open(&self, settled: Generation) -> OpenStream {
+    pub(crate) fn open(&self, settled: Generation) -> OpenStream {
         let id = self.0.counters.streams.fetch_add(1, Ordering::Relaxed);
         self.0.streams.send_modify(|streams| {
             streams.progress.insert(
@@ -277,13 +268,13 @@ impl Store {
 
 /// A stream that [`Store::answered`] waits for, until it is dropped.
 #[derive(Debug)]
-pub(super) struct OpenStream {
+pub(crate) struct OpenStream {
     store: Store,
     id: u64,
 }
 
 impl OpenStream {
-    pub(super) fn advance(&self, progress: Progress) {
+    pub(crate) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
         streams.send_if_modified(|streams| {
             streams.progress.insert(self.id, progress) != Some(progress)

@@ -9,7 +9,8 @@ use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
 use envoy_types::pb::google::rpc::Status as Reason;
-use sluice_xds::{ResourceType, Store, Update};
+use sluice_xds::{ResourceType, Update};
+use sluice_xds_server::Store;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
@@ -22,7 +23,7 @@ const SILENCE: Duration = Duration::from_millis(60);
 pub(crate) async fn connect(store: &Store) -> Channel {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let routes = sluice_xds::routes(store, |session| drop(tokio::spawn(session)));
+    let routes = sluice_xds_server::discovery_service(store, |session| drop(tokio::spawn(session)));
     let server = tonic::transport::Server::builder().add_routes(routes);
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
     Endpoint::from_shared(format!("http://{address}"))

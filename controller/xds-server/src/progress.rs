@@ -2,47 +2,47 @@
 
 use std::collections::BTreeMap;
 
-use super::contents::Generation;
-use super::version::Version;
+use crate::history::Generation;
+use crate::version::Version;
 
 /// Progress of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// Everything up to here is answered.
-    pub(super) settled: Generation,
+    pub(crate) settled: Generation,
     /// It asks for listeners.
-    pub(super) has_listeners: bool,
+    pub(crate) has_listeners: bool,
     /// It asks for routes.
-    pub(super) has_routes: bool,
+    pub(crate) has_routes: bool,
     /// Its last answers about probes: of routes, and of the listener with TLS.
-    pub(super) probes: [Option<Probed>; 2],
+    pub(crate) probes: [Option<Probed>; 2],
 }
 
 /// ACK or NACK of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Probed {
-    pub(super) version: Version,
-    pub(super) is_accepted: bool,
+pub(crate) struct Probed {
+    pub(crate) version: Version,
+    pub(crate) is_accepted: bool,
 }
 
 /// Every stream that is open.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    pub(super) progress: BTreeMap<u64, Progress>,
+pub(crate) struct Streams {
+    pub(crate) progress: BTreeMap<u64, Progress>,
     /// Counts how often refusals came and went.
-    pub(super) revision: u64,
+    pub(crate) revision: u64,
 }
 
 impl Streams {
     /// True if all streams that are open have answered.
-    pub(super) fn are_settled(&self, generation: Generation) -> bool {
+    pub(crate) fn are_settled(&self, generation: Generation) -> bool {
         self.progress
             .values()
             .all(|progress| progress.settled >= generation)
     }
 
     /// True if some data plane is connected, and all of them have answered, also about routes.
-    pub(super) fn have_decided(&self, generation: Generation) -> bool {
+    pub(crate) fn have_decided(&self, generation: Generation) -> bool {
         let mut data_planes = self
             .progress
             .values()
@@ -54,7 +54,7 @@ impl Streams {
     }
 
     /// Result of a probe on all data planes; `None` when some have not answered yet.
-    pub(super) fn verdict(&self, version: Version) -> Option<bool> {
+    pub(crate) fn verdict(&self, version: Version) -> Option<bool> {
         let mut all = None;
         // Others would never hear of it: a listener leads to it.
         for progress in self

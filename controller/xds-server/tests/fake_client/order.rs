@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use sluice_xds::ResourceType::{Cluster, Endpoints, Listener, Route};
-use sluice_xds::{Store, Update};
+use sluice_xds::Update;
+use sluice_xds_server::Store;
 
 use crate::client::{FakeClient, connect, remove, set};
 use crate::store;

@@ -2,39 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::History;
-use super::version::Version;
-use crate::update::{Change, Update};
-use crate::{Name, ResourceType};
+use sluice_xds::{Change, Update};
+use sluice_xds::{Name, ResourceType};
 
-/// Counts what was published.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Generation(u64);
-
-impl Generation {
-    pub(super) fn next(self) -> Self {
-        Generation(self.0 + 1)
-    }
-
-    pub(super) fn number(self) -> u64 {
-        self.0
-    }
-
-    pub(super) fn previous(self) -> Self {
-        Generation(self.0.saturating_sub(1))
-    }
-}
+use crate::history::{Generation, History};
+use crate::version::Version;
 
 /// One resource as it is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Stored {
-    pub(super) version: Version,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Stored {
+    pub(crate) version: Version,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Changes of an update, with the versions of what is new.
 #[derive(Debug)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     /// `None`: it is gone.
     set: Vec<(ResourceType, Name, Option<Stored>)>,
     complete: BTreeSet<ResourceType>,
@@ -42,16 +25,16 @@ pub(super) struct Difference {
 
 /// All resources at one generation.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(crate) struct Cache {
     resources: BTreeMap<ResourceType, BTreeMap<Name, Stored>>,
     complete: BTreeSet<ResourceType>,
     history: History,
     generation: Generation,
 }
 
-impl Contents {
+impl Cache {
     /// Difference that an update makes. Setting a resource to its present value is none.
-    pub(super) fn difference(&self, update: Update) -> Difference {
+    pub(crate) fn difference(&self, update: Update) -> Difference {
         let mut set = Vec::new();
         for ((kind, name), change) in update.changes {
             let before = self.find(kind, &name);
@@ -77,7 +60,7 @@ impl Contents {
     }
 
     /// Applies a difference. Without one the generation stays.
-    pub(super) fn apply(&mut self, difference: Difference) -> Generation {
+    pub(crate) fn apply(&mut self, difference: Difference) -> Generation {
         let mut news = difference
             .complete
             .iter()
@@ -100,20 +83,20 @@ impl Contents {
         self.generation
     }
 
-    pub(super) fn generation(&self) -> Generation {
+    pub(crate) fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// True if the contents of a type are complete; otherwise a missing resource may still come.
-    pub(super) fn is_complete(&self, kind: ResourceType) -> bool {
+    /// True if the cache of a type are complete; otherwise a missing resource may still come.
+    pub(crate) fn is_complete(&self, kind: ResourceType) -> bool {
         self.complete.contains(&kind)
     }
 
-    pub(super) fn find(&self, kind: ResourceType, name: &str) -> Option<&Stored> {
+    pub(crate) fn find(&self, kind: ResourceType, name: &str) -> Option<&Stored> {
         self.resources.get(&kind)?.get(name)
     }
 
-    pub(super) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
+    pub(crate) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
         self.resources
             .get(&kind)
             .into_iter()
@@ -121,7 +104,7 @@ impl Contents {
     }
 
     /// The version of every resource.
-    pub(super) fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
         self.resources.iter().flat_map(|(kind, resources)| {
             resources
                 .iter()
@@ -130,7 +113,7 @@ impl Contents {
     }
 
     /// Changes after a generation; `None` when they are no longer known.
-    pub(super) fn since(
+    pub(crate) fn since(
         &self,
         cursor: Generation,
     ) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
@@ -142,9 +125,9 @@ impl Contents {
 mod tests {
     use super::*;
 
-    fn apply(contents: &mut Contents, update: Update) -> Generation {
-        let difference = contents.difference(update);
-        contents.apply(difference)
+    fn apply(cache: &mut Cache, update: Update) -> Generation {
+        let difference = cache.difference(update);
+        cache.apply(difference)
     }
 
     fn setting(name: &str, bytes: &[u8]) -> Update {
@@ -155,19 +138,19 @@ mod tests {
 
     #[test]
     fn unchanged_bytes_are_no_news() {
-        let mut contents = Contents::default();
-        let first = apply(&mut contents, setting("a", b"1"));
-        assert_eq!(apply(&mut contents, setting("a", b"1")), first);
-        let second = apply(&mut contents, setting("a", b"2"));
+        let mut cache = Cache::default();
+        let first = apply(&mut cache, setting("a", b"1"));
+        assert_eq!(apply(&mut cache, setting("a", b"1")), first);
+        let second = apply(&mut cache, setting("a", b"2"));
         assert!(second > first);
-        assert_eq!(contents.since(first).map(Iterator::count), Some(1));
+        assert_eq!(cache.since(first).map(Iterator::count), Some(1));
     }
 
     #[test]
     fn removing_what_is_not_there_is_no_news() {
-        let mut contents = Contents::default();
+        let mut cache = Cache::default();
         let mut update = Update::default();
         update.remove(ResourceType::Cluster, "a");
-        assert_eq!(apply(&mut contents, update), Generation::default());
+        assert_eq!(apply(&mut cache, update), Generation::default());
     }
 }

@@ -14,19 +14,19 @@ use envoy_types::pb::envoy::service::discovery::v3::{
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use futures::stream::Empty;
+use sluice_xds::ResourceType;
+use sluice_xds::is_probe;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, info, warn};
 
-use super::client::Client;
-use super::contents::Contents;
-use super::refusal::shortened;
-use super::store::{OpenStream, Store};
-use super::subscription::{Sent, Verdict};
-use crate::ResourceType;
-use crate::probe::is_probe;
+use crate::cache::Cache;
+use crate::client::Client;
+use crate::refusal::shortened;
+use crate::store::{OpenStream, Store};
+use crate::subscription::{Sent, Verdict};
 
 /// Responses that wait for a slow client. There is one in flight for each type, so more never come.
 const WAITING: usize = 8;
@@ -38,7 +38,7 @@ pub type Session = BoxFuture<'static, ()>;
 
 /// The service over a store, to be mounted in a router. `spawn` starts a session: it takes as long as a client is there.
 #[must_use]
-pub fn routes(store: &Store, spawn: impl Fn(Session) + Send + Sync + 'static) -> Routes {
+pub fn discovery_service(store: &Store, spawn: impl Fn(Session) + Send + Sync + 'static) -> Routes {
     let server = AggregatedDiscoveryServiceServer::new(Service {
         store: store.clone(),
         spawn,
@@ -70,7 +70,7 @@ impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Serv
         requests: Request<Streaming<DeltaDiscoveryRequest>>,
     ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
         let (responses, waiting) = mpsc::channel(WAITING);
-        let generation = self.store.read(Contents::generation);
+        let generation = self.store.read(Cache::generation);
         let (client, open) = (Client::new(generation, seed()), self.store.open(generation));
         let stream = Stream {
             store: self.store.clone(),
@@ -117,9 +117,9 @@ impl Stream {
     async fn send_pending(&mut self) -> Result<(), Gone> {
         loop {
             let client = &mut self.client;
-            let (response, progress) = self.store.read(|contents| {
-                let response = client.next(contents, Instant::now());
-                (response, client.progress(contents))
+            let (response, progress) = self.store.read(|cache| {
+                let response = client.next(cache, Instant::now());
+                (response, client.progress(cache))
             });
             self.open.advance(progress);
             let Some(response) = response else {
@@ -152,7 +152,7 @@ impl Stream {
         let known = !client.node().is_empty();
         match self
             .store
-            .read(|contents| client.request(kind, request, contents))
+            .read(|cache| client.request(kind, request, cache))
         {
             Ok(verdict) => self.note(kind, verdict, request),
             Err(error) => {

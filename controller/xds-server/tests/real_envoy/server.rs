@@ -3,7 +3,8 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use sluice_xds::{FilterCode, Settings, Store};
+use sluice_xds::{FilterCode, Settings};
+use sluice_xds_server::Store;
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
@@ -24,7 +25,8 @@ impl Server {
         let (store, runtime) = (Store::new(), Runtime::new().unwrap());
         let socket = folder.path().join("controller.sock");
         std::fs::remove_file(&socket).ok();
-        let routes = sluice_xds::routes(&store, |session| drop(tokio::spawn(session)));
+        let routes =
+            sluice_xds_server::discovery_service(&store, |session| drop(tokio::spawn(session)));
         runtime.spawn(async move {
             let listener = UnixListenerStream::new(UnixListener::bind(socket).unwrap());
             tonic::transport::Server::builder()

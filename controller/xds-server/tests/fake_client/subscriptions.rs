@@ -6,7 +6,7 @@ use std::time::Duration;
 use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
 use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
 use sluice_xds::ResourceType::{Cluster, Endpoints, Extension, Listener, Route, Scope};
-use sluice_xds::Store;
+use sluice_xds_server::Store;
 
 use crate::client::{FakeClient, connect, remove, set, summary, versions};
 use crate::store;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::contents::Contents;
-use super::version::Version;
-use crate::probe::is_probe;
-use crate::{Name, ResourceType};
+use sluice_xds::is_probe;
+use sluice_xds::{Name, ResourceType};
+
+use crate::cache::Cache;
+use crate::version::Version;
 
 /// Longest text of a client that is kept.
 const LONGEST: usize = 2048;
@@ -27,10 +28,10 @@ pub struct Refusal {
 
 /// The refusals that hold; never more than there are resources.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(BTreeMap<(ResourceType, Name), Refusal>);
+pub(crate) struct Refusals(BTreeMap<(ResourceType, Name), Refusal>);
 
 impl Refusals {
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         (kind, name): (ResourceType, &Name),
         version: Version,
@@ -48,10 +49,10 @@ impl Refusals {
     }
 
     /// Forgets versions that are not served any more; whether there were some.
-    pub(super) fn keep_current(&mut self, contents: &Contents) -> bool {
+    pub(crate) fn keep_current(&mut self, cache: &Cache) -> bool {
         let before = self.0.len();
         self.0.retain(|(kind, name), refusal| {
-            contents
+            cache
                 .find(*kind, name)
                 .is_some_and(|stored| stored.version.to_string() == refusal.version)
         });
@@ -59,18 +60,18 @@ impl Refusals {
     }
 
     /// It was accepted; whether it was refused before.
-    pub(super) fn forget(&mut self, kind: ResourceType, name: &Name) -> bool {
+    pub(crate) fn forget(&mut self, kind: ResourceType, name: &Name) -> bool {
         !self.0.is_empty() && self.0.remove(&(kind, name.clone())).is_some()
     }
 
     /// Reason of a refusal.
-    pub(super) fn message(&self, kind: ResourceType, name: &str) -> Option<&str> {
+    pub(crate) fn message(&self, kind: ResourceType, name: &str) -> Option<&str> {
         let refusal = self.0.get(&(kind, name.into()))?;
         Some(&refusal.message)
     }
 
     /// Refusals of published resources, without those of probes.
-    pub(super) fn published(&self) -> Vec<Refusal> {
+    pub(crate) fn published(&self) -> Vec<Refusal> {
         self.0
             .values()
             .filter(|refusal| !is_probe(&refusal.name))
@@ -80,7 +81,7 @@ impl Refusals {
 }
 
 /// The beginning of a client's text.
-pub(super) fn shortened(text: &str) -> &str {
+pub(crate) fn shortened(text: &str) -> &str {
     let end = text.floor_char_boundary(LONGEST);
     text.get(..end).unwrap_or_default()
 }

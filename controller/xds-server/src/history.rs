@@ -2,17 +2,34 @@
 
 use std::collections::VecDeque;
 
-use super::contents::Generation;
-use crate::{Name, ResourceType};
+use sluice_xds::{Name, ResourceType};
 
 /// Length of the history. A client that is further behind is compared with everything.
 const LONGEST: usize = 50_000;
 
 type Changes = Vec<(ResourceType, Name)>;
 
+/// Counts what was published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Generation(u64);
+
+impl Generation {
+    pub(crate) fn next(self) -> Self {
+        Generation(self.0 + 1)
+    }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn previous(self) -> Self {
+        Generation(self.0.saturating_sub(1))
+    }
+}
+
 /// The changes of the last generations, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(crate) struct History {
     entries: VecDeque<(Generation, Changes)>,
     changes: usize,
     /// Changes up to here are forgotten.
@@ -20,7 +37,7 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn push(&mut self, generation: Generation, changes: Changes) {
+    pub(crate) fn push(&mut self, generation: Generation, changes: Changes) {
         self.changes += changes.len();
         self.entries.push_back((generation, changes));
         while self.changes > LONGEST {
@@ -33,7 +50,7 @@ impl History {
     }
 
     /// Changes after a generation; `None` when they are no longer known.
-    pub(super) fn since(
+    pub(crate) fn since(
         &self,
         cursor: Generation,
     ) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {

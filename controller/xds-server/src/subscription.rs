@@ -10,13 +10,14 @@ use std::fmt;
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
+use sluice_xds::{Name, ResourceType};
 
-use super::contents::{Contents, Generation};
-use super::mark::mark;
-use super::progress::Probed;
-use super::response::{Need, Part, fits, resource, room};
-use super::version::Version;
-use crate::{Name, ResourceType};
+use crate::cache::Cache;
+use crate::dedup::make_unique;
+use crate::history::Generation;
+use crate::progress::Probed;
+use crate::response::{Need, Part, fits, resource, room};
+use crate::version::Version;
 
 /// More names than any Envoy has; a client that wants more is no Envoy.
 const MOST_NAMES: usize = 1_000_000;
@@ -24,7 +25,7 @@ const WILDCARD: &str = "*";
 
 /// The client subscribes to more names than a client can need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooManyNames;
+pub(crate) struct TooManyNames;
 
 impl fmt::Display for TooManyNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,11 +37,11 @@ impl fmt::Display for TooManyNames {
 }
 
 /// Names and the versions that were sent; `None` is a removal.
-pub(super) type Sent = Vec<(Name, Option<Version>)>;
+pub(crate) type Sent = Vec<(Name, Option<Version>)>;
 
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Nothing: it only changes the subscription, or it is about a response long settled.
     None,
     Accepted(Sent),
@@ -57,7 +58,7 @@ struct InFlight {
 
 /// One type of one client.
 #[derive(Debug)]
-pub(super) struct Subscription {
+pub(crate) struct Subscription {
     kind: ResourceType,
     wildcard: bool,
     names: BTreeSet<Name>,
@@ -79,10 +80,10 @@ pub(super) struct Subscription {
 
 impl Subscription {
     /// Begins with the first request of a type on a stream.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
-        contents: &Contents,
+        cache: &Cache,
     ) -> Result<Self, TooManyNames> {
         let listed = &request.resource_names_subscribe;
         // Before `*` existed, all was asked for by naming nothing; Envoy still does for these.
@@ -105,9 +106,9 @@ impl Subscription {
             greeting: false,
         };
         if legacy {
-            subscription.want_all(contents);
+            subscription.want_all(cache);
         }
-        subscription.update(request, contents)?;
+        subscription.update(request, cache)?;
         subscription.resume(&request.initial_resource_versions);
         Ok(subscription)
     }
@@ -126,24 +127,24 @@ impl Subscription {
     }
 
     /// Any later request: an answer, a change of the subscription, or both.
-    pub(super) fn request(
+    pub(crate) fn request(
         &mut self,
         request: &DeltaDiscoveryRequest,
-        contents: &Contents,
+        cache: &Cache,
     ) -> Result<Verdict, TooManyNames> {
         let verdict = self.verdict(&request.response_nonce, request.error_detail.is_some());
-        self.update(request, contents)?;
+        self.update(request, cache)?;
         Ok(verdict)
     }
 
     fn update(
         &mut self,
         request: &DeltaDiscoveryRequest,
-        contents: &Contents,
+        cache: &Cache,
     ) -> Result<(), TooManyNames> {
         for name in &request.resource_names_subscribe {
             if name == WILDCARD {
-                self.want_all(contents);
+                self.want_all(cache);
             } else {
                 let name = Name::from(name.as_str());
                 self.names.insert(name.clone());
@@ -172,18 +173,18 @@ impl Subscription {
         }
     }
 
-    fn want_all(&mut self, contents: &Contents) {
+    fn want_all(&mut self, cache: &Cache) {
         self.wildcard = true;
-        self.dirty.extend(contents.names(self.kind).cloned());
+        self.dirty.extend(cache.names(self.kind).cloned());
     }
 
     /// Answers about this name even when the client has it: a cluster that warms waits for its endpoints again.
-    pub(super) fn force(&mut self, name: Name) {
+    pub(crate) fn force(&mut self, name: Name) {
         self.dirty.insert(name.clone());
         self.forced.insert(name);
     }
 
-    pub(super) fn wants(&self, name: &Name) -> bool {
+    pub(crate) fn wants(&self, name: &Name) -> bool {
         self.wildcard || self.names.contains(name)
     }
 
@@ -240,7 +241,7 @@ impl Subscription {
     }
 
     /// A resource changed.
-    pub(super) fn changed(&mut self, name: &Name) {
+    pub(crate) fn changed(&mut self, name: &Name) {
         if self.wants(name) || self.known.contains_key(name) {
             self.dirty.insert(name.clone());
             self.refused.remove(name);
@@ -248,17 +249,17 @@ impl Subscription {
     }
 
     /// Anything may have changed.
-    pub(super) fn changed_all(&mut self, contents: &Contents) {
+    pub(crate) fn changed_all(&mut self, cache: &Cache) {
         self.dirty.extend(self.names.iter().cloned());
         self.dirty.extend(self.known.keys().cloned());
         if self.wildcard {
-            self.dirty.extend(contents.names(self.kind).cloned());
+            self.dirty.extend(cache.names(self.kind).cloned());
         }
     }
 
     /// ACK or NACK of the current version of a resource; `None`: no answer yet.
-    pub(super) fn verdict_on(&self, name: &str, contents: &Contents) -> Option<Probed> {
-        let version = contents.find(self.kind, name)?.version;
+    pub(crate) fn verdict_on(&self, name: &str, cache: &Cache) -> Option<Probed> {
+        let version = cache.find(self.kind, name)?.version;
         let is =
             |versions: &BTreeMap<Name, Option<Version>>| versions.get(name) == Some(&Some(version));
         let is_accepted = !is(&self.refused);
@@ -269,41 +270,41 @@ impl Subscription {
     }
 
     /// True if a response is in flight.
-    pub(super) fn is_in_flight(&self) -> bool {
+    pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight.is_some()
     }
 
     /// True if there is something to send, now or as soon as the type is complete.
-    pub(super) fn is_pending(&self, part: Part, contents: &Contents) -> bool {
-        if !contents.is_complete(self.kind) {
+    pub(crate) fn is_pending(&self, part: Part, cache: &Cache) -> bool {
+        if !cache.is_complete(self.kind) {
             return true;
         }
         let names = self.suspects.iter().flatten().chain(&self.dirty);
         self.greeting
             || names
                 .into_iter()
-                .any(|name| fits(&self.need(name, contents), part))
+                .any(|name| fits(&self.need(name, cache), part))
     }
 
     /// Everything up to here was answered, in one way or the other.
-    pub(super) fn answered(&self, contents: &Contents) -> Generation {
-        let idle = self.in_flight.is_none() && !self.is_pending(Part::Both, contents);
-        let silent = !contents.is_complete(self.kind);
+    pub(crate) fn answered(&self, cache: &Cache) -> Generation {
+        let idle = self.in_flight.is_none() && !self.is_pending(Part::Both, cache);
+        let silent = !cache.is_complete(self.kind);
         if idle || silent {
-            contents.generation()
+            cache.generation()
         } else {
             self.answered
         }
     }
 
-    /// The next response, if there is one to send. `contents` must not be newer than what [`Self::changed`] was told.
-    pub(super) fn next(
+    /// The next response, if there is one to send. `cache` must not be newer than what [`Self::changed`] was told.
+    pub(crate) fn next(
         &mut self,
         part: Part,
-        contents: &Contents,
+        cache: &Cache,
         nonce: impl FnOnce() -> String,
     ) -> Option<DeltaDiscoveryResponse> {
-        if self.in_flight.is_some() || !contents.is_complete(self.kind) {
+        if self.in_flight.is_some() || !cache.is_complete(self.kind) {
             return None;
         }
         let mut response = DeltaDiscoveryResponse {
@@ -314,7 +315,7 @@ impl Subscription {
         while sent.is_empty()
             && let Some(suspects) = self.suspects.pop()
         {
-            let left = self.fill(&mut response, &mut sent, suspects, part, contents);
+            let left = self.fill(&mut response, &mut sent, suspects, part, cache);
             if !left.is_empty() {
                 self.suspects.push(left);
                 break;
@@ -322,7 +323,7 @@ impl Subscription {
         }
         if sent.is_empty() {
             let dirty = std::mem::take(&mut self.dirty);
-            self.dirty = self.fill(&mut response, &mut sent, dirty, part, contents);
+            self.dirty = self.fill(&mut response, &mut sent, dirty, part, cache);
         }
         if sent.is_empty() && !(self.greeting && part != Part::Removals) {
             return None;
@@ -330,8 +331,8 @@ impl Subscription {
         self.greeting = false;
         response.nonce = nonce();
         let covers =
-            (self.dirty.is_empty() && self.suspects.is_empty()).then(|| contents.generation());
-        mark(self.kind, &mut response);
+            (self.dirty.is_empty() && self.suspects.is_empty()).then(|| cache.generation());
+        make_unique(self.kind, &mut response);
         self.in_flight = Some(InFlight {
             nonce: response.nonce.clone(),
             sent,
@@ -347,12 +348,12 @@ impl Subscription {
         sent: &mut Sent,
         names: BTreeSet<Name>,
         part: Part,
-        contents: &Contents,
+        cache: &Cache,
     ) -> BTreeSet<Name> {
         let mut left = BTreeSet::new();
         let mut room = room(self.kind);
         for name in names {
-            let need = self.need(&name, contents);
+            let need = self.need(&name, cache);
             match &need {
                 Need::Nothing => drop(self.forced.remove(&name)),
                 _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
@@ -373,9 +374,9 @@ impl Subscription {
         left
     }
 
-    fn need<'a>(&self, name: &Name, contents: &'a Contents) -> Need<'a> {
+    fn need<'a>(&self, name: &Name, cache: &'a Cache) -> Need<'a> {
         let (known, forced) = (self.known.get(name), self.forced.contains(name));
-        let stored = contents.find(self.kind, name).filter(|_| self.wants(name));
+        let stored = cache.find(self.kind, name).filter(|_| self.wants(name));
         let version = stored.map(|stored| stored.version);
         if self.refused.get(name) == Some(&version) {
             return Need::Nothing;

@@ -1,0 +1,40 @@
+//! Envoy's control plane: serves the resources that `sluice-xds` renders, and the two gRPC services that Envoy calls.
+//!
+//! ```text
+//!   publisher --Update--> Store (cache, history) <--read-- Client (pure) <--> service (one task per stream) <--> Envoy
+//!                           ^--- ACKs and NACKs: progress, refusals, counters ----/
+//! ```
+//!
+//! - [`store`]: state that the publisher and every stream share.
+//! - [`cache`]: all resources of one generation; [`history`]: recent changes; [`version`]: a hash of a resource's bytes.
+//! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
+//! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
+//! - [`refusal`]: resources that a client rejected.
+//! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
+//! - [`progress`]: ACKs of the streams, for whoever waits for them.
+//! - [`service`]: the delta ADS streams; the only file that awaits a client.
+//! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
+//! - [`access_log`]: access log entries that Envoy sends, for metrics.
+//!
+//! Absent on purpose: the IR and everything about the content of a resource, but for [`dedup`].
+
+mod access_log;
+mod cache;
+mod client;
+mod dedup;
+mod ext_authz;
+mod history;
+mod progress;
+mod refusal;
+mod response;
+mod service;
+mod store;
+mod subscription;
+mod version;
+
+pub use access_log::{AccessLogEntry, AccessLogService};
+pub use ext_authz::{AuthzRequest, AuthzService, Changes, Verdict};
+pub use history::Generation;
+pub use refusal::Refusal;
+pub use service::{Session, discovery_service};
+pub use store::{Decided, Revision, Stats, Status, Store};

@@ -26,7 +26,8 @@ use std::time::Duration;
 
 use sluice_ir::Config;
 use sluice_translate::{
-    Change, Changes, DnsName, Options, Report, Resolution, Snapshot, Translation, Updated,
+    Change, Changes, DnsName, Ingresses, Options, Report, Resolution, Snapshot, Translation,
+    Updated,
 };
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -274,9 +275,10 @@ impl Publisher {
     fn translate(&mut self, changes: &Changes) -> Updated {
         #[cfg(debug_assertions)]
         sluice_tasks::fault::hold("translation");
-        let updated = self
-            .translation
-            .update(changes, &self.view.resources(), &self.options);
+        let updated = self.translation.update(
+            changes,
+            &Ingresses::new(&self.view.resources(), &self.options),
+        );
         self.served
             .authorizer
             .set_address_policy(self.translation.addresses());

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 use sluice_tests::manifests::{Ingress, endpoint_slice, service};
 use sluice_translate::{
-    AddressPolicy, Changes, DnsName, Object, ObjectKey, Options, Resolution, Resources,
+    AddressPolicy, Changes, DnsName, Ingresses, Object, ObjectKey, Options, Resolution, Resources,
     Translation, translate,
 };
 
@@ -142,7 +142,7 @@ fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
     );
     let mut changes = apply(&mut resources, telling());
     know(&mut resources, &mut changes);
-    translation.update(&changes, &resources, &options);
+    translation.update(&changes, &Ingresses::new(&resources, &options));
     let later = endpoints(&translation);
     let before = endpoints(&translate(&resources, &options));
     assert_eq!(later, before);
@@ -192,7 +192,7 @@ fn who_is_ours_no_more_may_be_an_endpoint_again() {
         let object = Object::from_value(object).unwrap();
         changes.add(resources.delete(object.kind(), &object.key()));
     }
-    translation.update(&changes, &resources, &options);
+    translation.update(&changes, &Ingresses::new(&resources, &options));
     assert_eq!(endpoints(&translation), fresh);
 }
 

@@ -134,7 +134,12 @@ const RESERVED: &[(&str, &[&str])] = &[
     // D5
     (
         "k8s-openapi",
-        &["sluice-translate", "sluice-kube", "sluice"],
+        &[
+            "sluice-translate",
+            "sluice-translate-engine",
+            "sluice-kube",
+            "sluice",
+        ],
     ),
     ("envoy-types", &["sluice-xds", "sluice-xds-server"]),
     ("tonic", &["sluice-xds-server", "sluice"]),

@@ -4,27 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
 use sluice_ir::{Hostname, ServerName};
+use sluice_translate_engine::{Age, ObjectKey, age};
 
-use crate::ObjectKey;
-use crate::object_ref::key_of;
 use crate::servers::names;
-
-/// The order in which Ingresses are read: the oldest first; of the same age by name, the last first.
-pub(crate) type Age = (Option<Time>, Reverse<ObjectKey>);
-
-/// The age of an Ingress.
-pub(crate) fn age(ingress: &Ingress) -> Age {
-    (
-        ingress.metadata.creation_timestamp.clone(),
-        Reverse(key_of(&ingress.metadata)),
-    )
-}
-
-/// The same, where an Ingress that is not stored yet is the youngest of all (`true`).
-pub(crate) type Seniority = (bool, Age);
 
 /// Hosts and paths of every Ingress, of whatever class, by age. Flat: most hosts have one claim, and a map of its own for each
 /// would be most of what is remembered.
@@ -41,7 +24,7 @@ pub(crate) struct Claims {
 
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
-        let age = Some(age(ingress));
+        let age = Some(age(&ingress.metadata));
         self.wildcards
             .extend(wildcards(ingress).map(|suffix| (suffix, age.clone())));
         for (host, path) in paths(ingress) {
@@ -52,7 +35,7 @@ impl Claims {
     }
 
     pub(crate) fn remove(&mut self, ingress: &Ingress) {
-        let age = Some(age(ingress));
+        let age = Some(age(&ingress.metadata));
         for suffix in wildcards(ingress) {
             self.wildcards.remove(&(suffix, age.clone()));
         }
@@ -149,12 +132,12 @@ pub(crate) fn paths(ingress: &Ingress) -> impl Iterator<Item = (String, String)>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use std::sync::Arc;
 
+    use serde_json::json;
+    use sluice_translate_engine::Object;
+
     use super::*;
-    use crate::Object;
 
     fn ingress(name: &str, created: &str, host: &str, path: &str) -> Ingress {
         let paths =

@@ -126,9 +126,10 @@ fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
-    use crate::Object;
     use serde_json::json;
+    use sluice_translate_engine::Object;
+
+    use super::*;
 
     fn ingress(class_name: Option<&str>, annotation: Option<&str>) -> Ingress {
         let annotations = annotation.map(|value| json!({ ANNOTATION: value }));

@@ -4,9 +4,10 @@ use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
 use sluice_syntax::MOST_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
+use sluice_translate_engine::MOST_CANARIES;
 
 use crate::annotations::{MOST_ALIASES, MOST_ORIGINS};
-use crate::servers::{MOST_ANNOTATIONS, MOST_CANARIES, MOST_PATHS, MOST_RULES, MOST_TLS};
+use crate::servers::{MOST_ANNOTATIONS, MOST_PATHS, MOST_RULES, MOST_TLS};
 
 /// One limit.
 #[derive(Clone, Copy, Debug)]

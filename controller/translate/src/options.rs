@@ -1,8 +1,9 @@
 //! Options of the operator: the flags of the controller that change a translation.
 
 use sluice_ir::GlobalConfig;
+use sluice_translate_engine::{AddressPolicy, ObjectKey, UpstreamOptions};
 
-use crate::{AddressPolicy, DataPlane, ObjectKey};
+use crate::DataPlane;
 
 /// ingress-nginx: `max-worker-connections`. Each takes two files: what comes back to us takes 32,768, of the half a million
 /// and more that a container has.
@@ -92,9 +93,21 @@ impl Default for Options {
 impl Options {
     /// The ConfigMaps that flags name.
     pub fn config_maps(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.configmap
-            .iter()
-            .chain(&self.tcp_services)
-            .chain(&self.udp_services)
+        self.configmap.iter().chain(self.l4_config_maps())
+    }
+
+    /// Those of them that claim ports without HTTP.
+    pub(crate) fn l4_config_maps(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.tcp_services.iter().chain(&self.udp_services)
+    }
+
+    /// The options that decide which upstreams are dialled.
+    pub(crate) fn for_upstreams(&self) -> UpstreamOptions<'_> {
+        UpstreamOptions {
+            addresses: &self.addresses,
+            disable_external_name: self.disable_external_name,
+            publish_service: self.publish_service.as_ref(),
+            own_namespace: self.own_namespace.as_deref(),
+        }
     }
 }

@@ -11,12 +11,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
+use sluice_translate_engine::{
+    BackendRefs, BackendSettings, Balance, Cluster, Kind, ObjectKey, ObjectRef, Origin, Port,
+    ReferenceSite, Report, Reporter, Severity,
+};
 
-use crate::annotations::Balance;
-use crate::backends::{Origin, Port, Terms, Use, Uses};
+use crate::Options;
 use crate::global::Globals;
-use crate::report::Reporter;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 const SKIPPED: &str = "port not served";
 
@@ -31,21 +32,22 @@ struct Target<'a> {
 
 /// Every port that a ConfigMap names, served or not: what comes to be served must not have been an endpoint before.
 pub(crate) fn ports<'a>(
-    resources: &'a Resources,
+    cluster: &'a Cluster,
     options: &'a Options,
 ) -> impl Iterator<Item = u16> + 'a {
-    let keys = options.tcp_services.iter().chain(&options.udp_services);
-    let maps = keys.filter_map(|key| resources.config_maps.get(key)?.data.as_ref());
+    let maps = options
+        .l4_config_maps()
+        .filter_map(|key| cluster.config_map(key)?.data.as_ref());
     maps.flat_map(BTreeMap::keys)
         .filter_map(|name| name.parse().ok())
 }
 
 /// Every port that leads to a Service.
 pub(crate) fn streams(
-    resources: &Resources,
+    cluster: &Cluster,
     options: &Options,
     globals: &Globals,
-    uses: &mut Uses,
+    backend_refs: &mut BackendRefs,
     reports: &mut Vec<Report>,
 ) -> BTreeMap<StreamPort, Stream> {
     let mut all = BTreeMap::new();
@@ -59,7 +61,7 @@ pub(crate) fn streams(
             key: key.clone(),
         };
         let mut reporter = Reporter::new(object.clone(), reports);
-        let Some(map) = resources.config_maps.get(key) else {
+        let Some(map) = cluster.config_map(key) else {
             let reason = "expected a ConfigMap (a flag names it), got none";
             reporter.say(
                 Severity::Warning,
@@ -71,14 +73,14 @@ pub(crate) fn streams(
         };
         for (name, text) in map.data.iter().flatten() {
             let field = format!("data.{}", shortened(name));
-            match read(layer, name, text, resources, options) {
+            match read(layer, name, text, cluster, options) {
                 Ok((port, target, wanted)) => {
-                    let usage = Use {
+                    let site = ReferenceSite {
                         object: object.clone(),
                         field,
                         as_canary: false,
                     };
-                    all.insert(port, stream(target, wanted, globals, uses, usage));
+                    all.insert(port, stream(target, wanted, globals, backend_refs, site));
                 }
                 Err(reason) => {
                     reporter.say(Severity::Error, field, reason, SKIPPED);
@@ -93,8 +95,8 @@ fn stream(
     target: Target<'_>,
     port: Port,
     globals: &Globals,
-    uses: &mut Uses,
-    usage: Use,
+    backend_refs: &mut BackendRefs,
+    site: ReferenceSite,
 ) -> Stream {
     let most = NonZeroU32::new(globals.connections);
     let transport = Transport {
@@ -104,13 +106,13 @@ fn stream(
     };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);
-    let terms = Terms {
+    let settings = BackendSettings {
         transport: &transport,
         balance: &balance,
         attempts,
-        routes: false,
+        gets_requests: false,
     };
-    let backend = uses.name(Origin::Service(target.service, port), terms, usage);
+    let backend = backend_refs.add(Origin::Service(target.service, port), settings, site);
     let patience = globals.streams;
     Stream {
         backend,
@@ -126,7 +128,7 @@ fn read<'a>(
     layer: L4Protocol,
     name: &str,
     text: &'a str,
-    resources: &Resources,
+    cluster: &Cluster,
     options: &Options,
 ) -> Result<(StreamPort, Target<'a>, Port), String> {
     let number: NonZeroU16 = name
@@ -139,7 +141,7 @@ fn read<'a>(
     }
     let target = target(layer, text)
         .map_err(|expected| format!("expected {expected}, got {:?}", shortened(text)))?;
-    let service = resources.services.get(&target.service);
+    let service = cluster.service(&target.service);
     let service =
         service.ok_or_else(|| format!("expected a Service, got none called {}", target.service))?;
     let port = port_of(service, layer, target.port).ok_or_else(|| {

@@ -17,12 +17,15 @@ mod rules;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_translate_engine::{
+    Kind, ObjectKey, ObjectRef, Report, Seniority, Severity, age, key_of,
+};
 
-use crate::claims::{Seniority, age, paths};
+use crate::annotations::alternatives;
+use crate::claims::paths;
 use crate::global::Globals;
-use crate::object_ref::key_of;
-use crate::translation::translate_these;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, is_ours};
+use crate::translate::translate_these;
+use crate::{Options, Resources, is_ours};
 
 pub use rules::Rules;
 
@@ -80,7 +83,7 @@ pub fn admit(
         return Admission::default();
     }
     let mut admission = Admission::default();
-    let globals = Globals::of(resources, options, &mut Vec::new());
+    let globals = Globals::read(&resources.cluster, options, alternatives, &mut Vec::new());
     rules::check(ingress, globals.admission, &mut admission);
     admission
         .errors
@@ -94,7 +97,7 @@ pub fn admit(
 fn seniority(ingress: &Ingress, resources: &Resources) -> Seniority {
     (
         !resources.ingresses.contains_key(&key_of(&ingress.metadata)),
-        age(ingress),
+        age(&ingress.metadata),
     )
 }
 

@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
+use sluice_translate_engine::key_of;
 
 use super::seniority;
 use crate::claims::paths;
-use crate::object_ref::key_of;
 use crate::{Options, Resources, is_ours};
 
 const CANARY: &str = "nginx.ingress.kubernetes.io/canary";

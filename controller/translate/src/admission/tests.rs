@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sluice_translate_engine::Object;
 
 use super::*;
-use crate::Object;
 
 fn ingress(name: &str, created: Option<&str>, annotations: Value, rules: Value) -> Ingress {
     let object = json!({

@@ -3,10 +3,11 @@
 use sluice_ir::{Authentication, IpAccess};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use super::{auth_basic, auth_external};
 use crate::global::Globals;
+use crate::risk::Risk;
 
 pub(super) const GROUP: Group = Group {
     title: "Who may come in, by address",

@@ -3,8 +3,9 @@
 use sluice_ir::{Affinity, AffinityMode, Cookie, SameSite};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
+use crate::risk::Risk;
 
 /// ingress-nginx's.
 const COOKIE: &str = "INGRESSCOOKIE";

@@ -2,11 +2,11 @@
 
 use sluice_ir::BasicAuth;
 use sluice_syntax::value::Parsed;
+use sluice_translate_engine::{Reporter, Severity};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use crate::Severity;
-use crate::report::Reporter;
+use crate::risk::Risk;
 
 /// [`sluice_basic_auth::LONGEST_BCRYPT`] and [`sluice_basic_auth::MOST_ROUNDS`].
 const HASHES: &str = "bcrypt (up to cost 13), apr1, MD5, SHA (up to 656000 rounds) or DES";

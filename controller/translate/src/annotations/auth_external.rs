@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{Expression, ExpressionPart, ExternalAuth, Header, HeaderName, Variable};
+use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
 
-pub(crate) use super::auth_cache::{durations, usual_durations};
-use sluice_syntax::expression;
+pub(crate) use sluice_syntax::expression;
+use sluice_syntax::settings::auth_cache::{default_durations, durations};
+use sluice_syntax::settings::ext_auth::{
+    METHODS, header_names, method, parameter, request_uri, sign_in,
+};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use crate::AddressPolicy;
-use crate::external_host::Target;
+use crate::ext_auth_url;
 use crate::global::Globals;
+use crate::risk::Risk;
 
-/// As ingress-nginx accepts them.
-const METHODS: &[&str] = &[
-    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
-];
 const CONNECTIONS: &str = "a question has a connection of its own";
 
 pub(super) const GROUP: Group = Group {
@@ -135,7 +134,7 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<ExternalAuth> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
     let addresses = view.references.tracker.addresses;
-    let url = view.read("auth-url", |text| url(text, addresses));
+    let url = view.read("auth-url", |text| ext_auth_url::parse(text, addresses));
     let redirect = view.read("auth-signin-redirect-param", parameter);
     let sign_in = view.read("auth-signin", |text| sign_in(text, redirect.as_deref()));
     let key = view.read("auth-cache-key", expression::for_ext_auth);
@@ -150,7 +149,7 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Ext
     let Some(url) = url else {
         return globals.question.clone().filter(|_| applies);
     };
-    let memory = key.map(|key| durations.unwrap_or_else(usual_durations).with(key));
+    let memory = key.map(|key| durations.unwrap_or_else(default_durations).with(key));
     let back = back.unwrap_or_else(request_uri);
     Some(ExternalAuth {
         url,
@@ -229,133 +228,6 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
         }
     }
     (host, headers)
-}
-
-/// Target of the service, when its name is written out.
-pub(crate) fn target(question: &ExternalAuth) -> Option<Target> {
-    let Some(ExpressionPart::Text(text)) = question.url.0.first() else {
-        return None;
-    };
-    Target::read(text).ok().map(|(target, _)| target)
-}
-
-/// What a client says must not choose whom we ask (R9 of the security rules): but its own host may be asked.
-pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
-    let url = url_with_variables(text)?;
-    let [first, rest @ ..] = url.0.as_slice() else {
-        return Err("a URL".into());
-    };
-    let ExpressionPart::Text(written) = first else {
-        return Err("a URL that begins with http:// or https://".into());
-    };
-    if matches!(written.as_str(), "http://" | "https://") {
-        let asked_for = matches!(
-            rest.first(),
-            Some(ExpressionPart::Variable(
-                Variable::Host | Variable::Hostname
-            ))
-        );
-        let ends = match rest.get(1) {
-            None => true,
-            Some(ExpressionPart::Text(text)) => text.starts_with(['/', '?']),
-            Some(ExpressionPart::Variable(variable)) => *variable == Variable::RequestUri,
-        };
-        return if asked_for && ends {
-            Ok(url)
-        } else {
-            Err("a URL with a written host, or with $host".into())
-        };
-    }
-    let (_, behind) = Target::parse(written, addresses)?;
-    let host_ends = !behind.is_empty()
-        || matches!(
-            rest.first(),
-            None | Some(ExpressionPart::Variable(Variable::RequestUri))
-        );
-    if host_ends {
-        Ok(url)
-    } else {
-        Err("a URL with a written host, or with $host".into())
-    }
-}
-
-fn url_with_variables(text: &str) -> Parsed<Expression> {
-    let allowed = |letter: char| {
-        letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter)
-    };
-    let valid = text.len() <= 2000 && text.chars().all(allowed);
-    if valid {
-        expression::for_ext_auth(text)
-    } else {
-        Err("a URL".into())
-    }
-}
-
-/// The name of a parameter of a URL.
-pub(crate) fn parameter(text: &str) -> Parsed<String> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
-    let valid = (1..=64).contains(&text.len()) && text.bytes().all(plain);
-    if valid {
-        Ok(text.to_owned())
-    } else {
-        Err("the name of a parameter".into())
-    }
-}
-
-/// With the way back behind it, unless it has one.
-pub(crate) fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
-    let parameter = parameter.unwrap_or("rd");
-    let is_place = ["http://", "https://", "/", "$"]
-        .iter()
-        .any(|begin| text.starts_with(begin));
-    if !is_place {
-        return Err("a URL or a path".into());
-    }
-    let query = text.split_once('?').map(|(_, query)| query);
-    let mut parameters = query.into_iter().flat_map(|query| query.split('&'));
-    let has_one = parameters.any(|pair| {
-        pair.split_once('=')
-            .is_some_and(|(name, value)| name == parameter && !value.is_empty())
-    });
-    if has_one {
-        return url_with_variables(text);
-    }
-    let separator = if query.is_some_and(|query| !query.is_empty()) {
-        '&'
-    } else {
-        '?'
-    };
-    let text = text.trim_end_matches('?');
-    url_with_variables(&format!(
-        "{text}{separator}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
-    ))
-}
-
-pub(crate) fn method(text: &str) -> Parsed<String> {
-    let known = METHODS.contains(&text);
-    if known {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("one of {}", METHODS.join(", ")).into())
-    }
-}
-
-/// Headers of a connection are not for a service to say.
-pub(crate) fn header_names(text: &str) -> Parsed<Vec<HeaderName>> {
-    const OF_CONNECTIONS: &[&str] = &["connection", "upgrade", "te", "trailer"];
-    let name = |name: &str| {
-        let name = value::own_header(name)?.to_lowercase();
-        if OF_CONNECTIONS.contains(&name.as_str()) {
-            Err("headers that are not of a connection".into())
-        } else {
-            Ok(name)
-        }
-    };
-    value::list(text).into_iter().map(name).collect()
-}
-
-pub(crate) fn request_uri() -> Expression {
-    Expression(vec![ExpressionPart::Variable(Variable::RequestUri)])
 }
 
 #[cfg(test)]

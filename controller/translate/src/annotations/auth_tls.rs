@@ -4,8 +4,9 @@ use sluice_ir::{ClientCertificates, ClientValidation, VerifyClient};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
+use crate::risk::Risk;
 use crate::support::Support;
 
 const BY_HTTP: &str =

@@ -1,11 +1,13 @@
 //! Protocol of the upstream.
 
 use sluice_ir::Protocol;
+use sluice_syntax::settings::upstream::is_http10;
 use sluice_syntax::value::Parsed;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
+use crate::risk::Risk;
 use crate::support::Support;
 
 const NO_FCGI: &str = "put an HTTP server beside the FastCGI application";
@@ -51,14 +53,6 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
     view.read("proxy-http-version", is_http10)
         .unwrap_or(globals.http10)
-}
-
-pub(crate) fn is_http10(text: &str) -> Parsed<bool> {
-    match text {
-        "1.0" => Ok(true),
-        "1.1" => Ok(false),
-        _ => Err("1.0 or 1.1".into()),
-    }
 }
 
 /// What is spoken, and over what.

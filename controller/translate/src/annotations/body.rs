@@ -1,11 +1,15 @@
 //! Sizes of bodies and buffers.
 
 use sluice_ir::Buffering;
-use sluice_syntax::value::{self, Parsed};
+use sluice_syntax::settings::body::{
+    BUFFER_COUNTS, BUFFER_SIZES, buffer_count, buffer_size, max_body_size, memory_size,
+};
+use sluice_syntax::value;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
+use crate::risk::Risk;
 use crate::support::Support;
 
 const STREAMED: &str = "bodies are not stored on their way";
@@ -33,7 +37,7 @@ pub(super) const GROUP: Group = Group {
             .nginx(Support::Full),
         annotation("proxy-buffer-size", Value::Size, Risk::Low, Scope::Location)
             .needless("headers of pods may have 60 KiB in all")
-            .nginx(Support::Partly(BUFFER)),
+            .nginx(Support::Partly(BUFFER_SIZES)),
         annotation(
             "proxy-buffers-number",
             Value::Int,
@@ -41,7 +45,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .needless(STREAMED)
-        .nginx(Support::Partly(BUFFERS)),
+        .nginx(Support::Partly(BUFFER_COUNTS)),
         annotation(
             "proxy-busy-buffers-size",
             Value::Size,
@@ -70,25 +74,10 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// What the documentation says about one buffer.
-pub(crate) const BUFFER: &str = "from 1k to 8m";
-/// What it says about their number.
-pub(crate) const BUFFERS: &str = "from 2 to 1024";
-
 /// In bytes; `None` is no limit.
 pub(super) fn largest(view: &mut View<'_, '_>, globals: &Globals) -> Option<u64> {
-    view.read("proxy-body-size", limit)
+    view.read("proxy-body-size", max_body_size)
         .unwrap_or(globals.largest_body)
-}
-
-/// nginx: 0 is no limit. It knows no suffix `b`, so with one its own default holds.
-pub(crate) fn limit(text: &str) -> Parsed<Option<u64>> {
-    const NGINX: u64 = 1 << 20;
-    match value::size(text)? {
-        _ if text.ends_with(['b', 'B']) => Ok(Some(NGINX)),
-        0 => Ok(None),
-        bytes => Ok(Some(bytes)),
-    }
 }
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
@@ -107,16 +96,16 @@ pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering
             .read("proxy-request-buffering", value::on_off)
             .unwrap_or(requests),
         request_buffer_size: view
-            .read("client-body-buffer-size", memory)
+            .read("client-body-buffer-size", memory_size)
             .unwrap_or(request_memory),
         response_buffering: view
             .read("proxy-buffering", value::on_off)
             .unwrap_or(answers),
         buffer_size: view
-            .read("proxy-buffer-size", self::buffer)
+            .read("proxy-buffer-size", buffer_size)
             .unwrap_or(buffer),
         buffer_count: view
-            .read("proxy-buffers-number", self::buffers)
+            .read("proxy-buffers-number", buffer_count)
             .unwrap_or(buffers),
         busy_size: busy,
         max_temp_file_size: disk,
@@ -135,57 +124,4 @@ pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering
     });
     own.max_temp_file_size = asked.unwrap_or(own.max_temp_file_size);
     own
-}
-
-/// Of a body, in memory. More than this is no protection of anybody.
-pub(crate) fn memory(text: &str) -> Parsed<u64> {
-    const MOST: u64 = 64 << 20;
-    let bytes = value::size(text)?;
-    if (1..=MOST).contains(&bytes) {
-        Ok(bytes)
-    } else {
-        Err("a size from 1 to 64m".into())
-    }
-}
-
-pub(crate) fn buffer(text: &str) -> Parsed<u64> {
-    let bytes = value::size(text)?;
-    if (1 << 10..=8 << 20).contains(&bytes) {
-        Ok(bytes)
-    } else {
-        Err(format!("a size {BUFFER}").into())
-    }
-}
-
-pub(crate) fn buffers(text: &str) -> Parsed<u32> {
-    let number = value::count(text)?;
-    if (2..=1024).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("an integer {BUFFERS}").into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zero_is_no_limit() {
-        assert_eq!(limit("0"), Ok(None));
-        assert_eq!(limit("8m"), Ok(Some(8 << 20)));
-        assert_eq!(limit("5b"), Ok(Some(1 << 20)));
-        assert!(limit("8mb").is_err());
-    }
-
-    #[test]
-    fn what_nginx_could_not_keep_is_no_size() {
-        assert_eq!((buffer("16k"), buffers("8")), (Ok(16 << 10), Ok(8)));
-        for bad in ["0", "1", "1g", "-1", "x"] {
-            assert!(buffer(bad).is_err(), "{bad}");
-        }
-        for bad in ["0", "1", "-4", "1025", "4k"] {
-            assert!(buffers(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -6,8 +6,9 @@ use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
+use crate::risk::Risk;
 
 const TOTAL: u32 = 100;
 

@@ -13,6 +13,8 @@ use super::{
     redirect, rewrite, server, snippets, tls_redirect, waf,
 };
 use crate::Kind;
+use crate::risk::Risk;
+use crate::spelling::nearest_name;
 use crate::support::{Support, Supports};
 
 /// Annotations that belong together.
@@ -126,30 +128,6 @@ impl fmt::Display for Value {
             Value::Text => "text",
             Value::Url => "URL",
         })
-    }
-}
-
-/// ingress-nginx's classes; `annotations-risk-level` of the ConfigMap says up to which one annotations are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the variants are the levels")]
-pub enum Risk {
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-impl Risk {
-    /// As the ConfigMap names it.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let all = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
-        all.into_iter().find(|risk| risk.to_string() == text)
-    }
-}
-
-impl fmt::Display for Risk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
     }
 }
 
@@ -299,18 +277,7 @@ pub(crate) fn canonical(name: &str) -> &str {
 
 /// The name that somebody who wrote `name` may have meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    alike(BY_NAME.keys().copied(), name)
-}
-
-/// The one of these that is most like `name`, if any is.
-pub(crate) fn alike(known: impl Iterator<Item = &'static str>, name: &str) -> Option<&'static str> {
-    /// Beyond this much likeness people agree that it was a slip.
-    const ALIKE: f64 = 0.93;
-    let scored = known.map(|known| (strsim::jaro_winkler(known, name), known));
-    scored
-        .filter(|(score, _)| *score >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
+    nearest_name(BY_NAME.keys().copied(), name)
 }
 
 #[cfg(test)]

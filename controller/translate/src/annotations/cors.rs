@@ -3,8 +3,9 @@
 use sluice_ir::{Cors, Hostname, Origin, Origins};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
+use crate::risk::Risk;
 
 const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,\
                        Authorization";

@@ -1,13 +1,14 @@
 //! Pages for errors.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-use sluice_syntax::value::{self, Parsed};
+use sluice_syntax::settings::errors::error_statuses;
+use sluice_syntax::value;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
+use crate::risk::Risk;
 use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
@@ -36,7 +37,7 @@ pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
         .read("disable-proxy-intercept-errors", value::bool)
         .unwrap_or(globals.keeps_errors);
     let statuses = view
-        .read("custom-http-errors", statuses)
+        .read("custom-http-errors", error_statuses)
         .unwrap_or_else(|| globals.error_statuses.clone());
     Errors {
         service: view
@@ -44,18 +45,4 @@ pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
             .map(str::to_owned),
         statuses: if keeps { BTreeSet::new() } else { statuses },
     }
-}
-
-fn statuses(text: &str) -> Parsed<BTreeSet<u16>> {
-    among(text, 400..600).ok_or_else(|| "statuses from 400 to 599, separated by commas".into())
-}
-
-/// The ConfigMap's `custom-http-errors`.
-pub(crate) fn usual_statuses(text: &str) -> Parsed<BTreeSet<u16>> {
-    among(text, 300..600).ok_or_else(|| "statuses from 300 to 599, separated by commas".into())
-}
-
-fn among(text: &str, range: Range<u16>) -> Option<BTreeSet<u16>> {
-    let status = |text: &str| text.parse().ok().filter(|status| range.contains(status));
-    value::list(text).into_iter().map(status).collect()
 }

@@ -6,9 +6,10 @@ use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_ir::LoadBalance;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::outlier_detection;
 use super::view::View;
+use crate::risk::Risk;
 
 /// Pods of a subset, when nobody says how many.
 const SUBSET: NonZeroU16 = NonZeroU16::new(3).unwrap();

@@ -2,14 +2,15 @@
 
 use sluice_ir::{Expression, Header};
 use sluice_syntax::MOST_HEADER_BYTES;
-use sluice_syntax::expression;
+use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::{ReferenceError, with_namespace};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::redirect::TEXTS;
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
-use crate::references::{ReferenceError, with_namespace};
+use crate::risk::Risk;
+use crate::support::VARIABLES_NO_PATTERNS;
 
 pub(super) const GROUP: Group = Group {
     title: "Headers",
@@ -37,7 +38,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(TEXTS)
+        .partly(VARIABLES_NO_PATTERNS)
         .harmless(&["off"]),
         annotation(
             "proxy-cookie-path",
@@ -45,7 +46,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(TEXTS)
+        .partly(VARIABLES_NO_PATTERNS)
         .harmless(&["off"]),
     ],
 };
@@ -53,19 +54,6 @@ pub(super) const GROUP: Group = Group {
 /// The `Host` that pods see.
 pub(super) fn host(view: &mut View<'_, '_>) -> Option<Expression> {
     view.read("upstream-vhost", host_value)
-}
-
-/// What a `Host` may say.
-pub(crate) fn host_value(text: &str) -> Parsed<Expression> {
-    let plain = !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-._:${}".contains(&b));
-    if plain {
-        expression::for_headers(text)
-    } else {
-        Err("the name of a host".into())
-    }
 }
 
 /// The `Connection` that pods see.

@@ -5,9 +5,10 @@ use std::num::NonZeroU32;
 use sluice_ir::{ClientLimits, ConnectionLimit, Rate};
 use sluice_syntax::value;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
+use crate::risk::Risk;
 use crate::support::Support;
 
 const BURST: u32 = 5;

@@ -2,11 +2,13 @@
 
 use sluice_filter_core::balance::Algorithm;
 use sluice_ir::LoadBalance;
-use sluice_syntax::value::{self, Parsed};
+use sluice_syntax::settings::upstream::algorithm;
+use sluice_syntax::value;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
+use crate::risk::Risk;
 
 pub(super) const GROUP: Group = Group {
     title: "Balancing",
@@ -34,22 +36,5 @@ pub(super) fn service_upstream(view: &mut View<'_, '_>, globals: &Globals) -> bo
             .read("service-upstream", value::bool)
             .unwrap_or_default(),
         None => globals.balance.service_upstream,
-    }
-}
-
-/// The other names of ingress-nginx need annotations of their own, which choose by themselves.
-pub(crate) fn algorithm(text: &str) -> Parsed<LoadBalance> {
-    let mut names = Algorithm::SELECTABLE.iter();
-    match names.find(|name| **name == text) {
-        Some(name) => Ok(LoadBalance::Named(name)),
-        None => Err(one_of(Algorithm::SELECTABLE).into()),
-    }
-}
-
-/// `a, b or c`
-fn one_of(names: &[&str]) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        names => names.concat(),
     }
 }

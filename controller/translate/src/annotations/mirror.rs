@@ -1,10 +1,11 @@
 //! A copy of each request.
 
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::UpstreamUrl;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use crate::external_host::Target;
+use crate::risk::Risk;
 use crate::support::Support;
 
 /// The filter says once for each request which pod gets it.
@@ -29,7 +30,7 @@ pub(super) const GROUP: Group = Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
     /// The backend that gets it.
-    pub(crate) target: Target,
+    pub(crate) target: UpstreamUrl,
     /// The `Host` that it has.
     pub(crate) host: String,
     /// True if the body is left out.
@@ -46,7 +47,7 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
     });
     let addresses = view.references.tracker.addresses;
     let target = view.read("mirror-target", |text| {
-        let (target, path) = Target::parse(text, addresses)?;
+        let (target, path) = UpstreamUrl::parse(text, addresses)?;
         let same = ["", "/", "$request_uri", "/$request_uri"].contains(&path);
         if same {
             Ok(target)

@@ -8,9 +8,9 @@
 mod access;
 mod admission_denied;
 mod affinity;
+mod alternatives;
 mod auth_basic;
-mod auth_cache;
-pub(crate) mod auth_external;
+mod auth_external;
 mod auth_tls;
 mod backend;
 mod body;
@@ -42,34 +42,23 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Affinity, CanaryRules, ClientCertificates, HealthPolicy, IpAccess, LoadBalance, Policy,
-    Redirect, ServerName, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, IpAccess, Policy, Redirect, ServerName, Transport, UpstreamTls,
 };
+use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
 use crate::Options;
-use crate::global::Globals;
-use crate::references::{DependencyTracker, References};
-use crate::report::Reporter;
-use crate::secrets::Secrets;
+use crate::global::{Globals, HttpsRedirects};
 use view::{Rules, View};
 
-pub(crate) use backend::is_http10;
-pub(crate) use body::{BUFFER, BUFFERS, buffer, buffers, limit as body_limit, memory};
-pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value, referenced_kind};
-pub(crate) use catalogue::{alike, canonical, find};
+pub use crate::risk::Risk;
+pub(crate) use alternatives::alternatives;
+pub(crate) use catalogue::canonical;
+pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
 pub(crate) use cors::MOST_ORIGINS;
-pub(crate) use errors::{Errors, usual_statuses};
-pub(crate) use headers::host_value;
-pub(crate) use load_balance::algorithm;
+pub(crate) use errors::Errors;
 pub(crate) use mirror::Copied;
-pub(crate) use observe::NO_SPANS;
-pub(crate) use proxy::{conditions, time_limit, tries};
-pub(crate) use proxy_ssl::versions as tls_versions;
-pub(crate) use redirect::TEXTS;
-pub(crate) use response_rewrite::{cookie_domain, cookie_path, redirect as redirect_part};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MOST_ALIASES;
-pub(crate) use tls_redirect::ToHttps;
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -93,7 +82,7 @@ pub(crate) struct Annotations {
     /// Redirect of all requests, whatever the backend.
     pub(crate) redirect: Option<Redirect>,
     /// When plain http is redirected.
-    pub(crate) to_https: ToHttps,
+    pub(crate) to_https: HttpsRedirects,
     /// Of its hosts.
     pub(crate) host: Host,
     /// Of its backends.
@@ -135,18 +124,6 @@ pub(crate) struct BackendTerms {
     pub(crate) balance: Balance,
     /// Of a canary: sessions that its main backend keeps with a pod stay with it, too.
     pub(crate) canary_is_sticky: bool,
-}
-
-/// Of several Ingresses with the same backend, the first decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Balance {
-    pub(crate) load_balance: LoadBalance,
-    pub(crate) affinity: Option<Affinity>,
-    pub(crate) care: HealthPolicy,
-    /// Pods near the data plane come first.
-    pub(crate) prefer_zone: bool,
-    /// The address of the Service itself is the only endpoint.
-    pub(crate) service_upstream: bool,
 }
 
 impl Annotations {
@@ -279,7 +256,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         balance: Balance {
             load_balance,
             affinity,
-            care: outlier_detection::outlier_detection(view),
+            health: outlier_detection::outlier_detection(view),
             prefer_zone,
             service_upstream,
         },

@@ -3,13 +3,12 @@
 use sluice_ir::SpanPolicy;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
-use crate::support::Support;
+use crate::risk::Risk;
+use crate::support::{NO_SPANS, Support};
 
-/// Why nginx has no spans.
-pub(crate) const NO_SPANS: &str = "trace in the pods: this nginx has no module for OpenTelemetry";
 const NOT_IN_NGINX: Support = Support::Unsupported(NO_SPANS);
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";

@@ -5,9 +5,10 @@ use std::num::{NonZeroU16, NonZeroU32};
 use sluice_ir::{HealthPolicy, OutlierDetection};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use super::zone;
+use crate::risk::Risk;
 
 /// Seconds out, when nobody says how many.
 const SECONDS: NonZeroU32 = NonZeroU32::new(30).unwrap();

@@ -1,11 +1,13 @@
 //! Certificates between Sluice and the pods.
 
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
+use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::server;
 use super::view::View;
+use crate::risk::Risk;
 use crate::support::Support;
 
 /// OpenSSL's word for its own ciphers, and ingress-nginx's default.
@@ -87,7 +89,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
         .read("proxy-ssl-server-name", value::on_off)
         .unwrap_or_default();
     let usual = TlsVersions::default();
-    let versions = view.strict("proxy-ssl-protocols", versions, usual, NEWEST);
+    let versions = view.strict("proxy-ssl-protocols", tls_versions, usual, NEWEST);
     let ciphers = ciphers(view);
     let Some(secret) = secret else {
         if verify && is_spoken {
@@ -143,26 +145,4 @@ fn ciphers(view: &mut View<'_, '_>) -> Vec<String> {
 fn name(text: &str) -> Parsed<String> {
     let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
     Ok(name.as_str().to_owned())
-}
-
-pub(crate) fn versions(text: &str) -> Parsed<TlsVersions> {
-    let mut versions = TlsVersions {
-        v1_2: false,
-        v1_3: false,
-    };
-    for word in text.split_whitespace() {
-        match word {
-            "TLSv1.2" => versions.v1_2 = true,
-            "TLSv1.3" => versions.v1_3 = true,
-            // Nobody speaks them any more; the others of the list hold.
-            "SSLv2" | "SSLv3" | "TLSv1" | "TLSv1.1" => {}
-            _ => return Err("TLSv1.2, TLSv1.3 or both".into()),
-        }
-    }
-    let any = versions.v1_2 || versions.v1_3;
-    if any {
-        Ok(versions)
-    } else {
-        Err("TLSv1.2, TLSv1.3 or both".into())
-    }
 }

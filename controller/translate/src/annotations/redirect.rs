@@ -3,12 +3,11 @@
 use sluice_ir::{Redirect, RedirectTo};
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
-
-/// nginx knows patterns beside these.
-pub(crate) const TEXTS: &str = "texts with variables that Sluice has; patterns are reported";
+use crate::risk::Risk;
+use crate::support::VARIABLES_NO_PATTERNS;
 
 pub(super) const GROUP: Group = Group {
     title: "Redirects",
@@ -21,10 +20,10 @@ pub(super) const GROUP: Group = Group {
         annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
             .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
         annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
-            .partly(TEXTS)
+            .partly(VARIABLES_NO_PATTERNS)
             .harmless(&["off", "default"]),
         annotation("proxy-redirect-to", Value::Text, Risk::Medium, Scope::Location)
-            .partly(TEXTS)
+            .partly(VARIABLES_NO_PATTERNS)
             .harmless(&["off"]),
     ],
 };

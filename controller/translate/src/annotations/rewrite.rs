@@ -1,11 +1,12 @@
 //! What paths mean, and what becomes of them.
 
+use sluice_syntax::MOST_HEADER_BYTES;
 use sluice_syntax::template::Target;
 use sluice_syntax::value::{self, Parsed};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use sluice_syntax::MOST_HEADER_BYTES;
+use crate::risk::Risk;
 
 const NO_CAPTURES: &str = "no captured groups ($1) in it";
 

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use sluice_ir::ServerName;
 use sluice_syntax::value;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::Options;
 use crate::global::{CIPHERS, cipher_names};
+use crate::risk::Risk;
 use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {

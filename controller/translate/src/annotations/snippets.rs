@@ -1,10 +1,12 @@
 //! Snippets: raw nginx configuration, which Sluice never takes (R1 of the security rules).
 
 use sluice_ir::Policy;
+use sluice_translate_engine::Severity;
 
-use super::catalogue::{Annotation, Group, Risk, Scope, Value, annotation};
+use super::alternatives::alternatives;
+use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::view::View;
-use crate::Severity;
+use crate::risk::Risk;
 use crate::snippet::{self, Effective, Judgement};
 use crate::support::{AppliesTo, DataPlane};
 
@@ -75,7 +77,8 @@ pub(super) fn judge(
         let Some(language) = snippet::language(annotation.name) else {
             continue;
         };
-        let Judgement { advice, closing } = snippet::judge(text, language, effective, data_plane);
+        let Judgement { advice, closing } =
+            snippet::judge(text, language, effective, data_plane, alternatives);
         let (severity, consequence) = match closing {
             None => (Severity::Warning, "served without it".to_owned()),
             Some(closing) => {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use sluice_translate_engine::{Cluster, Kind, Object, ObjectKey, ObjectRef, Report};
 
 use super::*;
 use crate::support::Support;
-use crate::{Kind, Object, ObjectKey, ObjectRef, Report, Resources};
 
 fn ingress(annotations: &serde_json::Value) -> Ingress {
     let object = json!({
@@ -31,8 +31,8 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
-    let (resources, options) = (Resources::default(), Options::default());
-    let tracker = DependencyTracker::new(&resources, &options);
+    let (cluster, options) = (Cluster::default(), Options::default());
+    let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let context = Context {
         tracker: &tracker,
         options: &options,
@@ -70,9 +70,9 @@ fn nothing_is_accepted_and_ignored() {
         blocked: &[],
         data_plane: None,
     };
-    let (resources, mut secrets) = (Resources::default(), Secrets::default());
+    let (cluster, mut secrets) = (Cluster::default(), Secrets::default());
     let options = Options::default();
-    let tracker = DependencyTracker::new(&resources, &options);
+    let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
         tracker: &tracker,
         across_namespaces: false,

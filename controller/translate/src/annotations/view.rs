@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
 use sluice_syntax::value::Parsed;
+use sluice_translate_engine::{
+    CLOSED, ReferenceError, References, Report, Reporter, Secrets, Severity,
+};
 
 use super::admission_denied;
-use super::catalogue::{self, Risk, Role};
+use super::catalogue::{self, Role};
 use super::snippets::Snippet;
 use super::written::OWN;
-use crate::references::{ReferenceError, References};
-use crate::report::{CLOSED, Reporter};
-use crate::secrets::Secrets;
+use crate::risk::Risk;
 use crate::support::DataPlane;
-use crate::{Report, Severity};
 
 const PART_IGNORED: &str = "this part ignored";
 

@@ -1,6 +1,7 @@
 //! ModSecurity.
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Scope, Value, annotation};
+use crate::risk::Risk;
 
 const INSTEAD: &str = "put a web application firewall in front of Sluice";
 

@@ -1,11 +1,11 @@
 //! Annotations as they were written: known ones, blocked words, and what nobody knows.
 
 use sluice_syntax::shortened;
+use sluice_translate_engine::Severity;
 
 use super::catalogue::{self, Annotation, Role};
 use super::snippets::Snippet;
 use super::view::{Rules, View};
-use crate::Severity;
 use crate::global::KEYS;
 use crate::support::{AppliesTo, Support};
 

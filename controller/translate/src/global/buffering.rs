@@ -1,11 +1,11 @@
 //! What is kept of bodies on their way.
 
 use sluice_ir::Buffering;
+use sluice_syntax::settings::body::{buffer_count, buffer_size, memory_size};
 use sluice_syntax::value;
+use sluice_translate_engine::Severity;
 
 use super::view::View;
-use crate::Severity;
-use crate::annotations::{buffer, buffers, memory};
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
@@ -17,15 +17,19 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
     view.set(
         &mut buffering.request_buffer_size,
         "client-body-buffer-size",
-        memory,
+        memory_size,
     );
     view.set(
         &mut buffering.response_buffering,
         "proxy-buffering",
         value::on_off,
     );
-    view.set(&mut buffering.buffer_size, "proxy-buffer-size", buffer);
-    view.set(&mut buffering.buffer_count, "proxy-buffers-number", buffers);
+    view.set(&mut buffering.buffer_size, "proxy-buffer-size", buffer_size);
+    view.set(
+        &mut buffering.buffer_count,
+        "proxy-buffers-number",
+        buffer_count,
+    );
     view.set(
         &mut buffering.busy_size,
         "proxy-busy-buffers-size",

@@ -1,12 +1,11 @@
 //! Request and response headers of all hosts.
 
 use sluice_ir::{GlobalConfig, Header, HeaderName, InvalidHeaderName};
+use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::{expression, shortened, value};
+use sluice_translate_engine::{References, Severity};
 
 use super::view::{CLOSES, View};
-use crate::Severity;
-use crate::annotations::host_value;
-use crate::references::References;
 
 /// What becomes of a header that is none.
 const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");

@@ -3,13 +3,12 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ServerTls, TlsVersions};
+use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::{Expected, Parsed, shortened, value};
+use sluice_translate_engine::{References, Severity};
 
 use super::headers::{request_headers, response_headers, take_headers};
 use super::view::View;
-use crate::Severity;
-use crate::annotations::tls_versions;
-use crate::references::References;
 
 /// In OpenSSL's words.
 pub(crate) const CIPHERS: &[&str] = &[

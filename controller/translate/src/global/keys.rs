@@ -1,7 +1,8 @@
 //! Every key of ingress-nginx's ConfigMap, as data: its default, and what Sluice makes of it.
 
-use crate::annotations::{BUFFER, BUFFERS, TEXTS};
-use crate::support::{Support, Supports};
+use sluice_syntax::settings::body::{BUFFER_COUNTS, BUFFER_SIZES};
+
+use crate::support::{NO_SPANS, Support, Supports, VARIABLES_NO_PATTERNS};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ const KNOB: &str = "a knob of nginx's own";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
-const NO_TRACES: Support = Support::Unsupported(crate::annotations::NO_SPANS);
+const NO_TRACES: Support = Support::Unsupported(NO_SPANS);
 const BATCHES: &str = "an Envoy of ours sends 512 spans at once, or after 5 seconds what there is";
 const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
@@ -206,13 +207,13 @@ pub static KEYS: &[Key] = &[
     key("preserve-trailing-slash", "false").full(),
     key("proxy-add-original-uri-header", "false").full(),
     key("proxy-body-size", "1m").full(),
-    key("proxy-buffer-size", "4k").instead("headers of pods may have 60 KiB in all").nginx(Support::Partly(BUFFER)),
+    key("proxy-buffer-size", "4k").instead("headers of pods may have 60 KiB in all").nginx(Support::Partly(BUFFER_SIZES)),
     key("proxy-buffering", "off").needless().native(),
-    key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFERS)),
+    key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFER_COUNTS)),
     key("proxy-busy-buffers-size", "").needless().native(),
     key("proxy-connect-timeout", "5").full(),
-    key("proxy-cookie-domain", "off").partly(TEXTS),
-    key("proxy-cookie-path", "off").partly(TEXTS),
+    key("proxy-cookie-domain", "off").partly(VARIABLES_NO_PATTERNS),
+    key("proxy-cookie-path", "off").partly(VARIABLES_NO_PATTERNS),
     key("proxy-headers-hash-bucket-size", "64").needless(),
     key("proxy-headers-hash-max-size", "512").needless(),
     key("proxy-http-version", "1.1").instead("pods are spoken to with HTTP/1.1").native(),
@@ -223,8 +224,8 @@ pub static KEYS: &[Key] = &[
     key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS").nginx(Support::Unsupported("the PROXY header has the time of client-header-timeout")),
     key("proxy-read-timeout", "60").full(),
     key("proxy-real-ip-cidr", "0.0.0.0/0").full(),
-    key("proxy-redirect-from", "off").partly(TEXTS),
-    key("proxy-redirect-to", "off").partly(TEXTS),
+    key("proxy-redirect-from", "off").partly(VARIABLES_NO_PATTERNS),
+    key("proxy-redirect-to", "off").partly(VARIABLES_NO_PATTERNS),
     key("proxy-request-buffering", "on").instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods").native(),
     key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
     key("proxy-set-headers", "").names_config_map().partly("of nginx's variables those that Sluice has"),

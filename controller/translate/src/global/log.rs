@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use sluice_ir::{AccessLog, LogField, LogFormat, LogPart};
 use sluice_syntax::variables::{Segment, segments};
 use sluice_syntax::{Parsed, shortened, value};
+use sluice_translate_engine::Severity;
 
 use super::view::View;
-use crate::Severity;
 use crate::support::DataPlane;
 use facts::{Difference, Told};
 

@@ -20,15 +20,19 @@ use sluice_ir::{
     Expression, ExternalAuth, GlobalConfig, HeaderName, IpAccess, Replacement, Retries, Timeouts,
     Transport,
 };
+use sluice_syntax::settings::body::max_body_size;
+use sluice_syntax::settings::errors::configmap_error_statuses;
+use sluice_syntax::settings::response_rewrite::{cookie_domain, cookie_path, redirect_part};
+use sluice_syntax::settings::retries::{conditions, time_limit, tries};
+use sluice_syntax::settings::upstream::{algorithm, is_http10};
 use sluice_syntax::value;
-
-use crate::annotations::{
-    Balance, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path,
-    is_http10, redirect_part, time_limit, tries, usual_statuses,
+use sluice_translate_engine::{
+    AddressPolicy, Balance, Cluster, DependencyTracker, References, Report,
 };
-use crate::references::{DependencyTracker, References};
-use crate::snippet::Effective;
-use crate::{AddressPolicy, Options, Report, Resources, STREAM_CONNECTIONS};
+
+use crate::risk::Risk;
+use crate::snippet::{Alternatives, Effective};
+use crate::{Options, STREAM_CONNECTIONS};
 use values::{error_status, limit_status, maybe_cidrs, owned, redirect_status};
 use view::View;
 
@@ -44,7 +48,7 @@ pub(crate) struct Globals {
     pub(crate) transport: Transport,
     pub(crate) timeouts: Timeouts,
     pub(crate) retries: Retries,
-    pub(crate) to_https: ToHttps,
+    pub(crate) to_https: HttpsRedirects,
     /// `http-redirect-code`: of redirects to https and from www.
     pub(crate) redirect_status: u16,
     /// `no-tls-redirect-locations`: prefixes of paths that are served over plain http.
@@ -89,7 +93,18 @@ pub(crate) struct Globals {
     pub(crate) admission: Strictness,
 }
 
-/// What only admission looks at.
+/// When plain http is answered with a redirect, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HttpsRedirects {
+    /// When the host has a certificate.
+    pub(crate) with_certificate: bool,
+    /// Whether it has one or not: TLS ends somewhere before.
+    pub(crate) always: bool,
+    pub(crate) keep_slash: bool,
+    pub(crate) name_port: bool,
+}
+
+/// Settings of admission alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Strictness {
     /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
@@ -106,9 +121,9 @@ impl Default for Globals {
             transport: Transport::default(),
             timeouts: Timeouts::default(),
             retries: Retries::default(),
-            to_https: ToHttps {
+            to_https: HttpsRedirects {
                 with_certificate: true,
-                ..ToHttps::default()
+                ..HttpsRedirects::default()
             },
             redirect_status: 308,
             plain_http: vec!["/.well-known/acme-challenge".to_owned()],
@@ -144,24 +159,35 @@ impl Default for Globals {
 
 impl Globals {
     /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
-    pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
+    pub(crate) fn read(
+        cluster: &Cluster,
+        options: &Options,
+        alternatives: Alternatives,
+        reports: &mut Vec<Report>,
+    ) -> Self {
         let mut globals = Globals::default();
         globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.connections = options.stream_connections;
-        if let Some(mut view) = View::of(resources, options, reports) {
-            let tracker = DependencyTracker::new(resources, options);
+        if let Some(mut view) = View::of(cluster, options, reports) {
+            let tracker = DependencyTracker::new(cluster, &options.addresses);
             globals.take(
                 &mut view,
                 References {
                     tracker: &tracker,
                     across_namespaces: true,
                 },
+                alternatives,
             );
         }
         globals
     }
 
-    fn take(&mut self, view: &mut View<'_, '_>, references: References<'_>) {
+    fn take(
+        &mut self,
+        view: &mut View<'_, '_>,
+        references: References<'_>,
+        alternatives: Alternatives,
+    ) {
         // Anything unknown is the lowest, as in ingress-nginx.
         view.set(&mut self.risk, "annotations-risk-level", |text| {
             Ok(Risk::parse(text).unwrap_or(Risk::Low))
@@ -203,9 +229,10 @@ impl Globals {
         log::take(&mut self.config.log, view);
         self.config.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.config.blocked, view);
-        self.closed |= !view.judge_snippets(Effective {
+        let effective = Effective {
             largest_body: self.largest_body,
-        });
+        };
+        self.closed |= !view.judge_snippets(effective, alternatives);
     }
 
     fn take_timeouts_and_retries(&mut self, view: &mut View<'_, '_>) {
@@ -251,7 +278,7 @@ impl Globals {
             maybe_cidrs,
         );
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
-        view.set(&mut self.largest_body, "proxy-body-size", body_limit);
+        view.set(&mut self.largest_body, "proxy-body-size", max_body_size);
         view.set(
             &mut self.allowed_headers,
             "global-allowed-response-headers",
@@ -273,7 +300,7 @@ impl Globals {
         view.set(
             &mut self.error_statuses,
             "custom-http-errors",
-            usual_statuses,
+            configmap_error_statuses,
         );
         view.set(
             &mut self.keeps_errors,

@@ -1,11 +1,13 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
 use sluice_ir::{ExternalAuth, HeaderName};
+use sluice_syntax::settings::auth_cache::{default_durations, durations};
+use sluice_syntax::settings::ext_auth::{header_names, method, parameter, request_uri, sign_in};
 use sluice_syntax::{Parsed, expression, value};
+use sluice_translate_engine::AddressPolicy;
 
 use super::view::View;
-use crate::AddressPolicy;
-use crate::annotations::auth_external as question;
+use crate::ext_auth_url;
 
 const PARAMETER: &str = "global-auth-signin-redirect-param";
 
@@ -16,27 +18,23 @@ pub(super) fn take(
     view: &mut View<'_, '_>,
     addresses: &AddressPolicy,
 ) -> bool {
-    let (mut url, mut sign_in, mut key, mut back, mut method) = (None, None, None, None, None);
-    let (mut parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
-    let mut durations = question::usual_durations();
+    let (mut url, mut signin, mut key, mut back, mut auth_method) = (None, None, None, None, None);
+    let (mut redirect_parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
+    let mut cache_durations = default_durations();
     let read = [
         view.guard(&mut url, "global-auth-url", |text| {
-            unless_empty(text, |text| question::url(text, addresses))
+            unless_empty(text, |text| ext_auth_url::parse(text, addresses))
         }),
-        view.guard(&mut parameter, PARAMETER, |text| {
-            unless_empty(text, question::parameter)
+        view.guard(&mut redirect_parameter, PARAMETER, |text| {
+            unless_empty(text, parameter)
         }),
-        view.guard(&mut sign_in, "global-auth-signin", |text| {
-            unless_empty(text, |text| question::sign_in(text, parameter.as_deref()))
+        view.guard(&mut signin, "global-auth-signin", |text| {
+            unless_empty(text, |text| sign_in(text, redirect_parameter.as_deref()))
         }),
-        view.guard(&mut method, "global-auth-method", |text| {
-            unless_empty(text, question::method)
+        view.guard(&mut auth_method, "global-auth-method", |text| {
+            unless_empty(text, method)
         }),
-        view.guard(
-            &mut to_pods,
-            "global-auth-response-headers",
-            question::header_names,
-        ),
+        view.guard(&mut to_pods, "global-auth-response-headers", header_names),
         view.guard(&mut back, "global-auth-request-redirect", |text| {
             unless_empty(text, expression::for_ext_auth)
         }),
@@ -49,23 +47,23 @@ pub(super) fn take(
             unless_empty(text, expression::for_ext_auth)
         }),
         view.guard(
-            &mut durations,
+            &mut cache_durations,
             "global-auth-cache-duration",
-            question::durations,
+            durations,
         ),
     ];
     auth_headers.clone_from(&to_pods);
     *target = url.map(|url| ExternalAuth {
         url,
         backend: None,
-        method,
-        signin_url: sign_in,
+        method: auth_method,
+        signin_url: signin,
         upstream_headers: to_pods,
         host: None,
         headers: Vec::new(),
-        redirect_url: back.unwrap_or_else(question::request_uri),
+        redirect_url: back.unwrap_or_else(request_uri),
         always_set_cookie: always_cookies,
-        cache: key.map(|key| durations.with(key)),
+        cache: key.map(|key| cache_durations.with(key)),
     });
     read.into_iter().all(|read| read)
 }

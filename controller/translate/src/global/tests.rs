@@ -1,19 +1,23 @@
 use serde_json::json;
+use sluice_translate_engine::{Object, ObjectKey};
 
 use super::*;
-use crate::{Object, ObjectKey};
+
+fn no_alternatives(_: &[String], _: Option<crate::DataPlane>) -> String {
+    String::new()
+}
 
 fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
-    let mut resources = Resources::default();
+    let mut cluster = Cluster::default();
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
-    resources.apply(Object::from_value(object).unwrap());
+    cluster.apply(Object::from_value(object).unwrap());
     let options = Options {
         configmap: Some(ObjectKey::new("default", "c")),
         ..Options::default()
     };
     let mut reports = Vec::new();
-    let globals = Globals::of(&resources, &options, &mut reports);
+    let globals = Globals::read(&cluster, &options, no_alternatives, &mut reports);
     (globals, reports.iter().map(ToString::to_string).collect())
 }
 
@@ -46,14 +50,14 @@ fn every_key_that_is_honoured_is_read() {
     let mut reports = Vec::new();
     let values = honoured.map(|key| (key.name, "x")).collect();
     let mut view = View::with(values, &mut reports);
-    let resources = Resources::default();
+    let cluster = Cluster::default();
     let options = Options::default();
-    let tracker = DependencyTracker::new(&resources, &options);
+    let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
         tracker: &tracker,
         across_namespaces: true,
     };
-    Globals::default().take(&mut view, references);
+    Globals::default().take(&mut view, references, no_alternatives);
     assert_eq!(view.unasked(), Vec::<&str>::new());
 }
 

@@ -7,9 +7,9 @@ use std::net::Ipv6Addr;
 
 use sluice_ir::{Collector, Hostname, Sampler, Tracing};
 use sluice_syntax::{Parsed, expression, value};
+use sluice_translate_engine::Severity;
 
 use super::view::View;
-use crate::Severity;
 
 /// ingress-nginx: `otel-sampler-ratio: 0.01`.
 const USUAL_RATIO: u32 = 10_000;

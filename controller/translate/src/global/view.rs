@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use sluice_syntax::{Parsed, shortened};
+use sluice_translate_engine::{Cluster, Kind, ObjectRef, Report, Reporter, Severity, closed_text};
 
 use super::KEYS;
 use super::keys::Key;
-use crate::annotations::alike;
-use crate::report::{Reporter, closed_text};
-use crate::snippet::{self, Effective};
+use crate::Options;
+use crate::snippet::{self, Alternatives, Effective};
+use crate::spelling::nearest_name;
 use crate::support::{AppliesTo, DataPlane, Support};
-use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
 /// Consequence of an access control setting that cannot be read.
 pub(super) const CLOSES: (Severity, &str) = (
@@ -32,12 +32,12 @@ pub(super) struct View<'a, 'r> {
 impl<'a, 'r> View<'a, 'r> {
     /// `None` when there is no ConfigMap to read.
     pub(super) fn of(
-        resources: &'a Resources,
+        cluster: &'a Cluster,
         options: &Options,
         reports: &'r mut Vec<Report>,
     ) -> Option<Self> {
         let key = options.configmap.clone()?;
-        let config_map = resources.config_maps.get(&key);
+        let config_map = cluster.config_map(&key);
         let mut reporter = Reporter::new(
             ObjectRef {
                 kind: Kind::ConfigMap,
@@ -51,7 +51,7 @@ impl<'a, 'r> View<'a, 'r> {
             reporter.say(Severity::Error, "metadata.name", reason, consequence);
             return None;
         };
-        if resources.is_gone(&reporter.object().key) {
+        if cluster.is_gone(&reporter.object().key) {
             let reason = "expected a ConfigMap (--configmap names it), got none any more";
             let consequence = "what it said last holds until the controller ends; create it again";
             reporter.say(Severity::Error, "metadata.name", reason, consequence);
@@ -209,13 +209,18 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// Reports all snippets. `false`: one of them may guard.
-    pub(super) fn judge_snippets(&mut self, effective: Effective) -> bool {
+    pub(super) fn judge_snippets(
+        &mut self,
+        effective: Effective,
+        alternatives: Alternatives,
+    ) -> bool {
         let mut guards = false;
         for (name, text, applies_to) in std::mem::take(&mut self.snippets) {
             let Some(language) = snippet::language(name) else {
                 continue;
             };
-            let judgement = snippet::judge(text, language, effective, self.data_plane);
+            let judgement =
+                snippet::judge(text, language, effective, self.data_plane, alternatives);
             let reason = applies_to.not_supported(&judgement.advice);
             match judgement.closing {
                 None => self.say(Severity::Warning, name, reason, "served without it"),
@@ -230,7 +235,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     fn unknown(&mut self, name: &str) {
-        let nearest = alike(KEYS.iter().map(|key| key.name), name);
+        let nearest = nearest_name(KEYS.iter().map(|key| key.name), name);
         let hint = nearest
             .map(|nearest| format!(" (did you mean {nearest}?)"))
             .unwrap_or_default();
@@ -257,7 +262,7 @@ impl<'a, 'r> View<'a, 'r> {
     ) -> Self {
         let object = ObjectRef {
             kind: Kind::ConfigMap,
-            key: crate::ObjectKey::new("default", "c"),
+            key: sluice_translate_engine::ObjectKey::new("default", "c"),
         };
         View {
             values,

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{Server, ServerName};
+use sluice_translate_engine::{ObjectRef, Report, Reporter};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
 use crate::annotations::Annotations;
-use crate::report::Reporter;
-use crate::{ObjectRef, Report};
 
 const FIELD: &str = "annotation server-alias";
 const NOT_USED: &str = "alias not used";

@@ -3,14 +3,13 @@
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
 use sluice_ir::{Action, BackendId, ErrorContext, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
+use sluice_translate_engine::{
+    BackendSettings, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Origin, Port, ReferenceSite,
+    Severity, UpstreamUrl,
+};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
-use crate::backends::{Origin, Port, Terms, Use};
-use crate::dns_name::ExternalHost;
-use crate::external_host::Target;
-use crate::report::CLOSED;
-use crate::{Kind, ObjectKey, ObjectRef, Severity};
 
 impl Assembly<'_> {
     /// Action of a location, from its backend and the annotations; `None` when there is nothing to serve, and nobody is
@@ -106,19 +105,20 @@ impl Assembly<'_> {
     ) -> BackendId {
         let annotations = &context.annotations;
         let attempts = annotations.policy.retries.attempts;
-        let terms = Terms {
+        let settings = BackendSettings {
             transport,
             balance: &annotations.backend.balance,
             attempts,
-            routes: true,
+            gets_requests: true,
         };
         let as_canary = annotations.canary.is_some();
-        let usage = Use {
+        let site = ReferenceSite {
             object: context.object.clone(),
             field,
             as_canary,
         };
-        self.uses.name(Origin::Service(service, port), terms, usage)
+        self.backend_refs
+            .add(Origin::Service(service, port), settings, site)
     }
 
     /// Who is asked when the pods are missing. ingress-nginx: one that does not exist is ignored.
@@ -146,7 +146,7 @@ impl Assembly<'_> {
     /// Backend of an annotation's URL: a Service of the cluster, or an external host.
     pub(super) fn target(
         &mut self,
-        target: &Target,
+        target: &UpstreamUrl,
         context: &IngressContext,
         annotation: &str,
     ) -> BackendId {
@@ -161,19 +161,19 @@ impl Assembly<'_> {
         };
         let transport = target.transport(self.globals.transport.connect_timeout);
         let attempts = self.globals.retries.attempts;
-        let terms = Terms {
+        let settings = BackendSettings {
             transport: &transport,
             balance: &self.globals.balance,
             attempts,
-            routes: false,
+            gets_requests: false,
         };
         let field = format!("annotation {annotation}");
-        let usage = Use {
+        let site = ReferenceSite {
             object: context.object.clone(),
             field,
             as_canary: false,
         };
-        self.uses.name(origin, terms, usage)
+        self.backend_refs.add(origin, settings, site)
     }
 }
 

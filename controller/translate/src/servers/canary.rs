@@ -7,15 +7,10 @@
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ServerName};
 use sluice_syntax::path::{self, PathType};
+use sluice_translate_engine::{CanaryCandidate, Precedence, Severity};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
-use crate::backends::Precedence;
-use crate::report::Reporter;
-use crate::{ObjectRef, Report, Severity};
-
-/// More canaries of one backend than this would make a request of large cookies cost too much: each looks for its own.
-pub(crate) const MOST_CANARIES: usize = 16;
 
 /// A canary that is resolved once all other path rules are known.
 #[derive(Debug)]
@@ -28,15 +23,6 @@ pub(super) struct PendingCanary {
     backend: BackendId,
     rules: CanaryRules,
     precedence: Precedence,
-}
-
-/// Candidate for a canary of a port of a Service, and the field it is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CanaryCandidate {
-    pub(crate) main: BackendId,
-    canary: Canary,
-    object: ObjectRef,
-    field: String,
 }
 
 impl Assembly<'_> {
@@ -84,8 +70,11 @@ impl Assembly<'_> {
                     format!("{place}.service"),
                 );
                 let (host, path) = (host.clone(), text.to_owned());
-                let (context, rules, precedence) =
-                    (context.clone(), rules.clone(), self.uses.next_precedence());
+                let (context, rules, precedence) = (
+                    context.clone(),
+                    rules.clone(),
+                    self.backend_refs.next_precedence(),
+                );
                 self.canaries.push(PendingCanary {
                     host,
                     path,
@@ -174,51 +163,5 @@ impl Assembly<'_> {
             return Err("expected another backend than that of the path, got the same".to_owned());
         }
         Ok(main)
-    }
-}
-
-/// The canaries of one port, in the order of their Ingresses, and what is wrong with them together.
-pub(crate) fn resolve_canaries<'a>(
-    canary_candidates: impl Iterator<Item = &'a CanaryCandidate>,
-) -> (Vec<Canary>, Vec<Report>) {
-    let (mut canaries, mut reports) = (Vec::new(), Vec::new());
-    for CanaryCandidate {
-        canary,
-        object,
-        field,
-        ..
-    } in canary_candidates
-    {
-        if let Err((reason, consequence)) = add(&mut canaries, canary.clone()) {
-            let mut reporter = Reporter::new(object.clone(), &mut reports);
-            reporter.say(Severity::Warning, field, reason, consequence);
-        }
-    }
-    (canaries, reports)
-}
-
-/// Adds one more canary of a backend, unless it is there: an Ingress may name it on every path of that backend. An error
-/// is what is wrong and what happens instead.
-fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'static str)> {
-    if canaries.contains(&canary) {
-        return Ok(());
-    }
-    if canaries.len() == MOST_CANARIES {
-        let reason = format!("expected at most {MOST_CANARIES} canaries of one backend, got more");
-        return Err((reason, "canary not used"));
-    }
-    let share =
-        |canary: &Canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1));
-    let taken: f64 = canaries.iter().map(share).sum();
-    // A little more than everything is rounding.
-    let is_cut = canary.rules.weight > 0 && taken + share(&canary) > 1.0 + 1e-9;
-    canaries.push(canary);
-    match is_cut {
-        true => Err((
-            "expected weights of all canaries of one backend that are together no more than everything, got more"
-                .to_owned(),
-            "weight cut to what older canaries leave",
-        )),
-        false => Ok(()),
     }
 }

@@ -12,13 +12,13 @@ use sluice_ir::{
 };
 use sluice_syntax::certificate::CertificatePair;
 use sluice_syntax::{is_dns_name, shortened};
+use sluice_translate_engine::{
+    CLOSED, DependencyTracker, Kind, ObjectKey, ReferenceError, Severity, Wildcards, key_of_age,
+};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
-use crate::references::{DependencyTracker, ReferenceError};
-use crate::report::CLOSED;
-use crate::wildcards::{Wildcards, key};
-use crate::{DataPlane, Kind, ObjectKey, Severity};
+use crate::DataPlane;
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
@@ -222,7 +222,7 @@ pub(super) fn set_apart(
             let holder = name
                 .wildcard_suffix()
                 .and_then(|suffix| wildcards.get(&suffix));
-            if holder.is_some_and(|holder| Some(&key(holder).namespace) != owner) {
+            if holder.is_some_and(|holder| Some(&key_of_age(holder).namespace) != owner) {
                 let host = all.entry(name.clone()).or_default();
                 host.no_wildcard_certificate = host.certificate.is_none();
             }

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::ServerName;
+use sluice_translate_engine::Severity;
 
 use super::Assembly;
 use super::path_rule::IngressContext;
 use super::server_builder::ServerBuilder;
-use crate::Severity;
 use crate::annotations::Host;
 
 /// The namespaces of a host.

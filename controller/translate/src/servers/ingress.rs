@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
 use sluice_ir::ServerName;
 use sluice_syntax::shortened;
+use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
 use super::path_rule::{IngressContext, PathRule, taken};
 use super::server_builder::{self, ServerBuilder};
@@ -12,10 +13,6 @@ use super::tls_entries::TlsEntries;
 use super::unfit::{LOST_GUARD, Unfit, unfit, without_annotations};
 use super::{Assembly, MOST_RULES, MOST_TLS};
 use crate::annotations::{Annotations, Context};
-use crate::claims::Seniority;
-use crate::object_ref::key_of;
-use crate::report::Reporter;
-use crate::{Kind, ObjectRef, Severity};
 
 impl Assembly<'_> {
     pub(super) fn add(&mut self, seniority: Seniority, ingress: &Ingress) {

@@ -33,23 +33,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, ErrorContext, HostTls, Hostname, Mirror, RouteId, Server, ServerName};
-
-use crate::annotations::{Context, Copied, auth_external};
-use crate::backends::{
-    BackendRef, Origin, Port, Precedence, PrecedenceTier, Terms, Use, Uses, service_address,
+use sluice_ir::{BackendId, Mirror, ServerName};
+use sluice_translate_engine::{
+    Assembled, BackendRefs, BackendSettings, DependencyTracker, Kind, ObjectRef, Origin, Owners,
+    Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
+    service_address,
 };
-use crate::claims::Seniority;
+
+use crate::annotations::{Context, Copied};
 use crate::global::Globals;
-use crate::references::DependencyTracker;
-use crate::report::Reporter;
-use crate::secrets::Secrets;
-use crate::wildcards::Wildcards;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report};
+use crate::{Options, ext_auth_url};
 use aliases::Aliases;
 use canary::PendingCanary;
-pub(crate) use canary::{CanaryCandidate, MOST_CANARIES, resolve_canaries};
-pub(crate) use names::{components, names};
+pub(crate) use names::names;
 use path_rule::IngressContext;
 pub(crate) use paths::MOST_PATHS;
 use server_builder::ServerBuilder;
@@ -65,7 +61,7 @@ struct Assembly<'a> {
     canaries: Vec<PendingCanary>,
     /// Paths of the current Ingress, so far.
     paths: usize,
-    uses: Uses,
+    backend_refs: BackendRefs,
     secrets: Secrets,
     reports: Vec<Report>,
     fallback: Option<&'a BackendId>,
@@ -73,31 +69,6 @@ struct Assembly<'a> {
     options: &'a Options,
     tracker: &'a DependencyTracker<'a>,
 }
-
-/// Every server, whose locations they are, and who is asked where pods are missing; and all that they need.
-pub(crate) struct Assembled {
-    pub(crate) servers: BTreeMap<ServerName, Server>,
-    pub(crate) owners: Owners,
-    pub(crate) error_services: BTreeMap<RouteId, ErrorService>,
-    pub(crate) tls: BTreeMap<ServerName, HostTls>,
-    pub(crate) passthrough: BTreeMap<Hostname, BackendId>,
-    pub(crate) backend_refs: Vec<(Precedence, BackendRef)>,
-    pub(crate) canary_candidates: Vec<(Precedence, CanaryCandidate)>,
-    pub(crate) secrets: Secrets,
-    pub(crate) reports: Vec<Report>,
-}
-
-/// Error service for when the endpoints of a location are missing, and the request that it gets.
-#[derive(Clone, Debug)]
-pub(crate) struct ErrorService {
-    pub(crate) backend: BackendId,
-    /// Fallback for when it has no endpoints itself.
-    pub(crate) next: Option<BackendId>,
-    pub(crate) place: ErrorContext,
-}
-
-/// Which Ingress each location is from. Those of flags and those that follow from others are from none.
-pub(crate) type Owners = BTreeMap<RouteId, ObjectKey>;
 
 /// Builds the servers of these Ingresses, which are in the order in which they are read. The catch-all server is there
 /// when somebody names it, and on demand.
@@ -118,14 +89,14 @@ pub(crate) fn assemble<'a>(
         .into_iter()
         .collect();
     let (aliases, canaries, reports) = (Aliases::default(), Vec::new(), Vec::new());
-    let (uses, secrets) = (Uses::new(&globals.transport), Secrets::default());
+    let (backend_refs, secrets) = (BackendRefs::new(&globals.transport), Secrets::default());
     let mut assembly = Assembly {
         builders,
         aliases,
         wildcards,
         canaries,
         paths: 0,
-        uses,
+        backend_refs,
         secrets,
         reports,
         fallback,
@@ -135,8 +106,8 @@ pub(crate) fn assemble<'a>(
     };
     for (seniority, ingress) in ingresses {
         assembly
-            .uses
-            .set_tier(PrecedenceTier::Ingress(seniority.clone()));
+            .backend_refs
+            .set_tier(PrecedenceTier::Object(seniority.clone()));
         assembly.add(seniority, ingress);
     }
     assembly.finish()
@@ -146,26 +117,26 @@ pub(crate) fn assemble<'a>(
 pub(crate) fn default_backend(
     options: &Options,
     globals: &Globals,
-    uses: &mut Uses,
+    backend_refs: &mut BackendRefs,
 ) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
     let object = ObjectRef {
         kind: Kind::Service,
         key: service.clone(),
     };
-    let usage = Use {
+    let site = ReferenceSite {
         object,
         field: "--default-backend-service".to_owned(),
         as_canary: false,
     };
     let attempts = globals.retries.attempts;
-    let terms = Terms {
+    let settings = BackendSettings {
         transport: &globals.transport,
         balance: &globals.balance,
         attempts,
-        routes: true,
+        gets_requests: true,
     };
-    Some(uses.name(Origin::Service(service, Port::First), terms, usage))
+    Some(backend_refs.add(Origin::Service(service, Port::First), settings, site))
 }
 
 impl Assembly<'_> {
@@ -180,7 +151,7 @@ impl Assembly<'_> {
             bodiless,
         } = copied;
         let backend = self.target(&target, context, "mirror-target");
-        let address = service_address(&target, self.tracker, self.options);
+        let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
             backend,
@@ -196,7 +167,7 @@ impl Assembly<'_> {
         let guard = context.annotations.policy.authentication.as_ref();
         let Some(target) = guard
             .and_then(|guard| guard.external.as_ref())
-            .and_then(auth_external::target)
+            .and_then(ext_auth_url::upstream)
         else {
             return;
         };
@@ -248,7 +219,7 @@ impl Assembly<'_> {
         let mut tls = certificates::by_name(tls, &servers, self.tracker);
         certificates::set_apart(&mut tls, &servers, &owner_of, self.wildcards);
         let Assembly {
-            uses,
+            backend_refs,
             secrets,
             reports,
             ..
@@ -259,7 +230,7 @@ impl Assembly<'_> {
             error_services,
             tls,
             passthrough,
-            backend_refs: uses.backend_refs,
+            backend_refs: backend_refs.into_refs(),
             canary_candidates,
             secrets,
             reports,

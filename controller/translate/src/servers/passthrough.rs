@@ -9,14 +9,14 @@ use std::num::{NonZeroU8, NonZeroU32};
 
 use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ServerName, Transport};
 use sluice_syntax::path::PathType;
+use sluice_translate_engine::{
+    BackendRef, BackendRefs, BackendSettings, ObjectRef, ReferenceSite, Report, Reporter, Severity,
+};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};
 use super::server_builder::ServerBuilder;
 use crate::annotations::Annotations;
-use crate::backends::{BackendRef, Terms, Use, Uses};
-use crate::report::Reporter;
-use crate::{ObjectRef, Report, Severity};
 
 const FIELD: &str = "annotation ssl-passthrough";
 const ENDS_HERE: &str = "TLS of this host ends at the data plane";
@@ -47,7 +47,7 @@ impl Assembly<'_> {
     pub(super) fn passthrough(&mut self) -> BTreeMap<Hostname, BackendId> {
         let Assembly {
             builders,
-            uses,
+            backend_refs,
             reports,
             globals,
             ..
@@ -62,31 +62,36 @@ impl Assembly<'_> {
             .iter()
             .filter(|(_, builder)| !builder.passthrough.is_empty())
             .collect();
-        let mut backend_refs = FirstRefs::new();
+        let mut first_refs = FirstRefs::new();
         if !passed.is_empty() {
-            for (_, use_of) in &uses.backend_refs {
-                backend_refs
-                    .entry((use_of.id.clone(), use_of.usage.object.clone()))
-                    .or_insert_with(|| use_of.clone());
+            for (_, reference) in backend_refs.refs() {
+                first_refs
+                    .entry((reference.id.clone(), reference.site.object.clone()))
+                    .or_insert_with(|| reference.clone());
             }
         }
         let hosts = passed.into_iter();
         hosts
             .filter_map(|(name, builder)| {
-                of(name, builder, (&mut *uses, usual, &backend_refs), reports)
+                upstream(
+                    name,
+                    builder,
+                    (&mut *backend_refs, usual, &first_refs),
+                    reports,
+                )
             })
             .collect()
     }
 }
 
-/// Backends, by who has named them.
+/// The first reference to each backend by each object.
 type FirstRefs = BTreeMap<(BackendId, ObjectRef), BackendRef>;
 
-/// Where the TLS connections of a host go, if they go on.
-fn of(
+/// The backend that the TLS connections of a host are passed to, if they are.
+fn upstream(
     name: &ServerName,
     builder: &ServerBuilder,
-    (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
+    (backend_refs, transport, first_refs): (&mut BackendRefs, &Transport, &FirstRefs),
     reports: &mut Vec<Report>,
 ) -> Option<(Hostname, BackendId)> {
     let ServerName::Exact(host) = name else {
@@ -134,7 +139,10 @@ fn of(
         return None;
     }
     say_unguarded(rule, reports);
-    Some((host.clone(), plain(id, rule, (uses, usual, backend_ref))?))
+    Some((
+        host.clone(),
+        plain(id, rule, (backend_refs, transport, first_refs))?,
+    ))
 }
 
 /// Its owner should know, though it is so in ingress-nginx, too.
@@ -156,31 +164,31 @@ fn leads(rule: &PathRule) -> Option<&BackendId> {
     rule.target.action.destination().map(Destination::primary)
 }
 
-/// The same pods, spoken to without TLS and without HTTP.
+/// Reference to the same endpoints, without TLS and HTTP of the data plane's own.
 fn plain(
     id: &BackendId,
     rule: &PathRule,
-    (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
+    (backend_refs, transport, first_refs): (&mut BackendRefs, &Transport, &FirstRefs),
 ) -> Option<BackendId> {
-    let backend_ref = backend_ref.get(&(id.clone(), rule.owner.clone()))?.clone();
+    let backend_ref = first_refs.get(&(id.clone(), rule.owner.clone()))?.clone();
     let BackendRef {
         origin,
         balance,
-        usage,
+        site,
         ..
     } = backend_ref;
-    let terms = Terms {
-        transport: usual,
+    let settings = BackendSettings {
+        transport,
         balance: &balance,
         attempts: NonZeroU8::MIN,
-        routes: true,
+        gets_requests: true,
     };
-    Some(uses.name(
+    Some(backend_refs.add(
         origin,
-        terms,
-        Use {
+        settings,
+        ReferenceSite {
             as_canary: false,
-            ..usage
+            ..site
         },
     ))
 }

@@ -7,11 +7,10 @@ use sluice_ir::{
     ServerName,
 };
 use sluice_syntax::path::PathType;
+use sluice_translate_engine::{ObjectRef, Seniority};
 
 use super::tls_entries::TlsEntries;
-use crate::ObjectRef;
 use crate::annotations::Annotations;
-use crate::claims::Seniority;
 use crate::global::Globals;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.

@@ -3,11 +3,10 @@
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, IngressRule};
 use sluice_ir::{Action, ServerName};
 use sluice_syntax::path::{self, PathType};
+use sluice_translate_engine::{Severity, closed};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule, RouteTarget, taken};
-use crate::Severity;
-use crate::report::closed;
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.
 pub(crate) const MOST_PATHS: usize = 5000;

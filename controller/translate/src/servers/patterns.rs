@@ -11,11 +11,11 @@ use sluice_ir::{
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::shortened;
+use sluice_translate_engine as engine;
+use sluice_translate_engine::{Report, Reporter, Severity};
 
 use super::path_rule::{HostFacts, PathRule};
 use super::server_builder::Claimed;
-use crate::report::{self, Reporter};
-use crate::{Report, Severity};
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
@@ -51,7 +51,7 @@ pub(super) fn locations<'a>(
                 let consequence = match &closed {
                     Some((beginning, _)) => {
                         let which = format!("those that begin with {:?}", shortened(beginning));
-                        format!("path not served; {}", report::closed(which))
+                        format!("path not served; {}", engine::closed(which))
                     }
                     None => "path not served".to_owned(),
                 };

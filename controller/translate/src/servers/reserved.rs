@@ -4,11 +4,10 @@
 use std::cmp::Reverse;
 
 use sluice_ir::ServerName;
+use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
 
-use super::Assembly;
 use super::path_rule::IngressContext;
-use super::server_builder;
-use crate::{Kind, ObjectKey, ObjectRef, Severity};
+use super::{Assembly, server_builder};
 
 /// The flag of the operator, for wildcards: who has one may give names under it away. Other names were written one by one.
 const FLAG: &str = "--allow-hosts-under-foreign-wildcards";

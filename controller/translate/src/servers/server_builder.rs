@@ -9,14 +9,15 @@ use sluice_ir::{
     RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
+use sluice_translate_engine::{
+    ErrorService, ObjectRef, Owners, Report, Reporter, Severity, closed_text,
+};
 
 use super::host_ownership::Tenants;
 use super::path_rule::{HostFacts, PathRule, RouteTarget};
 use super::taken::Taken;
-use super::{ErrorService, Owners, patterns, shared};
+use super::{patterns, shared};
 use crate::global::Globals;
-use crate::report::{Reporter, closed_text};
-use crate::{ObjectRef, Report, Severity};
 
 const CLOSED_BELOW: &str = concat!(
     "path not served; ",

@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{PathMatch, ServerName};
 use sluice_syntax::path::PathType;
+use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
 use super::host_ownership::Tenants;
 use super::path_rule::{HostFacts, PathRule};
 use super::precedence;
 use super::server_builder::{Claimed, ServerBuilder, of_one};
-use crate::report::Reporter;
-use crate::{ObjectRef, Report, Severity};
 
 impl ServerBuilder {
     /// Leaves out paths that take nothing but what an older namespace's paths take as well.

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sluice_translate_engine::closed_text;
 
 use crate::Options;
-use crate::report::closed_text;
 
 /// More rules than this in one Ingress are refused: R5 of the security rules.
 pub(crate) const MOST_RULES: usize = 1000;

@@ -31,9 +31,10 @@ pub(super) fn of(task: impl FnOnce()) -> usize {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use sluice_translate_engine::Object;
 
     use super::*;
-    use crate::{Object, Options, Resources, translate};
+    use crate::{Options, Resources, translate};
 
     fn path(text: &str, kind: &str) -> Value {
         json!({"path": text, "pathType": kind, "backend": {"service": {"name": "web", "port": {"number": 80}}}})

@@ -2,14 +2,13 @@
 //!
 //! ```text
 //!   text --statements.rs--> directives --harmless.rs--> is there one that may guard?    its paths are closed
-//!                                     \--instead.rs---> what takes its place            what the report says
+//!                                     \--Alternatives-> annotations in its place         what the report says
 //! ```
 //!
 //! A later version may serve what it understands; until then a snippet counts as a whole.
 
 mod harmless;
 mod headers;
-mod instead;
 mod mod_security;
 mod statements;
 
@@ -30,6 +29,9 @@ pub(crate) enum Language {
     /// ModSecurity's.
     ModSecurity,
 }
+
+/// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
+pub(crate) type Alternatives = fn(&[String], Option<DataPlane>) -> String;
 
 /// Judgement of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +64,13 @@ pub(crate) fn judge(
     language: Language,
     effective: Effective,
     data_plane: Option<DataPlane>,
+    alternatives: Alternatives,
 ) -> Judgement {
     let (names, found) = match language {
         Language::Nginx(place) => (names(text), closing(text, place, effective)),
         Language::ModSecurity => (Vec::new(), mod_security::closing(text)),
     };
-    let advice = match (language, instead::instead(&names, data_plane)) {
+    let advice = match (language, alternatives(&names, data_plane)) {
         (Language::ModSecurity, _) => {
             "put a web application firewall in front of Sluice".to_owned()
         }

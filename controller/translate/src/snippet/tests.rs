@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::annotations::alternatives;
 
 /// Those of the list.
 fn listed() -> BTreeSet<&'static str> {
@@ -201,7 +202,13 @@ fn what_nginx_would_not_take_closes() {
 #[test]
 fn a_judgement_names_the_directive_its_line_and_what_to_use() {
     let language = language("server-snippet").unwrap();
-    let judgement = judge("gzip on;\n\n  deny all;", language, USUAL, None);
+    let judgement = judge(
+        "gzip on;\n\n  deny all;",
+        language,
+        USUAL,
+        None,
+        alternatives,
+    );
     assert_eq!(
         judgement.closing.as_deref(),
         Some("\"deny\" (line 3) may be access control, which cannot be enforced")
@@ -211,5 +218,8 @@ fn a_judgement_names_the_directive_its_line_and_what_to_use() {
         "{}",
         judgement.advice
     );
-    assert_eq!(judge("gzip on;", language, USUAL, None).closing, None);
+    assert_eq!(
+        judge("gzip on;", language, USUAL, None, alternatives).closing,
+        None
+    );
 }

@@ -54,3 +54,22 @@ pub fn is_dns_name(text: &str) -> bool {
     };
     text.len() <= 253 && text.split('.').all(label)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dot_at_the_end_says_nothing_and_an_address_is_seen() {
+        let name = |text: &str| DnsName::parse(text).unwrap();
+        assert_eq!(name("A.example."), name("a.example"));
+        assert_eq!(
+            name("192.0.2.1").literal(),
+            Some("192.0.2.1".parse().unwrap())
+        );
+        assert_eq!(name("a.example").literal(), None);
+        for bad in ["", ".", "a..b", "a b", "a..", "::1", "-a"] {
+            assert!(DnsName::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,3 +1,5 @@
+use sluice_translate_engine::AddressPolicy;
+
 use super::*;
 
 fn shown(expression: Parsed<Expression>) -> String {
@@ -9,7 +11,7 @@ fn shown(expression: Parsed<Expression>) -> String {
 }
 
 fn read(text: &str) -> Parsed<Expression> {
-    url(text, &AddressPolicy::default())
+    ext_auth_url::parse(text, &AddressPolicy::default())
 }
 
 #[test]

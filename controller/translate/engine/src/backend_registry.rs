@@ -1,0 +1,219 @@
+//! Registry of backends that several Ingresses name, and of the candidates for their canaries: the only things that
+//! Ingresses of different hosts decide together.
+//!
+//! Whatever is said about one port of a Service, however its pods are spoken to, is one entry. When an Ingress says
+//! something else, only that entry is resolved again.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_ir::{BackendId, Canary};
+
+use crate::backends::{Authority, BackendRef, Origin, Precedence, Source};
+use crate::canaries::{CanaryCandidate, resolve_canaries};
+use crate::{ObjectKey, Report};
+
+/// Everything that is said about backends, by port of a Service.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BackendRegistry {
+    entries: BTreeMap<BackendId, Entry>,
+    /// In order.
+    by_service: BTreeMap<ObjectKey, Vec<BackendId>>,
+    /// Entries that have changed since they were resolved.
+    open: BTreeSet<BackendId>,
+}
+
+/// References to one port of a Service, and what they resolve to.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    // Boxed, or no map: most entries have one reference, and a map has room for eleven.
+    backend_refs: BTreeMap<Precedence, Box<BackendRef>>,
+    canary_candidates: BTreeMap<Precedence, Box<CanaryCandidate>>,
+    /// In the order of their ids.
+    sources: Box<[(BackendId, Source)]>,
+    canaries: Vec<Canary>,
+    reports: Vec<Report>,
+}
+
+/// Backends and canaries that resolving the entries has changed.
+#[derive(Debug, Default)]
+pub(crate) struct EntryChanges {
+    /// Backends that are made from something else than before, or from nothing.
+    pub(crate) backends: BTreeSet<BackendId>,
+    /// Ports whose canaries are others.
+    pub(crate) canaries: BTreeSet<BackendId>,
+}
+
+impl BackendRegistry {
+    pub(crate) fn add_ref(&mut self, precedence: Precedence, backend_ref: BackendRef) {
+        let port = backend_ref.id.service_port();
+        self.entry(&port)
+            .backend_refs
+            .insert(precedence, Box::new(backend_ref));
+    }
+
+    /// Adds a candidate for a canary of a port.
+    pub(crate) fn add_candidate(&mut self, precedence: Precedence, candidate: CanaryCandidate) {
+        let main = candidate.main.clone();
+        self.entry(&main)
+            .canary_candidates
+            .insert(precedence, Box::new(candidate));
+    }
+
+    /// Removes the reference or candidate with this precedence from a port.
+    pub(crate) fn withdraw(&mut self, port: &BackendId, precedence: &Precedence) {
+        let entry = self.entry(port);
+        entry.backend_refs.remove(precedence);
+        entry.canary_candidates.remove(precedence);
+    }
+
+    /// Resolves every entry that has changed.
+    pub(crate) fn resolve(&mut self) -> EntryChanges {
+        let mut changes = EntryChanges::default();
+        for port in std::mem::take(&mut self.open) {
+            let Some(entry) = self.entries.get_mut(&port) else {
+                continue;
+            };
+            let before = std::mem::replace(&mut entry.sources, sources(&entry.backend_refs));
+            let (canaries, reports) =
+                resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
+            entry.reports = reports;
+            if std::mem::replace(&mut entry.canaries, canaries) != entry.canaries {
+                changes.canaries.insert(port.clone());
+            }
+            let now = &entry.sources;
+            let ids = before.iter().chain(now).map(|(id, _)| id);
+            let changed: Vec<BackendId> = ids
+                .filter(|id| source(&before, id) != source(now, id))
+                .cloned()
+                .collect();
+            for id in &changed {
+                self.note_service(id, &port, &before);
+            }
+            changes.backends.extend(changed);
+            if self.entries.get(&port).is_some_and(Entry::is_empty) {
+                self.entries.remove(&port);
+            }
+        }
+        changes
+    }
+
+    /// The source that a backend is made from.
+    pub(crate) fn source(&self, id: &BackendId) -> Option<&Source> {
+        source(&self.entries.get(&id.service_port())?.sources, id)
+    }
+
+    /// The canaries of a port.
+    pub(crate) fn canaries(&self, port: &BackendId) -> &[Canary] {
+        self.entries
+            .get(port)
+            .map(|entry| entry.canaries.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// Reports about canaries together.
+    pub(crate) fn reports(&self) -> impl Iterator<Item = &Report> {
+        self.entries.values().flat_map(|entry| &entry.reports)
+    }
+
+    /// The backends that a Service stands behind.
+    pub(crate) fn of_service(&self, service: &ObjectKey) -> impl Iterator<Item = &BackendId> {
+        self.by_service.get(service).into_iter().flatten()
+    }
+
+    fn entry(&mut self, port: &BackendId) -> &mut Entry {
+        self.open.insert(port.clone());
+        self.entries.entry(port.clone()).or_default()
+    }
+
+    /// A backend has come, changed or gone.
+    fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &[(BackendId, Source)]) {
+        let service = |source: Option<&Source>| match source.map(|source| &source.origin) {
+            Some(Origin::Service(service, _)) => Some(service.clone()),
+            Some(Origin::External(_)) | None => None,
+        };
+        let now = self
+            .entries
+            .get(port)
+            .and_then(|entry| source(&entry.sources, id));
+        let (old, new) = (service(source(before, id)), service(now));
+        if let Some(old) = old {
+            let of_service = self.by_service.entry(old.clone()).or_default();
+            if let Ok(place) = of_service.binary_search(id) {
+                of_service.remove(place);
+            }
+            if of_service.is_empty() {
+                self.by_service.remove(&old);
+            }
+        }
+        if let Some(new) = new {
+            let of_service = self.by_service.entry(new).or_default();
+            if let Err(place) = of_service.binary_search(id) {
+                of_service.insert(place, id.clone());
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn is_empty(&self) -> bool {
+        self.backend_refs.is_empty() && self.canary_candidates.is_empty()
+    }
+}
+
+fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a Source> {
+    let place = sources.binary_search_by(|(other, _)| other.cmp(id)).ok()?;
+    sources.get(place).map(|(_, source)| source)
+}
+
+/// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
+/// first that asks for sessions has them.
+fn sources(backend_refs: &BTreeMap<Precedence, Box<BackendRef>>) -> Box<[(BackendId, Source)]> {
+    let Some(first) = backend_refs
+        .values()
+        .min_by_key(|backend_ref| backend_ref.authority)
+    else {
+        return Box::default();
+    };
+    let mut balance = first.balance.clone();
+    let mut peers = backend_refs
+        .values()
+        .filter(|backend_ref| backend_ref.authority == first.authority);
+    balance.affinity = peers.find_map(|backend_ref| backend_ref.balance.affinity.clone());
+    let mut sources: BTreeMap<BackendId, (Authority, Source)> = BTreeMap::new();
+    for BackendRef {
+        id,
+        origin,
+        transport,
+        attempts,
+        site,
+        authority,
+        ..
+    } in backend_refs.values().map(AsRef::as_ref)
+    {
+        let new = || {
+            let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
+            (
+                *authority,
+                Source {
+                    origin,
+                    balance,
+                    transport,
+                    attempts: *attempts,
+                    sites: Vec::new(),
+                },
+            )
+        };
+        let (highest, source) = sources.entry(id.clone()).or_insert_with(new);
+        match (*authority).cmp(highest) {
+            Ordering::Less => (*highest, source.attempts) = (*authority, *attempts),
+            Ordering::Equal => source.attempts = source.attempts.max(*attempts),
+            Ordering::Greater => {}
+        }
+        source.sites.push(site.clone());
+    }
+    sources
+        .into_iter()
+        .map(|(id, (_, source))| (id, source))
+        .collect()
+}

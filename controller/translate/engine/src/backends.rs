@@ -1,0 +1,239 @@
+//! Services and their ports: what an Ingress backend leads to.
+
+mod resolve;
+mod service;
+
+use std::num::NonZeroU8;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use sluice_ir::{Affinity, BackendId, HealthPolicy, LoadBalance, Transport};
+
+use crate::age::Seniority;
+use crate::external_host::ExternalHost;
+use crate::service_port::Port;
+use crate::{Kind, ObjectKey, ObjectRef};
+
+pub(crate) use resolve::{Resolved, resolve};
+pub use service::service_address;
+
+/// Settings for the choice among the endpoints of a Service. Of several references to it, the first decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Balance {
+    /// The algorithm.
+    pub load_balance: LoadBalance,
+    /// Session affinity.
+    pub affinity: Option<Affinity>,
+    /// Outlier detection.
+    pub health: HealthPolicy,
+    /// True if endpoints near the data plane come first.
+    pub prefer_zone: bool,
+    /// True if the address of the Service itself is the only endpoint.
+    pub service_upstream: bool,
+}
+
+/// The field of an object that names a backend; what is wrong with the backend is reported there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferenceSite {
+    /// The object.
+    pub object: ObjectRef,
+    /// Its field.
+    pub field: String,
+    /// True for a canary, which gets a part of another object's requests.
+    pub as_canary: bool,
+}
+
+impl ReferenceSite {
+    /// Consequence of missing endpoints. Only ports without HTTP are named in a ConfigMap.
+    fn without_endpoints(&self) -> &'static str {
+        if self.object.kind == Kind::ConfigMap {
+            "connections are closed"
+        } else {
+            "answered with 503"
+        }
+    }
+}
+
+/// Settings with which a route uses a backend.
+#[derive(Clone, Copy, Debug)]
+pub struct BackendSettings<'a> {
+    /// The transport to its endpoints.
+    pub transport: &'a Transport,
+    /// The choice among its endpoints.
+    pub balance: &'a Balance,
+    /// Endpoints that are tried for one request, at most.
+    pub attempts: NonZeroU8,
+    /// True if the requests of the route go there. Mirrored requests and those to an authentication service do not count, as in
+    /// ingress-nginx.
+    pub gets_requests: bool,
+}
+
+/// Authority of a reference over the settings of a Service: the highest that there is decides (R9 of the security rules).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Authority {
+    /// An object of the Service's namespace that routes to it.
+    Namespace,
+    /// A flag, or a ConfigMap that a flag names.
+    Operator,
+    /// Any other object that refers to it: the settings of the others hold, or the defaults.
+    None,
+}
+
+impl Authority {
+    fn over(origin: &Origin, tier: &PrecedenceTier, site: &ReferenceSite, gets: bool) -> Self {
+        let is_own = |service: &ObjectKey| service.namespace == site.object.key.namespace;
+        match (tier, origin) {
+            (PrecedenceTier::Flags | PrecedenceTier::Ports, _) => Authority::Operator,
+            (PrecedenceTier::Object(_), Origin::Service(service, _)) if gets && is_own(service) => {
+                Authority::Namespace
+            }
+            (PrecedenceTier::Object(_), _) => Authority::None,
+        }
+    }
+}
+
+/// Origin of a backend's endpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A port of a Service.
+    Service(ObjectKey, Port),
+    /// A host outside of the cluster.
+    External(ExternalHost),
+}
+
+/// Source of a backend, from which it is resolved again when its endpoints change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) origin: Origin,
+    pub(crate) balance: Balance,
+    pub(crate) transport: Transport,
+    /// The most that any route asks for.
+    pub(crate) attempts: NonZeroU8,
+    pub(crate) sites: Vec<ReferenceSite>,
+}
+
+/// Reference to a backend, and the settings wanted of it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendRef {
+    /// Id of the backend.
+    pub id: BackendId,
+    /// Origin of its endpoints.
+    pub origin: Origin,
+    /// The choice among its endpoints.
+    pub balance: Balance,
+    /// The transport to them.
+    pub transport: Transport,
+    /// Endpoints that are tried for one request, at most.
+    pub attempts: NonZeroU8,
+    /// The field that names it.
+    pub site: ReferenceSite,
+    /// Authority of the reference over the settings.
+    pub authority: Authority,
+}
+
+/// Tiers of precedence among references to backends, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PrecedenceTier {
+    /// Flags.
+    #[default]
+    Flags,
+    /// Objects that have routes, the oldest first.
+    Object(Seniority),
+    /// ConfigMaps of ports without HTTP.
+    Ports,
+}
+
+/// Precedence of a reference: its tier, and its place among the references of the same object.
+pub type Precedence = (Arc<PrecedenceTier>, usize);
+
+/// References to backends, as they are made. The backend registry resolves those that several name.
+#[derive(Debug, Default)]
+pub struct BackendRefs {
+    /// The default transport to upstreams, which has no label in ids.
+    default_transport: Transport,
+    tier: Arc<PrecedenceTier>,
+    /// Position among the references of the tier.
+    position: usize,
+    refs: Vec<(Precedence, BackendRef)>,
+}
+
+impl BackendRefs {
+    /// No references yet.
+    #[must_use]
+    pub fn new(default_transport: &Transport) -> Self {
+        BackendRefs {
+            default_transport: default_transport.clone(),
+            ..BackendRefs::default()
+        }
+    }
+
+    /// The references so far.
+    #[must_use]
+    pub fn refs(&self) -> &[(Precedence, BackendRef)] {
+        &self.refs
+    }
+
+    /// The references, for the backend registry.
+    #[must_use]
+    pub fn into_refs(self) -> Vec<(Precedence, BackendRef)> {
+        self.refs
+    }
+
+    /// Sets the tier of the references that follow.
+    pub fn set_tier(&mut self, tier: PrecedenceTier) {
+        (self.tier, self.position) = (Arc::new(tier), 0);
+    }
+
+    /// The precedence of the next reference.
+    pub fn next_precedence(&mut self) -> Precedence {
+        self.position += 1;
+        (Arc::clone(&self.tier), self.position)
+    }
+
+    /// Adds a reference to a backend, and returns the id of the backend.
+    pub fn add(
+        &mut self,
+        origin: Origin,
+        settings: BackendSettings<'_>,
+        site: ReferenceSite,
+    ) -> BackendId {
+        let BackendSettings {
+            transport,
+            balance,
+            attempts,
+            gets_requests,
+        } = settings;
+        let authority = Authority::over(&origin, &self.tier, &site, gets_requests);
+        let plain = match &origin {
+            Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
+            Origin::External(host) => host.id(),
+        };
+        let id = if *transport == self.default_transport {
+            plain
+        } else {
+            plain.variant(&label(transport))
+        };
+        let (balance, transport) = (balance.clone(), transport.clone());
+        let precedence = self.next_precedence();
+        let backend_ref = BackendRef {
+            id: id.clone(),
+            origin,
+            balance,
+            transport,
+            attempts,
+            site,
+            authority,
+        };
+        self.refs.push((precedence, backend_ref));
+        id
+    }
+}
+
+/// Label of a transport in ids: the same for the same transport, in every run and on every machine.
+fn label(transport: &Transport) -> String {
+    let text = serde_json::to_vec(transport).unwrap_or_default();
+    Sha256::digest(text)
+        .iter()
+        .take(8)
+        .fold(String::new(), |label, byte| format!("{label}{byte:02x}"))
+}

@@ -1,0 +1,163 @@
+//! Resolving a backend: the endpoints that it has right now.
+
+use sluice_ir::{Backend, Endpoint};
+
+use super::service::{Pods, find};
+use super::{Balance, Origin, Source};
+use crate::endpoints::{self, Wanted};
+use crate::external_host::ExternalHost;
+use crate::own_addresses::AddressChecker;
+use crate::report::Reporter;
+use crate::used_names::WantedName;
+use crate::{
+    AddressPolicy, Cluster, Kind, ObjectKey, ObjectRef, Report, Severity, UpstreamOptions,
+};
+
+/// A backend, and what is to be said about it.
+pub(crate) struct Resolved {
+    pub(crate) backend: Backend,
+    pub(crate) reports: Vec<Report>,
+    /// The name that its endpoints are of, if DNS has to be asked: it is made again when that leads elsewhere.
+    pub(crate) name: Option<WantedName>,
+    /// An address was refused because it is Sluice's own: it is made again when something else is.
+    pub(crate) found_own: bool,
+}
+
+/// Makes a backend from what there is now. A backend that leads nowhere is a backend without endpoints.
+pub(crate) fn resolve(
+    source: &Source,
+    cluster: &Cluster,
+    options: UpstreamOptions<'_>,
+    policy: &AddressPolicy,
+) -> Resolved {
+    let checker = AddressChecker::new(policy, &source.transport);
+    let mut resolved = Resolved {
+        backend: without_endpoints(source),
+        reports: Vec::new(),
+        name: None,
+        found_own: false,
+    };
+    match &source.origin {
+        Origin::Service(service, port) => {
+            match find(service, port, source, cluster, (options, &checker)) {
+                Ok(pods) => resolved.take_pods(pods, service, cluster, &checker),
+                Err(missing) => {
+                    let sites = source.sites.iter();
+                    sites.for_each(|site| missing.report_at(site, &mut resolved.reports));
+                }
+            }
+        }
+        Origin::External(host) => {
+            let sites = source.sites.iter();
+            let places = sites.map(|site| (site.object.clone(), site.field.clone()));
+            resolved.backend.endpoints =
+                of_host(host, places, cluster, &checker, &mut resolved.reports);
+            let sites = source.sites.iter();
+            let namespaces = sites.map(|site| &site.object.key.namespace);
+            resolved.name = wanted(host.clone(), namespaces);
+        }
+    }
+    resolved.found_own = checker.found_own();
+    resolved
+}
+
+fn without_endpoints(source: &Source) -> Backend {
+    let Balance {
+        load_balance,
+        affinity,
+        health,
+        prefer_zone,
+        ..
+    } = source.balance.clone();
+    Backend {
+        transport: source.transport.clone(),
+        load_balance,
+        affinity,
+        health,
+        prefer_zone,
+        attempts: source.attempts,
+        endpoints: Vec::new(),
+    }
+}
+
+impl Resolved {
+    fn take_pods(
+        &mut self,
+        pods: Pods<'_>,
+        service: &ObjectKey,
+        cluster: &Cluster,
+        checker: &AddressChecker<'_>,
+    ) {
+        self.backend.endpoints = match pods {
+            Pods::Listed(port) => {
+                let wanted = Wanted {
+                    service,
+                    port,
+                    // Only sessions keep a pod that terminates; without them it is gone, as in ingress-nginx.
+                    draining: self.backend.affinity.is_some(),
+                    zones: self.backend.prefer_zone,
+                };
+                endpoints::of(wanted, cluster, checker, &mut self.reports)
+            }
+            Pods::Address(address) => vec![Endpoint::at(address)],
+            Pods::External(host) => {
+                let object = ObjectRef {
+                    kind: Kind::Service,
+                    key: service.clone(),
+                };
+                let place = (object, "spec.externalName".to_owned());
+                self.name = wanted(host.clone(), std::iter::once(&service.namespace));
+                of_host(
+                    &host,
+                    [place].into_iter(),
+                    cluster,
+                    checker,
+                    &mut self.reports,
+                )
+            }
+        };
+    }
+}
+
+/// The name that is asked about, if there is one, and for whom.
+fn wanted<'a>(
+    host: ExternalHost,
+    namespaces: impl Iterator<Item = &'a String>,
+) -> Option<WantedName> {
+    let name = host.into_dns_name()?;
+    Some(WantedName {
+        name,
+        namespaces: namespaces.cloned().collect(),
+    })
+}
+
+/// Where a host leads now, as far as that may be dialled. What is wrong is said at each of these places.
+fn of_host(
+    host: &ExternalHost,
+    places: impl Iterator<Item = (ObjectRef, String)>,
+    cluster: &Cluster,
+    checker: &AddressChecker<'_>,
+    reports: &mut Vec<Report>,
+) -> Vec<Endpoint> {
+    let resolved = host.endpoints(cluster.resolution(&host.name), checker);
+    let is_useless = resolved.endpoints.is_empty();
+    let (severity, consequence) = match is_useless {
+        true => (Severity::Error, "no request is sent there"),
+        false => (Severity::Warning, "the other addresses are used"),
+    };
+    for (object, field) in places {
+        let mut reporter = Reporter::new(object, reports);
+        for reason in &resolved.refused {
+            reporter.say(severity, field.clone(), reason.clone(), consequence);
+        }
+        if let Some(failure) = &resolved.failure {
+            let consequence = if is_useless {
+                consequence
+            } else {
+                "its last known addresses are used"
+            };
+            reporter.say(severity, field.clone(), failure.clone(), consequence);
+        }
+    }
+    resolved.endpoints
+}

@@ -1,0 +1,183 @@
+//! Hosts outside of the cluster, and the endpoints that DNS gives them.
+//!
+//! Translation asks nobody: what names lead to is an input, as EndpointSlices are, and changes as they do.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use sluice_ir::{BackendId, Endpoint};
+use sluice_syntax::DnsName;
+
+use crate::own_addresses::AddressChecker;
+use crate::{Provenance, Resolution};
+
+/// Endpoints that a name becomes at most: whoever writes a zone decides how many addresses an answer has.
+const MOST_ADDRESSES: usize = 256;
+
+/// A host that is not a Service of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalHost {
+    /// Its name, or its address.
+    pub name: DnsName,
+    /// The port.
+    pub port: u16,
+}
+
+/// The endpoints of a host, and what is wrong with it.
+#[derive(Debug, Default)]
+pub(crate) struct ResolvedHost {
+    pub endpoints: Vec<Endpoint>,
+    /// Addresses that are not used.
+    pub refused: Vec<String>,
+    pub failure: Option<String>,
+}
+
+impl ExternalHost {
+    pub(crate) fn id(&self) -> BackendId {
+        BackendId::external(self.name.as_str(), self.port)
+    }
+
+    /// The name that DNS is to be asked about, unless an address stands in its place.
+    pub(crate) fn into_dns_name(self) -> Option<DnsName> {
+        self.name.literal().is_none().then_some(self.name)
+    }
+
+    /// Judges every address that the name has. Nothing is wrong with one that is still being looked up.
+    pub(crate) fn endpoints(
+        &self,
+        known: Option<&Resolution>,
+        checker: &AddressChecker<'_>,
+    ) -> ResolvedHost {
+        let ExternalHost { name, port } = self;
+        let literal = name.literal();
+        let from = if literal.is_some() {
+            Provenance::Written
+        } else {
+            Provenance::Resolved
+        };
+        let known = literal.is_none().then_some(known).flatten();
+        let found = known
+            .into_iter()
+            .flat_map(|known| known.addresses.iter().copied());
+        let mut all: BTreeSet<SocketAddr> = literal
+            .into_iter()
+            .chain(found)
+            .map(|ip| SocketAddr::new(ip.to_canonical(), *port))
+            .collect();
+        let mut resolved = ResolvedHost::default();
+        if all.len() > MOST_ADDRESSES {
+            let reason = format!(
+                "expected a name of at most {MOST_ADDRESSES} addresses, got {name} with {}",
+                all.len()
+            );
+            resolved.refused.push(reason);
+            all = all.into_iter().take(MOST_ADDRESSES).collect();
+        }
+        for address in all {
+            match checker.check(address, from) {
+                Ok(()) => resolved.endpoints.push(Endpoint::at(address)),
+                Err(forbidden) => resolved
+                    .refused
+                    .push(format!("{name} leads to {address}, {forbidden}")),
+            }
+        }
+        let failure = known.and_then(|known| known.failure.as_ref());
+        resolved.failure = failure.map(|failure| format!("{name} cannot be resolved: {failure}"));
+        resolved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use sluice_ir::Transport;
+
+    use super::*;
+    use crate::AddressPolicy;
+
+    fn endpoints(
+        name: &str,
+        known: &Resolution,
+        policy: &AddressPolicy,
+    ) -> (Vec<String>, usize, bool) {
+        let host = ExternalHost {
+            name: DnsName::parse(name).unwrap(),
+            port: 80,
+        };
+        let ResolvedHost {
+            endpoints,
+            refused,
+            failure,
+        } = host.endpoints(
+            Some(known),
+            &AddressChecker::new(policy, &Transport::default()),
+        );
+        let endpoints = endpoints
+            .iter()
+            .map(|endpoint| endpoint.address.to_string())
+            .collect();
+        (endpoints, refused.len(), failure.is_some())
+    }
+
+    fn found(addresses: &[&str], failure: Option<&str>) -> Resolution {
+        let addresses = addresses
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect();
+        Resolution {
+            addresses,
+            failure: failure.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn what_may_be_dialled_is_an_endpoint_and_the_rest_is_named() {
+        let policy = AddressPolicy {
+            written_loopback: true,
+            ..AddressPolicy::default()
+        };
+        let known = found(
+            &[
+                "192.0.2.1",
+                "127.0.0.1",
+                "::ffff:192.0.2.1",
+                "fd00:ec2::254",
+            ],
+            None,
+        );
+        assert_eq!(
+            endpoints("a.example", &known, &policy),
+            (vec!["192.0.2.1:80".to_owned()], 2, false)
+        );
+        // The last answer serves while there is no other.
+        let known = found(&["192.0.2.1"], Some("timeout"));
+        assert_eq!(
+            endpoints("a.example", &known, &policy),
+            (vec!["192.0.2.1:80".to_owned()], 0, true)
+        );
+        // An address is its own answer, and whoever may write loopback may write it here.
+        let known = found(&["192.0.2.1"], Some("timeout"));
+        assert_eq!(
+            endpoints("127.0.0.1", &known, &policy),
+            (vec!["127.0.0.1:80".to_owned()], 0, false)
+        );
+        assert_eq!(
+            endpoints("169.254.1.1", &known, &policy),
+            (vec![], 1, false)
+        );
+    }
+
+    #[test]
+    fn a_name_has_no_more_endpoints_than_it_may() {
+        let addresses = (0..300_u32)
+            .map(|n| IpAddr::from((0xc000_0200 + n).to_be_bytes()))
+            .collect();
+        let known = Resolution {
+            addresses,
+            failure: None,
+        };
+        let (endpoints, refused, _) = endpoints("a.example", &known, &AddressPolicy::default());
+        assert_eq!((endpoints.len(), refused), (MOST_ADDRESSES, 1));
+    }
+}

@@ -1,0 +1,59 @@
+//! A Secret as it is kept, with what is read from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use k8s_openapi::api::core::v1::Secret;
+use sluice_syntax::certificate::CertificatePair;
+
+/// A Secret, and the certificate in it, which is read once however often it is named.
+#[derive(Debug)]
+pub struct KnownSecret {
+    pub(crate) secret: Secret,
+    certificate: OnceLock<Result<CertificatePair, String>>,
+}
+
+impl From<Secret> for KnownSecret {
+    fn from(secret: Secret) -> Self {
+        KnownSecret {
+            secret,
+            certificate: OnceLock::new(),
+        }
+    }
+}
+
+impl PartialEq for KnownSecret {
+    fn eq(&self, other: &Self) -> bool {
+        self.secret == other.secret
+    }
+}
+
+impl KnownSecret {
+    /// The certificate in `tls.crt` and `tls.key`. The error is a report's reason.
+    pub fn certificate(&self) -> Result<&CertificatePair, String> {
+        self.certificate
+            .get_or_init(|| CertificatePair::from_entries(|name| entry_of(&self.secret, name)))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+/// Text of an entry of a Secret, as the API server has it or as people write it.
+pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
+    let written = secret
+        .string_data
+        .as_ref()
+        .and_then(|data| data.get(entry))
+        .cloned();
+    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
+    written.or_else(stored)
+}
+
+/// The names of the entries of a Secret.
+pub(crate) fn entries(secret: &Secret) -> BTreeSet<String> {
+    let written = secret.string_data.iter().flat_map(BTreeMap::keys);
+    written
+        .chain(secret.data.iter().flat_map(BTreeMap::keys))
+        .cloned()
+        .collect()
+}

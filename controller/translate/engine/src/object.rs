@@ -1,0 +1,232 @@
+//! The objects that Sluice reads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sluice_syntax::{is_dns_name, shortened};
+
+use crate::kind::for_each_kind;
+use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Pod, key_of};
+
+macro_rules! objects {
+    ($($(#[$doc:meta])* $kind:ident, $api_version:literal, $scope:ident;)*) => {
+        /// One object of a kind that Sluice reads. Shared: a source remembers what it read.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Object { $($(#[$doc])* $kind(Arc<$kind>)),* }
+
+        impl Object {
+            fn parse(kind: Kind, value: Value) -> Result<Self, InvalidObject> {
+                Ok(match kind { $(Kind::$kind => Object::$kind(Arc::new(typed(kind, value)?))),* })
+            }
+
+            /// Its kind.
+            #[must_use]
+            pub fn kind(&self) -> Kind {
+                match self { $(Object::$kind(_) => Kind::$kind),* }
+            }
+
+            fn metadata(&self) -> &ObjectMeta {
+                match self { $(Object::$kind(object) => &object.metadata),* }
+            }
+
+            fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                match self { $(Object::$kind(object) => &mut Arc::make_mut(object).metadata),* }
+            }
+        }
+    };
+}
+for_each_kind!(objects);
+
+/// Why a document is not an [`Object`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvalidObject {
+    /// A kind that Sluice does not read: nothing to worry about, but worth a word.
+    UnknownKind {
+        /// `apiVersion/kind`, as written.
+        kind: String,
+    },
+    /// A kind that Sluice reads, with something wrong in it.
+    Malformed {
+        /// The object as it names itself, as far as that can be read.
+        object: String,
+        /// The field.
+        field: String,
+        /// Expected and got.
+        reason: String,
+    },
+}
+
+impl fmt::Display for InvalidObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidObject::UnknownKind { kind } => {
+                write!(f, "{kind}: not a kind that Sluice reads; skipped")
+            }
+            InvalidObject::Malformed {
+                object,
+                field,
+                reason,
+            } => {
+                write!(f, "{object}: {field}: {reason}; object not served")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvalidObject {}
+
+impl Object {
+    /// Reads one document of a manifest. A namespaced object without a namespace is in `default`, as for kubectl.
+    pub fn from_value(value: Value) -> Result<Self, InvalidObject> {
+        let api_version = text(&value, "apiVersion");
+        let kind_name = text(&value, "kind");
+        let kind = Kind::ALL
+            .iter()
+            .find(|k| k.as_str() == kind_name && k.api_version() == api_version);
+        let Some(&kind) = kind else {
+            return Err(unknown(&api_version, &kind_name));
+        };
+        let mut object = Object::parse(kind, value)?;
+        let metadata = object.metadata_mut();
+        if kind.is_namespaced() {
+            metadata
+                .namespace
+                .get_or_insert_with(|| "default".to_owned());
+        }
+        check_names(kind, metadata)?;
+        Ok(object)
+    }
+
+    /// Its namespace and name.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        key_of(self.metadata())
+    }
+
+    /// Its kind and name.
+    #[must_use]
+    pub fn reference(&self) -> ObjectRef {
+        ObjectRef {
+            kind: self.kind(),
+            key: self.key(),
+        }
+    }
+}
+
+fn typed<T: DeserializeOwned>(kind: Kind, value: Value) -> Result<T, InvalidObject> {
+    let object = described(kind.as_str(), &value);
+    serde_path_to_error::deserialize(value).map_err(|error| InvalidObject::Malformed {
+        object,
+        field: error.path().to_string(),
+        reason: error.inner().to_string(),
+    })
+}
+
+/// Names become parts of ids, file names and log lines: what the API server would refuse never gets that far.
+fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+    let malformed = |field: &str, got: &str| InvalidObject::Malformed {
+        object: kind.as_str().to_owned(),
+        field: field.to_owned(),
+        reason: format!("expected a DNS name, got {:?}", shortened(got)),
+    };
+    if !is_dns_name(name) {
+        return Err(malformed("metadata.name", name));
+    }
+    if !is_dns_name(namespace) {
+        return Err(malformed("metadata.namespace", namespace));
+    }
+    Ok(())
+}
+
+fn unknown(api_version: &str, kind: &str) -> InvalidObject {
+    match (api_version, kind) {
+        ("", _) | (_, "") => InvalidObject::Malformed {
+            object: "document".to_owned(),
+            field: if kind.is_empty() {
+                "kind"
+            } else {
+                "apiVersion"
+            }
+            .to_owned(),
+            reason: "expected a Kubernetes object, got none".to_owned(),
+        },
+        _ => InvalidObject::UnknownKind {
+            kind: format!("{}/{}", shortened(api_version), shortened(kind)),
+        },
+    }
+}
+
+fn described(kind: &str, value: &Value) -> String {
+    let metadata = value.get("metadata").unwrap_or(&Value::Null);
+    let name = text(metadata, "name");
+    match text(metadata, "namespace").as_str() {
+        "" => format!("{kind} {}", shortened(&name)),
+        namespace => format!("{kind} {}/{}", shortened(namespace), shortened(&name)),
+    }
+}
+
+fn text(value: &Value, field: &str) -> String {
+    value
+        .get(field)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ingress(metadata: Value, spec: Value) -> Value {
+        json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec})
+    }
+
+    #[test]
+    fn an_object_without_a_namespace_is_in_default() {
+        let object = Object::from_value(ingress(json!({"name": "a"}), json!({}))).unwrap();
+        assert_eq!(object.reference().to_string(), "Ingress default/a");
+    }
+
+    #[test]
+    fn a_malformed_object_is_named_with_its_field() {
+        let spec = json!({"rules": [{"http": {"paths": [{"path": 7}]}}]});
+        let error =
+            Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
+             object not served"
+        );
+    }
+
+    #[test]
+    fn hostile_names_never_become_objects() {
+        for name in ["", "a/b", "a\nb", "../x", "A", "a b", "$x", "..", "-a"] {
+            assert!(
+                Object::from_value(ingress(json!({"name": name}), json!({}))).is_err(),
+                "{name:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_kinds_are_named_and_skipped() {
+        let error =
+            Object::from_value(json!({"apiVersion": "apps/v1", "kind": "Deployment"})).unwrap_err();
+        assert_eq!(
+            error,
+            InvalidObject::UnknownKind {
+                kind: "apps/v1/Deployment".into()
+            }
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Overlays on a server from outside its component: canaries of its backends, and error services when endpoints are missing.
+
+use std::sync::Arc;
+
+use sluice_ir::{Action, Backend, BackendId, ErrorRequest, HttpRoute, Server, Shared};
+
+use crate::assembled::ErrorService;
+use crate::backend_registry::BackendRegistry;
+use crate::route_groups::RouteGroup;
+
+type Backends = Shared<BackendId, Backend>;
+
+/// Nobody would answer.
+pub(crate) fn is_dead(backend: &Backend) -> bool {
+    backend.endpoints.is_empty()
+}
+
+/// The server as it is served: the same one when nothing reaches it.
+pub(crate) fn overlay_canaries(
+    server: &Arc<Server>,
+    group: &RouteGroup,
+    registry: &BackendRegistry,
+    backends: &Backends,
+) -> Arc<Server> {
+    let mut overlaid = Arc::clone(server);
+    for (position, location) in server.routes.iter().enumerate() {
+        let Some(main) = location.primary_backend() else {
+            continue;
+        };
+        let canaries = registry.canaries(&main.service_port());
+        let asked = group.error_services.get(&location.id);
+        if canaries.is_empty() && asked.is_none() {
+            continue;
+        }
+        let Some(location) = Arc::make_mut(&mut overlaid).routes.get_mut(position) else {
+            continue;
+        };
+        location.canaries.extend(canaries.iter().cloned());
+        if let Some(asked) = asked {
+            ask(location, main, asked, backends);
+        }
+    }
+    overlaid
+}
+
+/// A location whose pods are missing leads to its error service, if that has any.
+fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: &Backends) {
+    let ErrorService {
+        backend,
+        next,
+        place,
+    } = asked;
+    let is_dead = |id: &BackendId| backends.get(id).is_none_or(|backend| is_dead(backend));
+    if is_dead(backend) {
+        location
+            .error_pages
+            .iter_mut()
+            .for_each(|pages| pages.backend.clone_from(next));
+    } else if is_dead(main) {
+        location.action = Action::to(backend.clone());
+        location.https_backend = None;
+        location.error_request = Some(ErrorRequest {
+            status: 503,
+            place: place.clone(),
+        });
+    }
+}

@@ -1,0 +1,165 @@
+//! Reports about what could not be honoured, worded so that its owner can act on it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::ObjectRef;
+
+/// Severity: how much of what was asked for is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing is missing; good to know.
+    Note,
+    /// It is served, not quite as asked.
+    Warning,
+    /// Something is not served.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// One thing that is not as its owner wrote it.
+///
+/// Reads as `Ingress default/shop: spec.rules[0].host: expected a DNS name, got "a b"; rule not served`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Report {
+    /// The object at fault.
+    pub object: ObjectRef,
+    /// Field path, or `annotation NAME`.
+    pub field: String,
+    /// Severity of the report.
+    pub severity: Severity,
+    /// Reason: the expected value and the one found.
+    pub reason: String,
+    /// Consequence: what happens instead.
+    pub consequence: String,
+    /// The other object whose absence is the only trouble: it is cured when that one appears.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<ObjectRef>,
+    /// ingress-nginx does no better: for who comes from there nothing changes.
+    #[serde(skip)]
+    pub as_before: bool,
+    /// ingress-nginx's webhook refuses to store it, and so does ours.
+    #[serde(skip)]
+    pub admission_denied: bool,
+}
+
+impl Report {
+    /// A report about what is there itself.
+    #[must_use]
+    pub fn new(
+        object: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) -> Self {
+        let (field, reason, consequence) = (field.into(), reason.into(), consequence.into());
+        Report {
+            object,
+            field,
+            severity,
+            reason,
+            consequence,
+            missing: None,
+            as_before: false,
+            admission_denied: false,
+        }
+    }
+}
+
+/// [`CLOSED`], for constants that say more.
+#[macro_export]
+macro_rules! closed_text {
+    () => {
+        "access control cannot be enforced; affected paths answer 503"
+    };
+}
+
+/// Consequence of access control that cannot be enforced.
+pub const CLOSED: &str = closed_text!();
+
+/// [`CLOSED`], with the affected paths.
+pub fn closed(which: impl fmt::Display) -> String {
+    format!("{CLOSED}: {which}")
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {}: {}; {}",
+            self.object, self.field, self.reason, self.consequence
+        )
+    }
+}
+
+/// Collects the reports about one object.
+#[derive(Debug)]
+pub struct Reporter<'a> {
+    object: ObjectRef,
+    reports: &'a mut Vec<Report>,
+}
+
+impl<'a> Reporter<'a> {
+    /// A reporter about an object.
+    pub fn new(object: ObjectRef, reports: &'a mut Vec<Report>) -> Self {
+        Reporter { object, reports }
+    }
+
+    /// The object.
+    #[must_use]
+    pub fn object(&self) -> &ObjectRef {
+        &self.object
+    }
+
+    /// Adds a report.
+    pub fn say(
+        &mut self,
+        severity: Severity,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) -> &mut Report {
+        self.reports.push_mut(Report::new(
+            self.object.clone(),
+            severity,
+            field,
+            reason,
+            consequence,
+        ))
+    }
+
+    /// Warns of what ingress-nginx does not honour either.
+    pub fn warn_as_before(
+        &mut self,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        self.say(Severity::Warning, field, reason, consequence)
+            .as_before = true;
+    }
+
+    /// Says that an object that is named does not exist (yet).
+    pub fn say_missing(
+        &mut self,
+        missing: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        let reason = missing.absence();
+        self.say(severity, field, reason, consequence).missing = Some(missing);
+    }
+}

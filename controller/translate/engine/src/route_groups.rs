@@ -1,0 +1,200 @@
+//! Route groups: the translation of each connected component of objects that share server names.
+//!
+//! ```text
+//!   Ingresses --names--> servers     Ingresses that share a server, directly or by way of others, are one component
+//!      \-- depends on --> Services, Secrets, ConfigMaps
+//! ```
+//!
+//! A route group is made from its objects, those that they depend on and the holders of the wildcards over its hosts
+//! (`wildcards.rs`), and from nothing else that can change by itself. Backends, canaries and missing endpoints, which
+//! several groups decide together, are resolved in `backend_registry.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_ir::{BackendId, Hostname, HttpRoute, RouteId, SecretId, Server, ServerName};
+
+use crate::assembled::ErrorService;
+use crate::backends::Precedence;
+use crate::{ObjectKey, ObjectRef, Report};
+
+pub(crate) type RouteGroupId = u64;
+
+/// The translation of one connected component of Ingresses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RouteGroup {
+    /// Objects that its routes come from.
+    pub(crate) members: Box<[ObjectKey]>,
+    /// Also those that came to nothing.
+    pub(crate) names: Box<[ServerName]>,
+    pub(crate) dependencies: Box<[ObjectRef]>,
+    /// Without canaries, and as if no pods were missing.
+    pub(crate) servers: Box<[(ServerName, Arc<Server>)]>,
+    /// Names in handshakes, aliases among them.
+    pub(crate) tls: BTreeSet<ServerName>,
+    pub(crate) secrets: BTreeSet<SecretId>,
+    pub(crate) error_services: BTreeMap<RouteId, ErrorService>,
+    /// Keys of what it contributes to the backend registry.
+    pub(crate) contributions: Box<[(BackendId, Precedence)]>,
+    pub(crate) reports: Vec<Report>,
+}
+
+impl RouteGroup {
+    /// Suffixes of the wildcards that cover its hosts.
+    fn suffixes(&self) -> impl Iterator<Item = Hostname> {
+        self.names.iter().filter_map(ServerName::wildcard_suffix)
+    }
+
+    /// The ports of Services that its locations lead to.
+    pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
+        let mains = locations.filter_map(HttpRoute::primary_backend);
+        let mains = mains.map(BackendId::service_port);
+        mains.collect()
+    }
+
+    /// Backends of which it matters whether they have any endpoint at all.
+    pub(crate) fn watched(&self) -> BTreeSet<BackendId> {
+        if self.error_services.is_empty() {
+            return BTreeSet::new();
+        }
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
+        let watched = locations.filter_map(|location| {
+            let main = location.primary_backend()?;
+            let asked = self.error_services.get(&location.id)?;
+            Some([main.clone(), asked.backend.clone()])
+        });
+        watched.flatten().collect()
+    }
+}
+
+/// All route groups, indexed by what can change them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RouteGroups {
+    groups: BTreeMap<RouteGroupId, RouteGroup>,
+    last: RouteGroupId,
+    by_member: BTreeMap<ObjectKey, RouteGroupId>,
+    by_name: BTreeMap<ServerName, RouteGroupId>,
+    /// By what a wildcard that covers one of their hosts has after its star.
+    by_suffix: BTreeSet<(Hostname, RouteGroupId)>,
+    by_object: Index<ObjectRef>,
+    by_port: Index<BackendId>,
+    by_watched: Index<BackendId>,
+}
+
+impl RouteGroups {
+    pub(crate) fn insert(&mut self, group: RouteGroup) -> RouteGroupId {
+        self.last += 1;
+        let id = self.last;
+        self.by_member
+            .extend(group.members.iter().map(|key| (key.clone(), id)));
+        self.by_name
+            .extend(group.names.iter().map(|name| (name.clone(), id)));
+        self.by_suffix
+            .extend(group.suffixes().map(|suffix| (suffix, id)));
+        self.by_object.add(&group.dependencies, id);
+        self.by_port.add(&group.ports(), id);
+        self.by_watched.add(&group.watched(), id);
+        self.groups.insert(id, group);
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: RouteGroupId) -> Option<RouteGroup> {
+        let group = self.groups.remove(&id)?;
+        for key in &group.members {
+            self.by_member.remove(key);
+        }
+        for name in &group.names {
+            self.by_name.remove(name);
+        }
+        for suffix in group.suffixes() {
+            self.by_suffix.remove(&(suffix, id));
+        }
+        self.by_object.remove(&group.dependencies, id);
+        self.by_port.remove(&group.ports(), id);
+        self.by_watched.remove(&group.watched(), id);
+        Some(group)
+    }
+
+    pub(crate) fn get(&self, id: RouteGroupId) -> Option<&RouteGroup> {
+        self.groups.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RouteGroup> {
+        self.groups.values()
+    }
+
+    /// The route group of an object that routes come from, as it was translated.
+    pub(crate) fn of_member(&self, key: &ObjectKey) -> Option<RouteGroupId> {
+        self.by_member.get(key).copied()
+    }
+
+    /// The route group that has a server.
+    pub(crate) fn of_name(&self, name: &ServerName) -> Option<RouteGroupId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Those with a host that a wildcard covers.
+    pub(crate) fn under(&self, suffix: &Hostname) -> impl Iterator<Item = RouteGroupId> {
+        let from = (suffix.clone(), RouteGroupId::MIN);
+        self.by_suffix
+            .range(from..)
+            .take_while(move |(other, _)| other == suffix)
+            .map(|(_, id)| *id)
+    }
+
+    /// Route groups that depend on an object.
+    pub(crate) fn of_object(&self, object: &ObjectRef) -> impl Iterator<Item = RouteGroupId> {
+        self.by_object.of(object)
+    }
+
+    /// Those with a location that leads to a port of a Service.
+    pub(crate) fn of_port(&self, port: &BackendId) -> impl Iterator<Item = RouteGroupId> {
+        self.by_port.of(port)
+    }
+
+    /// Those to which it matters whether a backend has any endpoint at all.
+    pub(crate) fn watching(&self, backend: &BackendId) -> impl Iterator<Item = RouteGroupId> {
+        self.by_watched.of(backend)
+    }
+}
+
+/// Route groups by key.
+#[derive(Clone, Debug)]
+struct Index<K>(BTreeMap<K, BTreeSet<RouteGroupId>>);
+
+impl<K> Default for Index<K> {
+    fn default() -> Self {
+        Index(BTreeMap::new())
+    }
+}
+
+impl<K: Clone + Ord> Index<K> {
+    fn add<'a>(&mut self, keys: impl IntoIterator<Item = &'a K>, id: RouteGroupId)
+    where
+        K: 'a,
+    {
+        for key in keys {
+            self.0.entry(key.clone()).or_default().insert(id);
+        }
+    }
+
+    fn remove<'a>(&mut self, keys: impl IntoIterator<Item = &'a K>, id: RouteGroupId)
+    where
+        K: 'a,
+    {
+        for key in keys {
+            let Some(ids) = self.0.get_mut(key) else {
+                continue;
+            };
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+
+    fn of(&self, key: &K) -> impl Iterator<Item = RouteGroupId> {
+        self.0.get(key).into_iter().flatten().copied()
+    }
+}

@@ -1,0 +1,73 @@
+//! What a translation came to at one moment, for those who only read. It never changes, shares what it can with the
+//! translation, and costs next to nothing to make, so a reader never waits for the next one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sluice_ir::{Config, HttpRoute, RouteId, ServerName, SharedMap};
+
+use crate::{ObjectKey, Report, Translation};
+
+/// The configuration, the owners of its locations, and the reports.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    config: Config,
+    owners: SharedMap<RouteId, ObjectKey>,
+    reports: Arc<[Report]>,
+}
+
+impl<S> Translation<S> {
+    /// The translation as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let reports = self.reports().into_iter().cloned().collect();
+        Snapshot {
+            config: self.config.clone(),
+            owners: self.owners.clone(),
+            reports,
+        }
+    }
+}
+
+impl Snapshot {
+    /// The configuration to serve.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Reports about what could not be honoured, in a stable order.
+    #[must_use]
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// A location by its id.
+    #[must_use]
+    pub fn location(&self, id: &str) -> Option<&HttpRoute> {
+        let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
+        let name = if host == "_" {
+            ServerName::CatchAll
+        } else {
+            ServerName::parse(host).ok()?
+        };
+        self.config
+            .servers
+            .get(&name)?
+            .routes
+            .iter()
+            .find(|location| location.id.as_str() == id)
+    }
+
+    /// The Ingresses that have a location.
+    #[must_use]
+    pub fn owners(&self) -> BTreeSet<&ObjectKey> {
+        self.owners.values().collect()
+    }
+
+    /// The Ingress that a location is from; `None` for what flags and the generated root bring.
+    #[must_use]
+    pub fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
+        self.owners.get(location)
+    }
+}

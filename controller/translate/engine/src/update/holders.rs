@@ -1,0 +1,30 @@
+//! Holders of wildcard hosts.
+
+use std::collections::BTreeSet;
+
+use sluice_ir::Hostname;
+
+use crate::Translation;
+use crate::input::RouteInput;
+
+impl<S> Translation<S> {
+    /// Looks up who holds these wildcards now, and returns those whose holder has changed.
+    pub(super) fn look_up_holders<I: RouteInput<Settings = S>>(
+        &mut self,
+        suffixes: BTreeSet<Hostname>,
+        input: &I,
+    ) -> BTreeSet<Hostname> {
+        let mut changed = BTreeSet::new();
+        for suffix in suffixes {
+            let now = input.wildcard_holder(&suffix, &self.shared_inputs.settings);
+            let before = match &now {
+                Some(age) => self.wildcards.insert(suffix.clone(), age.clone()),
+                None => self.wildcards.remove(&suffix),
+            };
+            if before != now {
+                changed.insert(suffix);
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,94 @@
+//! External authentication.
+
+use sluice_ir::{Expression, ExpressionPart, HeaderName, Variable};
+
+use crate::expression;
+use crate::value::{self, Parsed};
+
+/// Methods of requests to the service, as ingress-nginx accepts them.
+pub const METHODS: &[&str] = &[
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
+];
+
+/// A URL with variables in it.
+pub fn url_with_variables(text: &str) -> Parsed<Expression> {
+    let allowed = |letter: char| {
+        letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter)
+    };
+    let valid = text.len() <= 2000 && text.chars().all(allowed);
+    if valid {
+        expression::for_ext_auth(text)
+    } else {
+        Err("a URL".into())
+    }
+}
+
+/// The name of a parameter of a URL.
+pub fn parameter(text: &str) -> Parsed<String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    let valid = (1..=64).contains(&text.len()) && text.bytes().all(plain);
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err("the name of a parameter".into())
+    }
+}
+
+/// The URL of a sign-in page. The URL to return to is added as a parameter, unless it has one.
+pub fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
+    let parameter = parameter.unwrap_or("rd");
+    let is_place = ["http://", "https://", "/", "$"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
+    if !is_place {
+        return Err("a URL or a path".into());
+    }
+    let query = text.split_once('?').map(|(_, query)| query);
+    let mut parameters = query.into_iter().flat_map(|query| query.split('&'));
+    let has_one = parameters.any(|pair| {
+        pair.split_once('=')
+            .is_some_and(|(name, value)| name == parameter && !value.is_empty())
+    });
+    if has_one {
+        return url_with_variables(text);
+    }
+    let separator = if query.is_some_and(|query| !query.is_empty()) {
+        '&'
+    } else {
+        '?'
+    };
+    let text = text.trim_end_matches('?');
+    url_with_variables(&format!(
+        "{text}{separator}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
+    ))
+}
+
+/// One of [`METHODS`].
+pub fn method(text: &str) -> Parsed<String> {
+    let known = METHODS.contains(&text);
+    if known {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("one of {}", METHODS.join(", ")).into())
+    }
+}
+
+/// Headers of the response that requests to upstreams get; none that belong to a connection.
+pub fn header_names(text: &str) -> Parsed<Vec<HeaderName>> {
+    const OF_CONNECTIONS: &[&str] = &["connection", "upgrade", "te", "trailer"];
+    let name = |name: &str| {
+        let name = value::own_header(name)?.to_lowercase();
+        if OF_CONNECTIONS.contains(&name.as_str()) {
+            Err("headers that are not of a connection".into())
+        } else {
+            Ok(name)
+        }
+    };
+    value::list(text).into_iter().map(name).collect()
+}
+
+/// `$request_uri`.
+#[must_use]
+pub fn request_uri() -> Expression {
+    Expression(vec![ExpressionPart::Variable(Variable::RequestUri)])
+}

@@ -89,8 +89,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// In the place of a path that guards access and cannot be served: nothing below this one is open, whichever Ingress of the
-    /// namespace it is from.
+    /// Closes everything below a path of the namespace, in the place of a path that restricts access and cannot be served.
     fn close_path(
         &mut self,
         name: &ServerName,
@@ -99,27 +98,14 @@ impl Assembly<'_> {
         field: &str,
         context: &IngressContext,
     ) {
-        self.close_prefix(name, beginning, path, field, context);
-        // With a slash behind it, it is a path of its own.
-        if !beginning.ends_with('/') {
-            self.close_prefix(name, &format!("{beginning}/"), path, field, context);
-        }
-    }
-
-    fn close_prefix(
-        &mut self,
-        name: &ServerName,
-        beginning: &str,
-        path: &HTTPIngressPath,
-        field: &str,
-        context: &IngressContext,
-    ) {
         let namespace = &context.object.key.namespace;
-        let builder = self.builders.entry(name.clone()).or_default();
-        let same = builder.taken.rule_mut(beginning, PathType::Prefix);
-        match same.filter(|rule| rule.owner.key.namespace == *namespace) {
-            Some(rule) => rule.target = RouteTarget::from_action(Action::Denied),
-            None => self.claim_path(name, (beginning, PathType::Prefix), path, field, context),
+        for prefix in path::prefixes_below(beginning) {
+            let builder = self.builders.entry(name.clone()).or_default();
+            let same = builder.taken.rule_mut(&prefix, PathType::Prefix);
+            match same.filter(|rule| rule.owner.key.namespace == *namespace) {
+                Some(rule) => rule.target = RouteTarget::from_action(Action::Denied),
+                None => self.claim_path(name, (&prefix, PathType::Prefix), path, field, context),
+            }
         }
     }
 

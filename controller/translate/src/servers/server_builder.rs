@@ -229,12 +229,7 @@ fn closed<'a>(
     let mut closed = BTreeSet::new();
     for rule in closing {
         let beginning = path::literal_beginning(&rule.path);
-        // With a slash behind it, it is a path of its own.
-        let slashed = (!beginning.ends_with('/')).then(|| format!("{beginning}/"));
-        for path in std::iter::once(beginning)
-            .chain(slashed)
-            .map(PathMatch::Prefix)
-        {
+        for path in path::prefixes_below(&beginning).map(PathMatch::Prefix) {
             let other = by_path.get(&path).map(|other| &other.owner.key.namespace);
             if other.is_none_or(|namespace| *namespace == rule.owner.key.namespace) {
                 by_path.insert(path.clone(), rule);

@@ -122,6 +122,12 @@ pub fn literal_beginning(path: &str) -> String {
         .to_owned()
 }
 
+/// The prefixes that match a path and everything below it: with a slash at its end, it is a path of its own.
+pub fn prefixes_below(path: &str) -> impl Iterator<Item = String> {
+    let slashed = (!path.ends_with('/')).then(|| format!("{path}/"));
+    std::iter::once(path.to_owned()).chain(slashed)
+}
+
 /// RFC 3986: `pchar` and the slash.
 fn is_path_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:@".contains(c)

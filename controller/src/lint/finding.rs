@@ -71,7 +71,7 @@ impl Remark {
                 );
                 (Severity::Note, text)
             }
-            _ if report.as_before && severity > Severity::Note => (
+            _ if report.same_as_ingress_nginx && severity > Severity::Note => (
                 Severity::Note,
                 format!("{reason}; ingress-nginx does not honour it either"),
             ),
@@ -185,7 +185,7 @@ impl Finding {
         let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
         let changes = reports
             .iter()
-            .filter(|report| !is_elsewhere(report) && !report.as_before);
+            .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
         let verdict = match changes.map(|report| report.severity).max() {
             None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,

@@ -54,7 +54,7 @@ impl Claims {
     }
 
     /// The oldest Ingress that names a host.
-    pub(crate) fn first_of(&self, host: &str) -> Option<&ObjectKey> {
+    pub(crate) fn oldest_of_host(&self, host: &str) -> Option<&ObjectKey> {
         let ((claimed, oldest), _) = self.claimants.range((host.to_owned(), None)..).next()?;
         oldest
             .as_ref()
@@ -79,7 +79,11 @@ impl Claims {
     }
 
     /// Ingresses that claim a path, the oldest first.
-    pub(crate) fn of(&self, host: &str, path: &str) -> impl Iterator<Item = &ObjectKey> + use<'_> {
+    pub(crate) fn of_path(
+        &self,
+        host: &str,
+        path: &str,
+    ) -> impl Iterator<Item = &ObjectKey> + use<'_> {
         let claimed = (host.to_owned(), path.to_owned());
         let from = (claimed.clone(), None);
         let claims = self
@@ -154,7 +158,10 @@ mod tests {
     }
 
     fn claimers(claims: &Claims, host: &str, path: &str) -> Vec<String> {
-        claims.of(host, path).map(|key| key.name.clone()).collect()
+        claims
+            .of_path(host, path)
+            .map(|key| key.name.clone())
+            .collect()
     }
 
     #[test]
@@ -175,7 +182,7 @@ mod tests {
         for ingress in [&young, &old, &old] {
             claims.add(ingress);
         }
-        let first = |claims: &Claims| claims.first_of("x.y").map(|key| key.name.clone());
+        let first = |claims: &Claims| claims.oldest_of_host("x.y").map(|key| key.name.clone());
         assert_eq!(first(&claims).as_deref(), Some("old"));
         claims.remove(&old);
         assert_eq!(first(&claims).as_deref(), Some("young"));

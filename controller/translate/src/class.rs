@@ -21,7 +21,7 @@ pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> b
         .watch_namespace
         .as_ref()
         .is_none_or(|watched| Some(watched) == namespace)
-        && Classes::of(resources, options).judge(ingress, options) == ClassDecision::Ours
+        && Classes::read(resources, options).judge(ingress, options) == ClassDecision::Ours
 }
 
 /// The answer for one Ingress.
@@ -43,7 +43,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    pub(crate) fn of(resources: &Resources, options: &Options) -> Self {
+    pub(crate) fn read(resources: &Resources, options: &Options) -> Self {
         Classes {
             served: resources
                 .ingress_classes_are_readable()
@@ -165,7 +165,7 @@ mod tests {
             watch_ingress_without_class: without_class,
             ..Options::default()
         };
-        Classes::of(&resources, &options).judge(&ingress(class_name, annotation), &options)
+        Classes::read(&resources, &options).judge(&ingress(class_name, annotation), &options)
             == ClassDecision::Ours
     }
 

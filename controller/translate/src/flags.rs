@@ -43,7 +43,7 @@ fn default_certificate(
                 kind: Kind::Secret,
                 key: key.clone(),
             };
-            Reporter::new(object, reports).say(
+            Reporter::new(object, reports).report(
                 Severity::Error,
                 "--default-ssl-certificate",
                 reason,

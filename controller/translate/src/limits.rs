@@ -2,12 +2,12 @@
 
 use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
-use sluice_syntax::MOST_HEADER_BYTES;
+use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
-use sluice_translate_engine::MOST_CANARIES;
+use sluice_translate_engine::MAX_CANARIES;
 
-use crate::annotations::{MOST_ALIASES, MOST_ORIGINS};
-use crate::servers::{MOST_ANNOTATIONS, MOST_PATHS, MOST_RULES, MOST_TLS};
+use crate::annotations::{MAX_ALIASES, MAX_ORIGINS};
+use crate::servers::{MAX_ANNOTATION_BYTES, MAX_PATHS, MAX_RULES, MAX_TLS_ENTRIES};
 
 /// One limit.
 #[derive(Clone, Copy, Debug)]
@@ -27,28 +27,28 @@ const NO_PATTERN: &str =
 pub static LIMITS: &[Limit] = &[
     limit(
         "rules of an Ingress",
-        MOST_RULES as u64,
+        MAX_RULES as u64,
         "the Ingress is not served; where it guards access its paths answer 503, and so do all paths of its namespace on hosts of \
          rules beyond the limit",
     ),
     limit(
         "bytes of all annotations",
-        MOST_ANNOTATIONS as u64,
+        MAX_ANNOTATION_BYTES as u64,
         "the Ingress is not served; its paths answer 503, because nobody knows whether it guards access",
     ),
     limit(
         "paths of an Ingress",
-        MOST_PATHS as u64,
+        MAX_PATHS as u64,
         "those after them are not served; where they guard access, all paths of their namespace on their hosts answer 503",
     ),
     limit(
         "entries of `spec.tls`",
-        MOST_TLS as u64,
+        MAX_TLS_ENTRIES as u64,
         "those after them are not used",
     ),
     limit(
         "names in `server-alias`",
-        MOST_ALIASES as u64,
+        MAX_ALIASES as u64,
         "those after them are not used",
     ),
     limit(
@@ -74,7 +74,7 @@ pub static LIMITS: &[Limit] = &[
     ),
     limit(
         "canaries of one backend",
-        MOST_CANARIES as u64,
+        MAX_CANARIES as u64,
         "those after them are not used",
     ),
     limit(
@@ -94,12 +94,12 @@ pub static LIMITS: &[Limit] = &[
     ),
     limit(
         "origins in `cors-allow-origin`",
-        MOST_ORIGINS as u64,
+        MAX_ORIGINS as u64,
         "no origin is allowed",
     ),
     limit(
         "bytes of a header that is set",
-        MOST_HEADER_BYTES as u64,
+        MAX_HEADER_BYTES as u64,
         "the header is not set",
     ),
 ];

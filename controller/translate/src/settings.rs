@@ -45,7 +45,7 @@ impl Settings {
         };
         let settings = Settings {
             globals,
-            classes: Classes::of(resources, options),
+            classes: Classes::read(resources, options),
             fallback,
         };
         SharedInputs {

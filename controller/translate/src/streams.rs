@@ -63,7 +63,7 @@ pub(crate) fn streams(
         let mut reporter = Reporter::new(object.clone(), reports);
         let Some(map) = cluster.config_map(key) else {
             let reason = "expected a ConfigMap (a flag names it), got none";
-            reporter.say(
+            reporter.report(
                 Severity::Warning,
                 "metadata.name",
                 reason,
@@ -83,7 +83,7 @@ pub(crate) fn streams(
                     all.insert(port, stream(target, wanted, globals, backend_refs, site));
                 }
                 Err(reason) => {
-                    reporter.say(Severity::Error, field, reason, SKIPPED);
+                    reporter.report(Severity::Error, field, reason, SKIPPED);
                 }
             }
         }
@@ -113,14 +113,14 @@ fn stream(
         gets_requests: false,
     };
     let backend = backend_refs.add(Origin::Service(target.service, port), settings, site);
-    let patience = globals.streams;
+    let timeouts = globals.streams;
     Stream {
         backend,
         proxy_protocol: target.decode,
-        idle_timeout: patience.idle,
-        attempts: patience.attempts,
-        attempts_timeout: patience.attempts_within,
-        responses: patience.answers,
+        idle_timeout: timeouts.idle,
+        attempts: timeouts.attempts,
+        attempts_timeout: timeouts.attempts_within,
+        responses: timeouts.answers,
     }
 }
 

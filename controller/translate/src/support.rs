@@ -72,7 +72,7 @@ impl Supports {
     }
 
     /// Support in the data plane that serves; each is named where several differ.
-    pub(crate) fn of(
+    pub(crate) fn by_data_plane(
         self,
         served_by: Option<DataPlane>,
     ) -> impl Iterator<Item = (AppliesTo, Support)> {
@@ -93,7 +93,8 @@ impl Supports {
 
     /// True if a data plane that serves honours it.
     pub(crate) fn is_honoured(self, served_by: Option<DataPlane>) -> bool {
-        self.of(served_by).any(|(_, support)| support.is_honoured())
+        self.by_data_plane(served_by)
+            .any(|(_, support)| support.is_honoured())
     }
 }
 
@@ -130,7 +131,9 @@ mod tests {
 
     #[test]
     fn what_is_the_same_everywhere_is_told_once_and_without_a_name() {
-        let told: Vec<_> = Supports::both(Support::Unsupported("x")).of(None).collect();
+        let told: Vec<_> = Supports::both(Support::Unsupported("x"))
+            .by_data_plane(None)
+            .collect();
         assert_eq!(told, [(AppliesTo(None), Support::Unsupported("x"))]);
         assert_eq!(told[0].0.not_supported("x"), "not supported: x");
     }
@@ -143,7 +146,7 @@ mod tests {
         };
         let note = |served_by| {
             differ
-                .of(served_by)
+                .by_data_plane(served_by)
                 .next()
                 .map(|(applies_to, _)| applies_to.note("x"))
         };
@@ -153,9 +156,9 @@ mod tests {
 
     #[test]
     fn what_differs_is_told_of_who_serves() {
-        let all: Vec<_> = ONLY_NGINX.of(None).collect();
+        let all: Vec<_> = ONLY_NGINX.by_data_plane(None).collect();
         assert_eq!(all.len(), 2);
-        let envoy: Vec<_> = ONLY_NGINX.of(Some(DataPlane::Envoy)).collect();
+        let envoy: Vec<_> = ONLY_NGINX.by_data_plane(Some(DataPlane::Envoy)).collect();
         assert_eq!(
             envoy,
             [(AppliesTo(Some(DataPlane::Envoy)), Support::Unsupported("x"))]

@@ -6,7 +6,7 @@ use crate::report::Reporter;
 use crate::{ObjectRef, Report, Severity};
 
 /// More canaries of one backend than this would make a request of large cookies cost too much: each looks for its own.
-pub const MOST_CANARIES: usize = 16;
+pub const MAX_CANARIES: usize = 16;
 
 /// Candidate for a canary of a port of a Service, and the field it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) fn resolve_canaries<'a>(
     {
         if let Err((reason, consequence)) = add(&mut canaries, canary.clone()) {
             let mut reporter = Reporter::new(object.clone(), &mut reports);
-            reporter.say(Severity::Warning, field, reason, consequence);
+            reporter.report(Severity::Warning, field, reason, consequence);
         }
     }
     (canaries, reports)
@@ -47,8 +47,8 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'stat
     if canaries.contains(&canary) {
         return Ok(());
     }
-    if canaries.len() == MOST_CANARIES {
-        let reason = format!("expected at most {MOST_CANARIES} canaries of one backend, got more");
+    if canaries.len() == MAX_CANARIES {
+        let reason = format!("expected at most {MAX_CANARIES} canaries of one backend, got more");
         return Err((reason, "canary not used"));
     }
     let share =

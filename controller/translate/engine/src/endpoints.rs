@@ -152,7 +152,7 @@ fn address(
             "expected an IP address, got {:?}",
             sluice_syntax::shortened(text)
         );
-        reporter.say(
+        reporter.report(
             Severity::Error,
             "endpoints.addresses",
             reason,
@@ -163,7 +163,7 @@ fn address(
     let address = SocketAddr::new(ip.to_canonical(), port);
     if let Err(forbidden) = checker.check(address, Provenance::Written) {
         let reason = format!("expected a pod, got {address}, {forbidden}");
-        reporter.say(
+        reporter.report(
             Severity::Error,
             "endpoints.addresses",
             reason,

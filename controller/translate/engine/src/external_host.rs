@@ -12,7 +12,7 @@ use crate::own_addresses::AddressChecker;
 use crate::{Provenance, Resolution};
 
 /// Endpoints that a name becomes at most: whoever writes a zone decides how many addresses an answer has.
-const MOST_ADDRESSES: usize = 256;
+const MAX_ADDRESSES: usize = 256;
 
 /// A host that is not a Service of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +65,13 @@ impl ExternalHost {
             .map(|ip| SocketAddr::new(ip.to_canonical(), *port))
             .collect();
         let mut resolved = ResolvedHost::default();
-        if all.len() > MOST_ADDRESSES {
+        if all.len() > MAX_ADDRESSES {
             let reason = format!(
-                "expected a name of at most {MOST_ADDRESSES} addresses, got {name} with {}",
+                "expected a name of at most {MAX_ADDRESSES} addresses, got {name} with {}",
                 all.len()
             );
             resolved.refused.push(reason);
-            all = all.into_iter().take(MOST_ADDRESSES).collect();
+            all = all.into_iter().take(MAX_ADDRESSES).collect();
         }
         for address in all {
             match checker.check(address, from) {
@@ -178,6 +178,6 @@ mod tests {
             failure: None,
         };
         let (endpoints, refused, _) = endpoints("a.example", &known, &AddressPolicy::default());
-        assert_eq!((endpoints.len(), refused), (MOST_ADDRESSES, 1));
+        assert_eq!((endpoints.len(), refused), (MAX_ADDRESSES, 1));
     }
 }

@@ -57,7 +57,7 @@ pub use backends::{
     Authority, BackendRef, BackendRefs, BackendSettings, Balance, Origin, Precedence,
     PrecedenceTier, ReferenceSite, service_address,
 };
-pub use canaries::{CanaryCandidate, MOST_CANARIES};
+pub use canaries::{CanaryCandidate, MAX_CANARIES};
 pub use changes::{Change, Changes};
 pub use cluster::{Cluster, put};
 pub use external_host::ExternalHost;

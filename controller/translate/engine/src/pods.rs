@@ -16,7 +16,7 @@ use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
 /// The annotation of a pod with its weight.
 const WEIGHT: &str = "sluice.dev/weight";
 /// The largest: a ring of hashes has 160 points for each unit of the mean, and shares beyond this are a mistake.
-const HEAVIEST: u16 = 1000;
+const MAX_WEIGHT: u16 = 1000;
 
 /// A Pod without what runs in it: a watch asks for its metadata only.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -73,7 +73,7 @@ impl Pods {
         Share::parse(text).unwrap_or_else(|| {
             let field = format!("annotation {WEIGHT}");
             let got = shortened(text);
-            let reason = format!("expected an integer from 0 to {HEAVIEST}, got {got:?}");
+            let reason = format!("expected an integer from 0 to {MAX_WEIGHT}, got {got:?}");
             let mut reporter = Reporter::new(
                 ObjectRef {
                     kind: Kind::Pod,
@@ -81,7 +81,7 @@ impl Pods {
                 },
                 reports,
             );
-            reporter.say(Severity::Warning, field, reason, "weight 1 used");
+            reporter.report(Severity::Warning, field, reason, "weight 1 used");
             Share::ONE
         })
     }
@@ -95,7 +95,7 @@ impl Share {
             .trim()
             .parse()
             .ok()
-            .filter(|weight| *weight <= HEAVIEST)?;
+            .filter(|weight| *weight <= MAX_WEIGHT)?;
         Some(NonZeroU16::new(weight).map_or(Share::Sessions, Share::Weight))
     }
 }

@@ -48,7 +48,7 @@ pub struct Report {
     pub missing: Option<ObjectRef>,
     /// ingress-nginx does no better: for who comes from there nothing changes.
     #[serde(skip)]
-    pub as_before: bool,
+    pub same_as_ingress_nginx: bool,
     /// ingress-nginx's webhook refuses to store it, and so does ours.
     #[serde(skip)]
     pub admission_denied: bool,
@@ -72,7 +72,7 @@ impl Report {
             reason,
             consequence,
             missing: None,
-            as_before: false,
+            same_as_ingress_nginx: false,
             admission_denied: false,
         }
     }
@@ -124,7 +124,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Adds a report.
-    pub fn say(
+    pub fn report(
         &mut self,
         severity: Severity,
         field: impl Into<String>,
@@ -141,18 +141,18 @@ impl<'a> Reporter<'a> {
     }
 
     /// Warns of what ingress-nginx does not honour either.
-    pub fn warn_as_before(
+    pub fn warn_unchanged(
         &mut self,
         field: impl Into<String>,
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) {
-        self.say(Severity::Warning, field, reason, consequence)
-            .as_before = true;
+        self.report(Severity::Warning, field, reason, consequence)
+            .same_as_ingress_nginx = true;
     }
 
     /// Says that an object that is named does not exist (yet).
-    pub fn say_missing(
+    pub fn report_missing(
         &mut self,
         missing: ObjectRef,
         severity: Severity,
@@ -160,6 +160,6 @@ impl<'a> Reporter<'a> {
         consequence: impl Into<String>,
     ) {
         let reason = missing.absence();
-        self.say(severity, field, reason, consequence).missing = Some(missing);
+        self.report(severity, field, reason, consequence).missing = Some(missing);
     }
 }

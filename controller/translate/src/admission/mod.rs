@@ -30,7 +30,7 @@ use crate::{Options, Resources, is_ours};
 pub use rules::Rules;
 
 /// Neighbours on one path that are looked at: R5 of the security rules.
-const MOST_NEIGHBOURS: usize = 32;
+const MAX_NEIGHBOURS: usize = 32;
 
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -159,8 +159,8 @@ fn neighbours<'a>(
     let claims = resources.claims();
     let mut neighbours = BTreeSet::new();
     for (host, path) in paths(ingress).collect::<BTreeSet<_>>() {
-        neighbours.extend(claims.first_of(&host));
-        neighbours.extend(claims.of(&host, &path).take(MOST_NEIGHBOURS));
+        neighbours.extend(claims.oldest_of_host(&host));
+        neighbours.extend(claims.of_path(&host, &path).take(MAX_NEIGHBOURS));
     }
     neighbours.remove(own);
     neighbours

@@ -21,7 +21,7 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
         let claims = resources
             .claims()
-            .of(&host, &path)
+            .of_path(&host, &path)
             .filter_map(|key| resources.ingresses.get(key));
         let mut ours =
             claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
 
 use super::Admission;
-use crate::global::Strictness;
+use crate::global::AdmissionSettings;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 /// Annotations that ingress-nginx warns of.
@@ -78,7 +78,7 @@ fn is_suspicious(text: &str) -> bool {
 }
 
 /// The rest of what an Ingress says by itself.
-pub(super) fn check(ingress: &Ingress, strictness: Strictness, admission: &mut Admission) {
+pub(super) fn check(ingress: &Ingress, strictness: AdmissionSettings, admission: &mut Admission) {
     let uid = ingress.metadata.uid.as_deref().unwrap_or_default();
     if !uid.is_empty() && !is_uid(uid) {
         admission.errors.push(format!(
@@ -138,7 +138,7 @@ fn is_plain(path: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
 }
 
-fn annotation(name: &str, strictness: Strictness, admission: &mut Admission) {
+fn annotation(name: &str, strictness: AdmissionSettings, admission: &mut Admission) {
     let shown = shortened(name);
     if name.ends_with("-snippet") {
         let text =

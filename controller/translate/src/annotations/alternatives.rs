@@ -168,7 +168,7 @@ impl Alternative {
 mod tests {
     use super::*;
 
-    fn of(directive: &str, data_plane: DataPlane) -> String {
+    fn advice(directive: &str, data_plane: DataPlane) -> String {
         alternatives(&[directive.to_owned()], Some(data_plane))
     }
 
@@ -188,12 +188,12 @@ mod tests {
                 "proxy_send_timeout",
             ] {
                 assert_eq!(
-                    of(name, data_plane),
+                    advice(name, data_plane),
                     format!("{} for {name}", name.replace('_', "-"))
                 );
             }
             assert_eq!(
-                of("gzip_types", data_plane),
+                advice("gzip_types", data_plane),
                 "gzip-types of the ConfigMap for gzip_types"
             );
         }
@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_that_the_data_plane_does_not_serve() {
-        assert_eq!(of("proxy_request_buffering", DataPlane::Envoy), "");
+        assert_eq!(advice("proxy_request_buffering", DataPlane::Envoy), "");
         assert_eq!(
-            of("proxy_request_buffering", DataPlane::Nginx),
+            advice("proxy_request_buffering", DataPlane::Nginx),
             "proxy-request-buffering for proxy_request_buffering"
         );
-        assert_eq!(of("sub_filter", DataPlane::Nginx), "");
+        assert_eq!(advice("sub_filter", DataPlane::Nginx), "");
     }
 
     #[test]

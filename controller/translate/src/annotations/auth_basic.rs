@@ -55,7 +55,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     let Some(kind) = view.text("auth-type") else {
         // In ingress-nginx nobody is asked for a password then.
         if secret.is_some() {
-            view.without(SECRET, "expected an auth-type beside it, got none", "");
+            view.not_honoured(SECRET, "expected an auth-type beside it, got none", "");
         }
         return None;
     };
@@ -63,7 +63,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
         return None;
     }
     let Some(secret) = secret else {
-        view.without(
+        view.not_honoured(
             "auth-type",
             "expected an auth-secret beside it, got none",
             "",
@@ -79,7 +79,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
             Some(BasicAuth { realm, users })
         }
         Err(error) => {
-            view.without(SECRET, error, "");
+            view.not_honoured(SECRET, error, "");
             None
         }
     }
@@ -91,9 +91,9 @@ fn is_basic(kind: &str, view: &mut View<'_, '_>) -> bool {
         "basic" => return true,
         "digest" => {
             let reason = "expected basic, got digest, which Sluice does not speak";
-            view.without(NAME, reason, "");
+            view.not_honoured(NAME, reason, "");
         }
-        _ => view.refuse(NAME, "basic"),
+        _ => view.reject(NAME, "basic"),
     }
     false
 }
@@ -108,7 +108,7 @@ fn report_unreadable(hashes: &[String], reporter: &mut Reporter<'_>) {
     let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
     let field = format!("annotation {SECRET}");
     let consequence = "their users are not let in";
-    reporter.say(Severity::Warning, field, reason, consequence);
+    reporter.report(Severity::Warning, field, reason, consequence);
 }
 
 fn by_entry(text: &str) -> Parsed<bool> {

@@ -188,7 +188,7 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
         }
     }
     if unspelled {
-        view.refuse(
+        view.reject(
             NAME,
             "names with at most five of - and _ (enable-underscores-in-headers is on)",
         );
@@ -206,7 +206,7 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
     let data = match view.references.config_map(&view.namespace, text) {
         Ok(data) => data,
         Err(error) => {
-            view.without(NAME, error, "");
+            view.not_honoured(NAME, error, "");
             return (host, headers);
         }
     };
@@ -224,7 +224,7 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
             Ok(())
         };
         if let Err(expected) = read() {
-            view.refuse_part(NAME, &expected, &format!("{name}: {text}"));
+            view.reject_part(NAME, &expected, &format!("{name}: {text}"));
         }
     }
     (host, headers)

@@ -79,7 +79,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
             ("auth-tls-match-cn", subject.is_some()),
         ];
         for (name, _) in asking.into_iter().filter(|(_, asks)| *asks) {
-            view.without(name, "expected an auth-tls-secret beside it, got none", "");
+            view.not_honoured(name, "expected an auth-tls-secret beside it, got none", "");
         }
         return None;
     };
@@ -101,7 +101,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
             })
         }
         Err(reason) => {
-            view.without(SECRET, reason, "");
+            view.not_honoured(SECRET, reason, "");
             None
         }
     }

@@ -83,7 +83,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
                 let reason =
                     format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
                 let otherwise = "requests with the header stay with the main backend";
-                view.without("canary-by-header-pattern", reason, otherwise);
+                view.not_honoured("canary-by-header-pattern", reason, otherwise);
                 CanaryValue::Invalid
             }
         });

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use super::{
     access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors,
-    hash, headers, limits, load_balance, mirror, observe, outlier_detection, proxy, proxy_ssl,
-    redirect, rewrite, server, snippets, tls_redirect, waf,
+    hash, headers, limits, load_balance, mirror, observability, outlier_detection, proxy,
+    proxy_ssl, redirect, rewrite, server, snippets, tls_redirect, waf,
 };
 use crate::Kind;
 use crate::risk::Risk;
@@ -50,7 +50,7 @@ pub static GROUPS: [&Group; 25] = [
     &errors::GROUP,
     &mirror::GROUP,
     &proxy_ssl::GROUP,
-    &observe::GROUP,
+    &observability::GROUP,
     &waf::GROUP,
     &snippets::GROUP,
 ];

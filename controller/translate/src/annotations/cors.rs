@@ -12,7 +12,7 @@ const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Si
 const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const MAX_AGE: i64 = 1_728_000;
 /// Origins of one Ingress. They are compared one by one.
-pub(crate) const MOST_ORIGINS: usize = 200;
+pub(crate) const MAX_ORIGINS: usize = 200;
 /// Bytes of a list that is sent with answers.
 const LONGEST: usize = 2000;
 /// Bytes of a scheme; `chrome-extension` has 16.
@@ -116,7 +116,7 @@ fn nobody() -> Origins {
 /// Entries that are no origins are reported, and the others hold.
 fn origins(view: &mut View<'_, '_>) -> Origins {
     const NAME: &str = "cors-allow-origin";
-    if view.is_refused(NAME) {
+    if view.is_rejected(NAME) {
         return nobody();
     }
     let Some(text) = view.text(NAME) else {
@@ -126,19 +126,16 @@ fn origins(view: &mut View<'_, '_>) -> Origins {
     if list.contains(&"*") {
         return Origins::Any;
     }
-    if list.len() > MOST_ORIGINS {
-        let reason = format!(
-            "expected at most {MOST_ORIGINS} origins, got {}",
-            list.len()
-        );
-        view.without("cors-allow-origin", reason, "no origin allowed");
+    if list.len() > MAX_ORIGINS {
+        let reason = format!("expected at most {MAX_ORIGINS} origins, got {}", list.len());
+        view.not_honoured("cors-allow-origin", reason, "no origin allowed");
         return Origins::Only(Vec::new());
     }
     let mut origins = Vec::new();
     for entry in list {
         match origin(entry) {
             Some(origin) => origins.push(origin),
-            None => view.refuse_part(NAME, "origins such as https://shop.example:8443", entry),
+            None => view.reject_part(NAME, "origins such as https://shop.example:8443", entry),
         }
     }
     origins.sort();

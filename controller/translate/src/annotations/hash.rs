@@ -67,7 +67,7 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
     let key = view.read(NAME, characters)?;
     let (known, unknown) = HashKey::parse(&key);
     for variable in &unknown {
-        view.without(
+        view.not_honoured(
             NAME,
             variable.to_string(),
             if known.0.is_empty() {

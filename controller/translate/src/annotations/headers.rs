@@ -1,7 +1,7 @@
 //! Headers of requests and answers.
 
 use sluice_ir::{Expression, Header};
-use sluice_syntax::MOST_HEADER_BYTES;
+use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::{ReferenceError, with_namespace};
@@ -76,7 +76,7 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     let data = match named.and_then(|text| view.references.config_map(&view.namespace, text)) {
         Ok(data) => data,
         Err(error) => {
-            view.without(NAME, error, "headers not set");
+            view.not_honoured(NAME, error, "headers not set");
             return Vec::new();
         }
     };
@@ -85,7 +85,7 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
         if !globals.allowed_headers.contains(name) {
             let reason =
                 format!("expected headers of global-allowed-response-headers, got {name:?}");
-            view.without(NAME, reason, "header not set");
+            view.not_honoured(NAME, reason, "header not set");
             continue;
         }
         match value::own_header(name).and_then(|name| {
@@ -95,15 +95,15 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
             })
         }) {
             Ok(header) => headers.push(header),
-            Err(expected) => view.refuse_part(NAME, &expected, &format!("{name}: {text}")),
+            Err(expected) => view.reject_part(NAME, &expected, &format!("{name}: {text}")),
         }
     }
     headers
 }
 
 fn one_line(text: &str) -> Parsed<Expression> {
-    if text.len() > MOST_HEADER_BYTES || text.chars().any(char::is_control) {
-        return Err(format!("one line of at most {MOST_HEADER_BYTES} bytes").into());
+    if text.len() > MAX_HEADER_BYTES || text.chars().any(char::is_control) {
+        return Err(format!("one line of at most {MAX_HEADER_BYTES} bytes").into());
     }
     Ok(Expression::literal(text))
 }

@@ -28,7 +28,7 @@ pub(super) const GROUP: Group = Group {
 
 /// What becomes of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Copied {
+pub(crate) struct MirrorTarget {
     /// The backend that gets it.
     pub(crate) target: UpstreamUrl,
     /// The `Host` that it has.
@@ -37,7 +37,7 @@ pub(crate) struct Copied {
     pub(crate) bodiless: bool,
 }
 
-pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
+pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
     let has_body = view
         .read("mirror-request-body", value::on_off)
         .unwrap_or(true);
@@ -56,7 +56,7 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
         }
     })?;
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
-    Some(Copied {
+    Some(MirrorTarget {
         target,
         host,
         bodiless: !has_body,

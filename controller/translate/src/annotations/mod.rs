@@ -20,10 +20,11 @@ mod cors;
 mod errors;
 mod hash;
 mod headers;
+mod intake;
 mod limits;
 mod load_balance;
 mod mirror;
-mod observe;
+mod observability;
 mod outlier_detection;
 mod proxy;
 mod proxy_ssl;
@@ -35,7 +36,6 @@ mod snippets;
 mod tls_redirect;
 mod view;
 mod waf;
-mod written;
 mod zone;
 
 use std::sync::Arc;
@@ -54,11 +54,11 @@ pub use crate::risk::Risk;
 pub(crate) use alternatives::alternatives;
 pub(crate) use catalogue::canonical;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
-pub(crate) use cors::MOST_ORIGINS;
+pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
-pub(crate) use mirror::Copied;
+pub(crate) use mirror::MirrorTarget;
 pub(crate) use rewrite::Paths;
-pub(crate) use server::MOST_ALIASES;
+pub(crate) use server::MAX_ALIASES;
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -82,11 +82,11 @@ pub(crate) struct Annotations {
     /// Redirect of all requests, whatever the backend.
     pub(crate) redirect: Option<Redirect>,
     /// When plain http is redirected.
-    pub(crate) to_https: HttpsRedirects,
+    pub(crate) https_redirects: HttpsRedirects,
     /// Of its hosts.
     pub(crate) host: Host,
     /// Of its backends.
-    pub(crate) backend: BackendTerms,
+    pub(crate) backend: UpstreamSettings,
     /// What certificates of clients mean to its hosts.
     pub(crate) clients: Option<ClientCertificates>,
     /// It is no Ingress of its own, but a second backend of another one.
@@ -94,7 +94,7 @@ pub(crate) struct Annotations {
     /// What is asked when pods cannot answer.
     pub(crate) errors: Errors,
     /// Mirror that gets a copy of each request, and the `Host` of the copy.
-    pub(crate) mirror: Option<Copied>,
+    pub(crate) mirror: Option<MirrorTarget>,
     /// Policy of every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
 }
@@ -107,7 +107,7 @@ pub(crate) struct Host {
     /// True if `www.` and the name without it redirect to the host.
     pub(crate) from_to_www: bool,
     pub(crate) ciphers: Vec<String>,
-    pub(crate) prefers_its_ciphers: Option<bool>,
+    pub(crate) prefer_server_ciphers: Option<bool>,
     /// Its TLS is to end at the pods.
     pub(crate) passthrough: bool,
     /// Nothing that the namespace has of the host is let through.
@@ -116,7 +116,7 @@ pub(crate) struct Host {
 
 /// Settings of an Ingress for its backends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BackendTerms {
+pub(crate) struct UpstreamSettings {
     /// Transport to the upstream.
     pub(crate) transport: Transport,
     /// How they are spoken to for clients with https, when that is not the same.
@@ -128,18 +128,18 @@ pub(crate) struct BackendTerms {
 
 impl Annotations {
     /// Whether somebody may not come in.
-    pub(crate) fn guards(&self) -> bool {
+    pub(crate) fn restricts_access(&self) -> bool {
         self.denied
             || self.policy.authentication.is_some()
             || self.policy.ip_access != IpAccess::default()
     }
 
     /// The same, or whether the host asks clients for certificates because of it.
-    pub(crate) fn keeps_out(&self) -> bool {
-        self.guards() || self.clients.is_some()
+    pub(crate) fn restricts_clients(&self) -> bool {
+        self.restricts_access() || self.clients.is_some()
     }
 
-    pub(crate) fn of(
+    pub(crate) fn read(
         ingress: &Ingress,
         context: Context<'_>,
         secrets: &mut Secrets,
@@ -160,7 +160,7 @@ impl Annotations {
             tracker,
             across_namespaces: globals.across_namespaces,
         };
-        let mut view = View::of(ingress, &rules, references, secrets, reporter);
+        let mut view = View::new(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals, options)
     }
 
@@ -170,14 +170,14 @@ impl Annotations {
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
             ciphers: server::known_ciphers(view, "ssl-ciphers"),
-            prefers_its_ciphers: server::prefers_its_ciphers(view),
+            prefer_server_ciphers: server::prefer_server_ciphers(view),
             passthrough: server::passthrough(view, options),
             closed: false,
         };
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);
-        let to_https = tls_redirect::to_https(view, globals);
-        let backend = backend_terms(view, globals);
+        let https_redirects = tls_redirect::https_redirects(view, globals);
+        let backend = upstream_settings(view, globals);
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
@@ -190,7 +190,7 @@ impl Annotations {
             paths_unreadable: view.paths_unreadable,
             paths,
             redirect,
-            to_https,
+            https_redirects,
             host,
             backend,
             canary,
@@ -222,12 +222,12 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         buffering: body::buffering(view, globals),
         response_rewrite: response_rewrite::response_rewrite(view, globals),
         mirrors: Vec::new(),
-        access_log_off: observe::unlogged(view),
-        tracing: observe::traced(view, globals),
+        access_log_off: observability::unlogged(view),
+        tracing: observability::traced(view, globals),
     }
 }
 
-fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
+fn upstream_settings(view: &mut View<'_, '_>, globals: &Globals) -> UpstreamSettings {
     let spoken = backend::spoken(view);
     let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
@@ -250,7 +250,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     let canary_is_sticky = !affinity::is_legacy(view);
     let prefer_zone = zone::prefer_zone(view);
     let service_upstream = load_balance::service_upstream(view, globals);
-    BackendTerms {
+    UpstreamSettings {
         transport: transport(always, connect_timeout),
         for_https,
         balance: Balance {

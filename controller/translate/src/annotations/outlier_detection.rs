@@ -97,7 +97,7 @@ fn ejection(view: &mut View<'_, '_>) -> Option<OutlierDetection> {
             ("sluice.dev/panic-threshold", panic_below.is_some()),
         ] {
             if is_set {
-                view.without(
+                view.not_honoured(
                     name,
                     "expected sluice.dev/eject-after beside it, got none",
                     "annotation ignored",
@@ -125,13 +125,13 @@ pub(super) fn load_factor(
         Ok(factor) if factor.get() > 100 => Ok(factor),
         _ => Err("a percentage of more than 100".into()),
     });
-    let unfit = match (is_hashed, is_subset) {
+    let unusable = match (is_hashed, is_subset) {
         (false, _) => "expected upstream-hash-by beside it, got none",
         (true, true) => "expected no upstream-hash-by-subset beside it, got one",
         (true, false) => return factor,
     };
     if factor.is_some() {
-        view.without(NAME, unfit, "annotation ignored");
+        view.not_honoured(NAME, unusable, "annotation ignored");
     }
     None
 }

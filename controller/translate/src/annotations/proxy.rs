@@ -1,4 +1,4 @@
-//! Patience with the pods: timeouts, and what is tried again.
+//! StreamTimeouts with the pods: timeouts, and what is tried again.
 
 use sluice_ir::{Retries, Timeouts};
 use sluice_syntax::settings::retries::{conditions, time_limit, tries};

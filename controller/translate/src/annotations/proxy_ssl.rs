@@ -94,7 +94,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let Some(secret) = secret else {
         if verify && is_spoken {
             let reason = "expected a proxy-ssl-secret beside it, got none";
-            view.without("proxy-ssl-verify", reason, "");
+            view.not_honoured("proxy-ssl-verify", reason, "");
         }
         return UpstreamTls::default();
     };
@@ -104,7 +104,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     {
         Ok(found) => found,
         Err(reason) => {
-            view.without("proxy-ssl-secret", reason, "");
+            view.not_honoured("proxy-ssl-secret", reason, "");
             return UpstreamTls::default();
         }
     };
@@ -120,7 +120,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
                 None => "expected ca.crt in the Secret of proxy-ssl-secret, got none",
                 Some(_) => "expected proxy-ssl-name to say which name to verify, got none",
             };
-            view.without("proxy-ssl-verify", reason, "");
+            view.not_honoured("proxy-ssl-verify", reason, "");
             None
         }
     };

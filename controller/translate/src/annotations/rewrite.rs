@@ -1,6 +1,6 @@
 //! What paths mean, and what becomes of them.
 
-use sluice_syntax::MOST_HEADER_BYTES;
+use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::template::Target;
 use sluice_syntax::value::{self, Parsed};
 
@@ -87,8 +87,8 @@ fn absolute_path(text: &str) -> Parsed<String> {
         .map(value::percent_encoded)
         .ok_or("an absolute path without variables")?;
     // It is a header of the answer.
-    let fits = encoded.len() <= MOST_HEADER_BYTES;
+    let fits = encoded.len() <= MAX_HEADER_BYTES;
     fits.then_some(encoded).ok_or_else(|| {
-        format!("a path of at most {MOST_HEADER_BYTES} bytes, percent-encoded").into()
+        format!("a path of at most {MAX_HEADER_BYTES} bytes, percent-encoded").into()
     })
 }

@@ -30,7 +30,7 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// More other names in one Ingress than this are not used: each is a copy of all routes of its host in Envoy.
-pub(crate) const MOST_ALIASES: usize = 100;
+pub(crate) const MAX_ALIASES: usize = 100;
 
 /// Other names for the hosts of an Ingress. One that is not understood is reported, and the others hold.
 pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
@@ -41,17 +41,17 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
     for alias in value::list(text) {
         match ServerName::parse(alias) {
             Ok(name) if known.contains(&name) => {}
-            Ok(_) if known.len() == MOST_ALIASES => {
+            Ok(_) if known.len() == MAX_ALIASES => {
                 let expected =
-                    format!("at most {MOST_ALIASES} names; this one and those after it are more");
-                view.refuse_part("server-alias", &expected, alias);
+                    format!("at most {MAX_ALIASES} names; this one and those after it are more");
+                view.reject_part("server-alias", &expected, alias);
                 break;
             }
             Ok(name) => {
                 known.insert(name.clone());
                 aliases.push(name);
             }
-            Err(_) => view.refuse_part("server-alias", "names of hosts, or *. and a name", alias),
+            Err(_) => view.reject_part("server-alias", "names of hosts, or *. and a name", alias),
         }
     }
     aliases
@@ -65,7 +65,7 @@ pub(super) fn known_ciphers(view: &mut View<'_, '_>, name: &'static str) -> Vec<
     let mut known: Vec<String> = Vec::new();
     for cipher in cipher_names(text) {
         if !CIPHERS.contains(&cipher) {
-            view.refuse_part(
+            view.reject_part(
                 name,
                 "ciphers of TLS 1.2 with ephemeral ECDH or AES",
                 cipher,
@@ -77,7 +77,7 @@ pub(super) fn known_ciphers(view: &mut View<'_, '_>, name: &'static str) -> Vec<
     known
 }
 
-pub(super) fn prefers_its_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
+pub(super) fn prefer_server_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
     view.read("ssl-prefer-server-ciphers", value::bool)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
         let reason = "expected --enable-ssl-passthrough to be on, which is off";
         let consequence = "TLS of its hosts ends at the data plane";
         view.reporter
-            .warn_as_before("annotation ssl-passthrough", reason, consequence);
+            .warn_unchanged("annotation ssl-passthrough", reason, consequence);
     }
     asked && options.ssl_passthrough
 }

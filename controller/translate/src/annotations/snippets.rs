@@ -97,7 +97,7 @@ pub(super) fn judge(
             advice
         };
         let field = format!("annotation {}", annotation.name);
-        let report = view.reporter.say(
+        let report = view.reporter.report(
             severity,
             field,
             applies_to.not_supported(&advice),

@@ -39,7 +39,7 @@ fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec
         globals,
     };
     let ingress = ingress(annotations);
-    let read = Annotations::of(
+    let read = Annotations::read(
         &ingress,
         context,
         &mut Secrets::default(),
@@ -77,7 +77,7 @@ fn nothing_is_accepted_and_ignored() {
         tracker: &tracker,
         across_namespaces: false,
     };
-    let mut view = View::of(
+    let mut view = View::new(
         &ingress,
         &rules,
         references,
@@ -85,7 +85,7 @@ fn nothing_is_accepted_and_ignored() {
         reporter(&mut reports),
     );
     Annotations::gather(&mut view, &Globals::default(), &Options::default());
-    assert_eq!(view.unasked(), Vec::<&str>::new());
+    assert_eq!(view.unread(), Vec::<&str>::new());
 }
 
 #[test]

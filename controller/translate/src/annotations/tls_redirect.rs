@@ -40,15 +40,15 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-pub(super) fn to_https(view: &mut View<'_, '_>, globals: &Globals) -> HttpsRedirects {
-    let default = globals.to_https;
+pub(super) fn https_redirects(view: &mut View<'_, '_>, globals: &Globals) -> HttpsRedirects {
+    let default = globals.https_redirects;
     let with_certificate = view.strict("ssl-redirect", value::bool, default.with_certificate, true);
     let always = view.strict("force-ssl-redirect", value::bool, default.always, true);
     let mut read = |name, default| view.read(name, value::bool).unwrap_or(default);
     HttpsRedirects {
         with_certificate,
         always,
-        keep_slash: read("preserve-trailing-slash", default.keep_slash),
-        name_port: read("use-port-in-redirects", default.name_port),
+        keep_trailing_slash: read("preserve-trailing-slash", default.keep_trailing_slash),
+        port_in_url: read("use-port-in-redirects", default.port_in_url),
     }
 }

@@ -11,8 +11,8 @@ use sluice_translate_engine::{
 
 use super::admission_denied;
 use super::catalogue::{self, Role};
+use super::intake::OWN;
 use super::snippets::Snippet;
-use super::written::OWN;
 use crate::risk::Risk;
 use crate::support::DataPlane;
 
@@ -56,7 +56,7 @@ pub(crate) struct View<'a, 'r> {
 }
 
 impl<'a, 'r> View<'a, 'r> {
-    pub(super) fn of(
+    pub(super) fn new(
         ingress: &'a Ingress,
         rules: &Rules<'_>,
         references: References<'a>,
@@ -86,11 +86,11 @@ impl<'a, 'r> View<'a, 'r> {
                 .or(own)
             {
                 Some(name) => view.take(name, value, rules),
-                None => view.look_at_foreign(key, rules.prefix),
+                None => view.warn_of_foreign_prefix(key, rules.prefix),
             }
         }
-        view.settle_aliases();
-        view.refuse_blanks();
+        view.resolve_aliases();
+        view.reject_blanks();
         view
     }
 
@@ -115,7 +115,7 @@ impl<'a, 'r> View<'a, 'r> {
         match parse(text) {
             Ok(value) => Some(value),
             Err(expected) => {
-                self.refuse(name, &expected);
+                self.reject(name, &expected);
                 None
             }
         }
@@ -129,7 +129,7 @@ impl<'a, 'r> View<'a, 'r> {
         absent: T,
         strictest: T,
     ) -> T {
-        if self.is_refused(name) {
+        if self.is_rejected(name) {
             return strictest;
         }
         match self.text(name) {
@@ -139,7 +139,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// True if it is written, but has no value that can be honoured.
-    pub(super) fn is_refused(&self, name: &'static str) -> bool {
+    pub(super) fn is_rejected(&self, name: &'static str) -> bool {
         #[cfg(test)]
         self.asked.borrow_mut().insert(name);
         self.refused.contains(name)
@@ -152,32 +152,32 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// Reports a value that is not what was expected. A guard then closes its locations.
-    pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
+    pub(super) fn reject(&mut self, name: &'static str, expected: &str) {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "annotation ignored")
+        self.not_honoured(name, reason, "annotation ignored")
             .admission_denied |= admission_denied::is_when_malformed(name);
     }
 
-    /// As [`View::refuse`], for a part of the value.
-    pub(super) fn refuse_part(&mut self, name: &'static str, expected: &str, got: &str) {
+    /// As [`View::reject`], for a part of the value.
+    pub(super) fn reject_part(&mut self, name: &'static str, expected: &str, got: &str) {
         let reason = format!("expected {expected}, got {:?}", shortened(got));
         let role = catalogue::find(name).map(|annotation| annotation.role);
         let report = match role {
             // The other parts are as strict without it.
-            Some(Role::Narrows(_)) => self.reporter.say(
+            Some(Role::Narrows(_)) => self.reporter.report(
                 Severity::Warning,
                 format!("annotation {name}"),
                 reason,
                 PART_IGNORED,
             ),
-            _ => self.without(name, reason, PART_IGNORED),
+            _ => self.not_honoured(name, reason, PART_IGNORED),
         };
         report.admission_denied |= admission_denied::is_when_malformed(name);
     }
 
     /// Reports what is served without, and says what that means for the Ingress.
-    pub(super) fn without(
+    pub(super) fn not_honoured(
         &mut self,
         name: &'static str,
         error: impl Into<ReferenceError>,
@@ -205,9 +205,9 @@ impl<'a, 'r> View<'a, 'r> {
             }
         };
         let ReferenceError { reason, missing } = error.into();
-        let report = self
-            .reporter
-            .say(severity, format!("annotation {name}"), reason, consequence);
+        let report =
+            self.reporter
+                .report(severity, format!("annotation {name}"), reason, consequence);
         report.missing = missing;
         report
     }
@@ -219,7 +219,7 @@ impl<'a, 'r> View<'a, 'r> {
         reason: impl Into<String>,
         consequence: &str,
     ) -> &mut Report {
-        self.reporter.say(
+        self.reporter.report(
             Severity::Note,
             format!("annotation {name}"),
             reason,
@@ -228,7 +228,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// An alias counts when the name that it stands for is not there.
-    fn settle_aliases(&mut self) {
+    fn resolve_aliases(&mut self) {
         let aliases = self
             .values
             .keys()
@@ -251,7 +251,7 @@ impl<'a, 'r> View<'a, 'r> {
 
     /// Annotations that are taken but that nothing has asked for: accepted and ignored.
     #[cfg(test)]
-    pub(super) fn unasked(&self) -> Vec<&'static str> {
+    pub(super) fn unread(&self) -> Vec<&'static str> {
         let asked = self.asked.borrow();
         self.values
             .keys()

@@ -27,7 +27,7 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
                 let reason =
                     format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
                 let (severity, consequence) = CLOSES;
-                view.say(severity, key, reason, consequence);
+                view.report(severity, key, reason, consequence);
                 readable = false;
             }
         }

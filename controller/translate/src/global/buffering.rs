@@ -47,7 +47,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
     {
         let reason =
             format!("expected from one buffer ({least}) to all but one ({most}), got {bytes}");
-        view.say(
+        view.report(
             Severity::Warning,
             "proxy-busy-buffers-size",
             reason,
@@ -59,7 +59,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             "expected 0 or at least one buffer ({least}), got {}",
             buffering.max_temp_file_size
         );
-        view.say(
+        view.report(
             Severity::Warning,
             "proxy-max-temp-file-size",
             reason,

@@ -47,7 +47,7 @@ fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
             Ok(name) => hidden.push(name.to_lowercase()),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(name));
-                view.say(Severity::Warning, KEY, reason, "header not hidden");
+                view.report(Severity::Warning, KEY, reason, "header not hidden");
             }
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn request_headers(
     let mut is_known = true;
     for (name, text) in data {
         let mut say =
-            |expected: &str, consequence| refuse(view, KEY, expected, (name, text), consequence);
+            |expected: &str, consequence| reject(view, KEY, expected, (name, text), consequence);
         let value = expression::for_headers(text);
         match value::own_header(name) {
             _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
@@ -119,7 +119,7 @@ pub(super) fn response_headers(
         });
         match read {
             Ok(header) => global.response_headers.push(header),
-            Err(expected) => refuse(view, KEY, &expected, (name, text), NOT_SET),
+            Err(expected) => reject(view, KEY, &expected, (name, text), NOT_SET),
         }
     }
 }
@@ -147,13 +147,13 @@ fn named<'a>(
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect()),
         Err(error) => {
-            view.say(severity, key, error.reason, consequence);
+            view.report(severity, key, error.reason, consequence);
             Err(())
         }
     }
 }
 
-fn refuse(
+fn reject(
     view: &mut View<'_, '_>,
     key: &str,
     expected: &str,
@@ -161,7 +161,7 @@ fn refuse(
     (severity, consequence): (Severity, &str),
 ) {
     let got = shortened(&format!("{name}: {text}"));
-    view.say(
+    view.report(
         severity,
         key,
         format!("expected {expected}, got {got:?}"),

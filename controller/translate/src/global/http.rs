@@ -156,7 +156,7 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
                 "expected ciphers of TLS 1.2 with ephemeral ECDH or AES, got {:?}",
                 shortened(name)
             );
-            view.say(
+            view.report(
                 Severity::Warning,
                 "ssl-ciphers",
                 reason,
@@ -246,7 +246,7 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
         if is_asked {
             let reason =
                 "expected the addresses of the proxies in front, got none, which means everybody";
-            view.say(
+            view.report(
                 Severity::Warning,
                 KEY,
                 reason,
@@ -261,13 +261,13 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
             Ok(cidrs) => trusted.extend(cidrs),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(entry));
-                view.say(Severity::Error, KEY, reason, "this entry is not believed");
+                view.report(Severity::Error, KEY, reason, "this entry is not believed");
             }
         }
     }
     if trusted.is_empty() && is_asked {
         let reason = "expected the addresses of the proxies in front, got none that can be read";
-        view.say(
+        view.report(
             Severity::Error,
             KEY,
             reason,

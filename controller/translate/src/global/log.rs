@@ -1,7 +1,7 @@
 //! `log-format-*`, `*access-log*`: what is written down, in nginx's words.
 
-mod facts;
 mod json;
+mod variables;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use sluice_translate_engine::Severity;
 
 use super::view::View;
 use crate::support::DataPlane;
-use facts::{Difference, Told};
+use variables::{Difference, Variance};
 
 /// What ingress-nginx's image has for standard output, and what everybody knows it by.
 const STDOUT: [&str; 3] = [
@@ -55,8 +55,18 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     };
     log.requests.raw = as_it_is;
     log.connections.raw = as_it_is;
-    log.requests.format = format(view, "log-format-upstream", escapes, facts::of_request);
-    log.connections.format = format(view, "log-format-stream", escapes, facts::of_connection);
+    log.requests.format = format(
+        view,
+        "log-format-upstream",
+        escapes,
+        variables::request_field,
+    );
+    log.connections.format = format(
+        view,
+        "log-format-stream",
+        escapes,
+        variables::connection_field,
+    );
 }
 
 /// What becomes of what a client says.
@@ -82,7 +92,7 @@ fn format(
             Ok((object, names)) => (LogFormat::Json(object), names),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
-                view.say(
+                view.report(
                     Severity::Warning,
                     key,
                     reason,
@@ -98,7 +108,7 @@ fn format(
     let served_by = view.served_by();
     if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
         let reason = "a quote that a client sends is not escaped in a line of text";
-        view.say(
+        view.report(
             Severity::Note,
             key,
             reason,
@@ -106,18 +116,20 @@ fn format(
         );
     }
     for (name, difference) in names {
-        match difference.map_or(Told::Missing, |difference| difference.told(served_by)) {
-            Told::Nothing => {}
-            Told::Missing => {
+        match difference.map_or(Variance::Missing, |difference| {
+            difference.for_data_plane(served_by)
+        }) {
+            Variance::None => {}
+            Variance::Missing => {
                 let reason = format!(
                     "expected variables that Sluice has, got ${}",
                     shortened(&name)
                 );
-                view.say(Severity::Warning, key, reason, "- is written in its place");
+                view.report(Severity::Warning, key, reason, "- is written in its place");
             }
-            Told::Differs(difference) => {
+            Variance::Differs(difference) => {
                 let reason = format!("${name} is {difference}");
-                view.say(Severity::Note, key, reason, "written with this difference");
+                view.report(Severity::Note, key, reason, "written with this difference");
             }
         }
     }
@@ -143,8 +155,8 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
             Segment::Variable { name, .. } => name,
         };
         match lookup(name) {
-            Some((fact, difference)) => {
-                parts.push(LogPart::Field(fact));
+            Some((field, difference)) => {
+                parts.push(LogPart::Field(field));
                 if difference != Difference::None {
                     names.insert(name.to_owned(), Some(difference));
                 }
@@ -193,7 +205,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named_and_written_as_a_dash() {
-        let (read, names) = parts("$remote_addr [${geoip_city}] $5 $status", facts::of_request);
+        let (read, names) = parts(
+            "$remote_addr [${geoip_city}] $5 $status",
+            variables::request_field,
+        );
         let text = |text: &str| LogPart::Text(text.to_owned());
         let expected = [
             LogPart::Field(LogField::ClientAddress),
@@ -207,7 +222,7 @@ mod tests {
     #[test]
     fn a_price_is_no_variable() {
         assert_eq!(
-            parts("$ 5", facts::of_request).0,
+            parts("$ 5", variables::request_field).0,
             [LogPart::Text("$ 5".to_owned())]
         );
     }

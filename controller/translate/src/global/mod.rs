@@ -3,11 +3,11 @@
 mod blocked;
 mod buffering;
 mod compression;
+mod ext_auth;
 mod headers;
 mod http;
 mod keys;
 mod log;
-mod question;
 mod streams;
 mod tracing;
 mod values;
@@ -38,7 +38,7 @@ use view::View;
 
 pub(crate) use http::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
-pub(crate) use streams::Patience;
+pub(crate) use streams::StreamTimeouts;
 
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct Globals {
     pub(crate) transport: Transport,
     pub(crate) timeouts: Timeouts,
     pub(crate) retries: Retries,
-    pub(crate) to_https: HttpsRedirects,
+    pub(crate) https_redirects: HttpsRedirects,
     /// `http-redirect-code`: of redirects to https and from www.
     pub(crate) redirect_status: u16,
     /// `no-tls-redirect-locations`: prefixes of paths that are served over plain http.
@@ -81,7 +81,7 @@ pub(crate) struct Globals {
     pub(crate) balance: Balance,
     /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
     pub(crate) unguarded: Vec<String>,
-    pub(crate) streams: Patience,
+    pub(crate) streams: StreamTimeouts,
     /// `max-worker-connections`: of each Service behind ports without HTTP.
     pub(crate) connections: u32,
     /// `global-auth-url`: who is asked about clients, except where `enable-global-auth` is off.
@@ -90,7 +90,7 @@ pub(crate) struct Globals {
     pub(crate) auth_headers: Vec<HeaderName>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
-    pub(crate) admission: Strictness,
+    pub(crate) admission: AdmissionSettings,
 }
 
 /// When plain http is answered with a redirect, and how.
@@ -100,13 +100,13 @@ pub(crate) struct HttpsRedirects {
     pub(crate) with_certificate: bool,
     /// Whether it has one or not: TLS ends somewhere before.
     pub(crate) always: bool,
-    pub(crate) keep_slash: bool,
-    pub(crate) name_port: bool,
+    pub(crate) keep_trailing_slash: bool,
+    pub(crate) port_in_url: bool,
 }
 
 /// Settings of admission alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Strictness {
+pub(crate) struct AdmissionSettings {
     /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
     pub(crate) path_types: bool,
     /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
@@ -121,7 +121,7 @@ impl Default for Globals {
             transport: Transport::default(),
             timeouts: Timeouts::default(),
             retries: Retries::default(),
-            to_https: HttpsRedirects {
+            https_redirects: HttpsRedirects {
                 with_certificate: true,
                 ..HttpsRedirects::default()
             },
@@ -144,12 +144,12 @@ impl Default for Globals {
             keeps_errors: false,
             balance: Balance::default(),
             unguarded: vec!["/.well-known/acme-challenge".to_owned()],
-            streams: Patience::default(),
+            streams: StreamTimeouts::default(),
             connections: STREAM_CONNECTIONS,
             question: None,
             auth_headers: Vec::new(),
             closed: false,
-            admission: Strictness {
+            admission: AdmissionSettings {
                 path_types: true,
                 allow_snippets: false,
             },
@@ -168,7 +168,7 @@ impl Globals {
         let mut globals = Globals::default();
         globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.connections = options.stream_connections;
-        if let Some(mut view) = View::of(cluster, options, reports) {
+        if let Some(mut view) = View::read(cluster, options, reports) {
             let tracker = DependencyTracker::new(cluster, &options.addresses);
             globals.take(
                 &mut view,
@@ -202,7 +202,7 @@ impl Globals {
             "proxy-connect-timeout",
             value::seconds,
         );
-        self.take_keep(view);
+        self.take_keep_alive(view);
         self.take_timeouts_and_retries(view);
         view.set(
             &mut self.across_namespaces,
@@ -222,7 +222,7 @@ impl Globals {
         view.set(&mut self.http10, "proxy-http-version", is_http10);
         self.take_redirects(view);
         self.take_streams(view);
-        self.take_pods_answers(view);
+        self.take_response_rewrites(view);
         self.take_policies(view, references.tracker.addresses);
         self.closed |= !http::take(&mut self.config, view, references);
         compression::take(&mut self.config.compression, view);
@@ -250,7 +250,7 @@ impl Globals {
         view.set(timeout, "proxy-next-upstream-timeout", time_limit);
     }
 
-    fn take_keep(&mut self, view: &mut View<'_, '_>) {
+    fn take_keep_alive(&mut self, view: &mut View<'_, '_>) {
         let keep = &mut self.transport.keep_alive;
         view.set(
             &mut keep.idle_timeout,
@@ -268,7 +268,7 @@ impl Globals {
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>, addresses: &AddressPolicy) {
-        self.closed |= !question::take(&mut self.question, &mut self.auth_headers, view, addresses);
+        self.closed |= !ext_auth::take(&mut self.question, &mut self.auth_headers, view, addresses);
         view.set(&mut self.unguarded, "no-auth-locations", |text| {
             Ok(owned(text))
         });
@@ -315,7 +315,7 @@ impl Globals {
         );
     }
 
-    fn take_pods_answers(&mut self, view: &mut View<'_, '_>) {
+    fn take_response_rewrites(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.redirects.0, "proxy-redirect-from", redirect_part);
         view.set(&mut self.redirects.1, "proxy-redirect-to", redirect_part);
         view.set(&mut self.cookies.0, "proxy-cookie-domain", cookie_domain);
@@ -326,24 +326,24 @@ impl Globals {
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
         let redirected = || (true, "plain http is redirected");
         view.strict(
-            &mut self.to_https.with_certificate,
+            &mut self.https_redirects.with_certificate,
             "ssl-redirect",
             value::bool,
             redirected(),
         );
         view.strict(
-            &mut self.to_https.always,
+            &mut self.https_redirects.always,
             "force-ssl-redirect",
             value::bool,
             redirected(),
         );
         view.set(
-            &mut self.to_https.keep_slash,
+            &mut self.https_redirects.keep_trailing_slash,
             "preserve-trailing-slash",
             value::bool,
         );
         view.set(
-            &mut self.to_https.name_port,
+            &mut self.https_redirects.port_in_url,
             "use-port-in-redirects",
             value::bool,
         );

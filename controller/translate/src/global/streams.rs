@@ -7,13 +7,13 @@ use sluice_syntax::value;
 use super::Globals;
 use super::view::View;
 
-const MOST_STREAM_ATTEMPTS: u32 = 16;
+const MAX_STREAM_ATTEMPTS: u32 = 16;
 /// The half of what a container has.
-const LARGEST_CONNECTIONS: u32 = 131_072;
+const MAX_CONNECTIONS: u32 = 131_072;
 
 /// `proxy-stream-*`: how long ports without HTTP wait for somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
+pub(crate) struct StreamTimeouts {
     /// Seconds of silence.
     pub(crate) idle: u32,
     /// Pods for one connection.
@@ -24,9 +24,9 @@ pub(crate) struct Patience {
     pub(crate) answers: Option<NonZeroU32>,
 }
 
-impl Default for Patience {
+impl Default for StreamTimeouts {
     fn default() -> Self {
-        Patience {
+        StreamTimeouts {
             idle: 600,
             attempts: 3,
             attempts_within: NonZeroU32::new(600),
@@ -38,7 +38,7 @@ impl Default for Patience {
 impl Globals {
     pub(super) fn take_streams(&mut self, view: &mut View<'_, '_>) {
         let mut again = true;
-        let Patience {
+        let StreamTimeouts {
             idle,
             attempts,
             attempts_within,
@@ -64,14 +64,14 @@ impl Globals {
             "max-worker-connections",
             |text| match value::count(text)? {
                 0 => Ok(usual),
-                some => Ok(some.min(LARGEST_CONNECTIONS)),
+                some => Ok(some.min(MAX_CONNECTIONS)),
             },
         );
         // nginx: 0 is no limit.
         *attempts = match (again, *attempts) {
             (false, _) => 1,
-            (true, 0) => MOST_STREAM_ATTEMPTS,
-            (true, some) => some.min(MOST_STREAM_ATTEMPTS),
+            (true, 0) => MAX_STREAM_ATTEMPTS,
+            (true, some) => some.min(MAX_STREAM_ATTEMPTS),
         };
     }
 }

@@ -58,7 +58,7 @@ fn every_key_that_is_honoured_is_read() {
         across_namespaces: true,
     };
     Globals::default().take(&mut view, references, no_alternatives);
-    assert_eq!(view.unasked(), Vec::<&str>::new());
+    assert_eq!(view.unread(), Vec::<&str>::new());
 }
 
 #[test]

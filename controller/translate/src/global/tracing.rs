@@ -51,7 +51,7 @@ pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     tracing.sampler = sampler(view);
     if host.is_none() && tracing.enabled_by_default {
         let reason = "expected otlp-collector-host to say where spans go, got none";
-        view.say(
+        view.report(
             Severity::Warning,
             "enable-opentelemetry",
             reason,

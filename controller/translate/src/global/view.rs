@@ -31,7 +31,7 @@ pub(super) struct View<'a, 'r> {
 
 impl<'a, 'r> View<'a, 'r> {
     /// `None` when there is no ConfigMap to read.
-    pub(super) fn of(
+    pub(super) fn read(
         cluster: &'a Cluster,
         options: &Options,
         reports: &'r mut Vec<Report>,
@@ -48,13 +48,13 @@ impl<'a, 'r> View<'a, 'r> {
         let Some(config_map) = config_map else {
             let reason = "expected a ConfigMap (--configmap names it), got none";
             let consequence = "the defaults hold; if it kept somebody out, nothing does now";
-            reporter.say(Severity::Error, "metadata.name", reason, consequence);
+            reporter.report(Severity::Error, "metadata.name", reason, consequence);
             return None;
         };
         if cluster.is_gone(&reporter.object().key) {
             let reason = "expected a ConfigMap (--configmap names it), got none any more";
             let consequence = "what it said last holds until the controller ends; create it again";
-            reporter.say(Severity::Error, "metadata.name", reason, consequence);
+            reporter.report(Severity::Error, "metadata.name", reason, consequence);
         }
         let mut view = View {
             values: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl<'a, 'r> View<'a, 'r> {
             }
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
-                self.say(severity, name, reason, consequence);
+                self.report(severity, name, reason, consequence);
                 false
             }
         }
@@ -174,11 +174,11 @@ impl<'a, 'r> View<'a, 'r> {
         if value == *default {
             return;
         }
-        for (applies_to, support) in supports.of(self.data_plane) {
+        for (applies_to, support) in supports.by_data_plane(self.data_plane) {
             match support {
                 Support::Full | Support::Partly(_) => {}
                 Support::NotNeeded(reason) => {
-                    self.say(
+                    self.report(
                         Severity::Note,
                         name,
                         applies_to.note(reason),
@@ -189,7 +189,7 @@ impl<'a, 'r> View<'a, 'r> {
                     self.snippets.push((name, value, applies_to));
                 }
                 Support::Unsupported(advice) => {
-                    self.say(
+                    self.report(
                         Severity::Warning,
                         name,
                         applies_to.not_supported(advice),
@@ -197,7 +197,7 @@ impl<'a, 'r> View<'a, 'r> {
                     );
                 }
                 Support::Differs(difference) => {
-                    self.say(
+                    self.report(
                         Severity::Note,
                         name,
                         applies_to.note(difference),
@@ -223,11 +223,11 @@ impl<'a, 'r> View<'a, 'r> {
                 snippet::judge(text, language, effective, self.data_plane, alternatives);
             let reason = applies_to.not_supported(&judgement.advice);
             match judgement.closing {
-                None => self.say(Severity::Warning, name, reason, "served without it"),
+                None => self.report(Severity::Warning, name, reason, "served without it"),
                 Some(closing) => {
                     guards = true;
                     let consequence = format!("{closing}; the paths of all Ingresses answer 503");
-                    self.say(Severity::Error, name, reason, &consequence);
+                    self.report(Severity::Error, name, reason, &consequence);
                 }
             }
         }
@@ -241,10 +241,10 @@ impl<'a, 'r> View<'a, 'r> {
             .unwrap_or_default();
         let name = shortened(name);
         let reason = format!("expected a key of ingress-nginx, got {name:?}{hint}");
-        self.say(Severity::Warning, &name, reason, "key ignored");
+        self.report(Severity::Warning, &name, reason, "key ignored");
     }
 
-    pub(super) fn say(
+    pub(super) fn report(
         &mut self,
         severity: Severity,
         name: &str,
@@ -252,7 +252,7 @@ impl<'a, 'r> View<'a, 'r> {
         consequence: &str,
     ) {
         self.reporter
-            .say(severity, format!("data.{name}"), reason, consequence);
+            .report(severity, format!("data.{name}"), reason, consequence);
     }
 
     #[cfg(test)]
@@ -274,7 +274,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     #[cfg(test)]
-    pub(super) fn unasked(&self) -> Vec<&'static str> {
+    pub(super) fn unread(&self) -> Vec<&'static str> {
         self.values
             .keys()
             .filter(|name| !self.asked.contains(*name))

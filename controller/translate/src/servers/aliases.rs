@@ -26,7 +26,7 @@ pub(super) struct Aliases {
 
 impl Aliases {
     /// The other names of a server, once an Ingress has decided.
-    pub(super) fn of(&self, server: &ServerName) -> Option<&[ServerName]> {
+    pub(super) fn of_server(&self, server: &ServerName) -> Option<&[ServerName]> {
         self.servers
             .get(server)
             .map(|annotations| annotations.host.aliases.as_slice())
@@ -53,7 +53,7 @@ impl Aliases {
                     }
                     None => format!("name {alias} already claimed as a host"),
                 };
-                Reporter::new(owner, reports).warn_as_before(FIELD, reason, NOT_USED);
+                Reporter::new(owner, reports).warn_unchanged(FIELD, reason, NOT_USED);
             } else if let Some(server) = servers.get_mut(&server) {
                 used.insert(alias.clone());
                 server.aliases.push(alias);
@@ -65,9 +65,12 @@ impl Aliases {
 
 impl Assembly<'_> {
     /// The catch-all server has every name that no other one has.
-    pub(super) fn take_aliases(&mut self, name: &ServerName, context: &IngressContext) {
+    pub(super) fn apply_aliases(&mut self, name: &ServerName, context: &IngressContext) {
         let aliases = &context.annotations.host.aliases;
-        if *name == ServerName::CatchAll || aliases.is_empty() || self.aliases.of(name).is_some() {
+        if *name == ServerName::CatchAll
+            || aliases.is_empty()
+            || self.aliases.of_server(name).is_some()
+        {
             return;
         }
         self.aliases

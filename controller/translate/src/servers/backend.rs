@@ -12,7 +12,7 @@ use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
 
 impl Assembly<'_> {
-    /// Action of a location, from its backend and the annotations; `None` when there is nothing to serve, and nobody is
+    /// Action of a route, from its backend and the annotations; `None` when there is nothing to serve, and nobody is
     /// kept out.
     pub(super) fn route_target(
         &mut self,
@@ -30,7 +30,7 @@ impl Assembly<'_> {
         }
         let Some((service, port)) = self.service_of(backend, context, field) else {
             return annotations
-                .guards()
+                .restricts_access()
                 .then(|| RouteTarget::from_action(Action::Denied));
         };
         let place = ErrorContext {
@@ -73,12 +73,12 @@ impl Assembly<'_> {
         context: &IngressContext,
         field: &str,
     ) -> Option<(ObjectKey, Port)> {
-        let guards = context.annotations.guards();
+        let guards = context.annotations.restricts_access();
         let consequence = if guards { CLOSED } else { "path not served" };
         let Some(service) = &backend.service else {
             let reason = "expected service with a name and a port, got a resource or nothing";
             self.report(&context.object)
-                .say(Severity::Error, field, reason, consequence);
+                .report(Severity::Error, field, reason, consequence);
             return None;
         };
         match checked(service) {
@@ -89,7 +89,7 @@ impl Assembly<'_> {
             Err((part, reason)) => {
                 let field = format!("{field}.service.{part}");
                 self.report(&context.object)
-                    .say(Severity::Error, field, reason, consequence);
+                    .report(Severity::Error, field, reason, consequence);
                 None
             }
         }
@@ -131,7 +131,7 @@ impl Assembly<'_> {
                 kind: Kind::Service,
                 key: service,
             };
-            self.report(&context.object).say_missing(
+            self.report(&context.object).report_missing(
                 missing,
                 Severity::Warning,
                 FIELD,

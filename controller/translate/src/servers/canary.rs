@@ -46,7 +46,7 @@ impl Assembly<'_> {
             };
             let rule_field = format!("spec.rules[{position}]");
             for (number, path) in self
-                .take_paths(rule, None, &rule_field, context)
+                .paths_within_limit(rule, None, &rule_field, context)
                 .iter()
                 .enumerate()
             {
@@ -121,7 +121,7 @@ impl Assembly<'_> {
                     ));
                 }
                 Err(reason) => {
-                    self.report(&context.object).say(
+                    self.report(&context.object).report(
                         Severity::Warning,
                         field,
                         reason,
@@ -145,7 +145,7 @@ impl Assembly<'_> {
         let rule = self
             .builders
             .get(host)
-            .and_then(|builder| builder.taken.rule(path, *kind));
+            .and_then(|builder| builder.paths.rule(path, *kind));
         let rule =
             rule.ok_or("expected a host and a path of another Ingress, got one that nobody has")?;
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {

@@ -44,7 +44,11 @@ impl Assembly<'_> {
 
     /// The first Ingress of the host's own namespace that asks clients for certificates decides for the whole host. Whoever
     /// means something else is served only behind what it means, so not at all: `false`.
-    pub(super) fn take_clients(&mut self, name: &ServerName, context: &IngressContext) -> bool {
+    pub(super) fn apply_client_certificates(
+        &mut self,
+        name: &ServerName,
+        context: &IngressContext,
+    ) -> bool {
         const FIELD: &str = "annotation auth-tls-secret";
         let Some(asked) = &context.annotations.clients else {
             return true;
@@ -52,7 +56,7 @@ impl Assembly<'_> {
         if *name == ServerName::CatchAll {
             let reason = "expected a rule with a host, got one without, which every name in a handshake leads to";
             self.report(&context.object)
-                .say(Severity::Error, FIELD, reason, CLOSED);
+                .report(Severity::Error, FIELD, reason, CLOSED);
             return false;
         }
         let is_foreign = self.is_foreign(name, context);
@@ -67,13 +71,13 @@ impl Assembly<'_> {
             "expected what the Ingress that has {name} asks of its clients, got something else"
         );
         self.report(&context.object)
-            .say(Severity::Error, FIELD, reason, CLOSED);
+            .report(Severity::Error, FIELD, reason, CLOSED);
         false
     }
 
     /// The first Ingress of the host's own namespace that names ciphers decides. In Envoy the server without a host would
     /// decide for every host that is not like that in a handshake, too.
-    pub(super) fn take_ciphers(&mut self, name: &ServerName, context: &IngressContext) {
+    pub(super) fn apply_ciphers(&mut self, name: &ServerName, context: &IngressContext) {
         let ciphers = &context.annotations.host.ciphers;
         if ciphers.is_empty() {
             return;
@@ -82,7 +86,7 @@ impl Assembly<'_> {
             let reason = "expected a rule with a host for Envoy, got one without";
             let consequence = "in Envoy its clients get the ciphers of all hosts";
             let mut reporter = self.report(&context.object);
-            reporter.say(
+            reporter.report(
                 Severity::Warning,
                 "annotation ssl-ciphers",
                 reason,
@@ -111,7 +115,7 @@ impl Assembly<'_> {
                 let field = format!("spec.tls[{position}].secretName");
                 let consequence = format!("{host} presents the default certificate");
                 self.report(&context.object)
-                    .say(Severity::Warning, field, reason, consequence)
+                    .report(Severity::Warning, field, reason, consequence)
                     .missing = missing;
                 None
             })
@@ -232,14 +236,11 @@ pub(super) fn set_apart(
 
 /// The host that a server only leads to.
 fn leads_to(server: &Server) -> Option<ServerName> {
-    server
-        .routes
-        .iter()
-        .find_map(|location| match &location.action {
-            Action::Redirect(Redirect {
-                to: RedirectTo::Host(host),
-                ..
-            }) => Some(ServerName::Exact(host.clone())),
-            _ => None,
-        })
+    server.routes.iter().find_map(|route| match &route.action {
+        Action::Redirect(Redirect {
+            to: RedirectTo::Host(host),
+            ..
+        }) => Some(ServerName::Exact(host.clone())),
+        _ => None,
+    })
 }

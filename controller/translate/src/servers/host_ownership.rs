@@ -44,14 +44,14 @@ impl Tenants {
         self.owner.is_some()
     }
 
-    pub(super) fn are_several(&self) -> bool {
+    pub(super) fn are_shared(&self) -> bool {
         self.ranks.len() > 1
     }
 }
 
 impl Assembly<'_> {
     /// The first to name a host has it.
-    pub(super) fn take_namespace(&mut self, name: &ServerName, context: &IngressContext) {
+    pub(super) fn add_namespace(&mut self, name: &ServerName, context: &IngressContext) {
         let builder = self.builders.entry(name.clone()).or_default();
         builder.tenants.name(&context.object.key.namespace);
     }
@@ -76,11 +76,11 @@ impl Assembly<'_> {
             app_root,
             from_to_www,
             ciphers,
-            prefers_its_ciphers,
+            prefer_server_ciphers,
             passthrough,
             closed: _,
         } = &context.annotations.host;
-        let other_name = builder.from_to_www.is_some().then_some(true);
+        let www_counterpart = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);
         // A Secret of this namespace is never that of the host's.
         let lists_it = context.tls.listing(&name.to_string()).is_some();
@@ -89,7 +89,7 @@ impl Assembly<'_> {
             (
                 "spec.tls",
                 tls.then_some(Unused {
-                    as_before: builder.tls.is_some(),
+                    same_as_ingress_nginx: builder.tls.is_some(),
                 }),
             ),
             (
@@ -98,11 +98,11 @@ impl Assembly<'_> {
             ),
             (
                 "annotation from-to-www-redirect",
-                unused(from_to_www.then_some(&true), other_name.as_ref()),
+                unused(from_to_www.then_some(&true), www_counterpart.as_ref()),
             ),
             (
                 "annotation server-alias",
-                unused(some(aliases), self.aliases.of(name)),
+                unused(some(aliases), self.aliases.of_server(name)),
             ),
             (
                 "annotation ssl-ciphers",
@@ -111,8 +111,8 @@ impl Assembly<'_> {
             (
                 "annotation ssl-prefer-server-ciphers",
                 unused(
-                    prefers_its_ciphers.as_ref(),
-                    builder.prefers_its_ciphers.as_ref(),
+                    prefer_server_ciphers.as_ref(),
+                    builder.prefer_server_ciphers.as_ref(),
                 ),
             ),
             (
@@ -130,15 +130,18 @@ impl Assembly<'_> {
         let said = self.unused_settings(name, builder, context);
         let namespace = builder.tenants.owner().to_owned();
         for (field, unused) in said {
-            let Some(Unused { as_before }) = unused else {
+            let Some(Unused {
+                same_as_ingress_nginx,
+            }) = unused
+            else {
                 continue;
             };
             let reason =
                 format!("host {name} belongs to namespace {namespace}, which named it first");
             let mut reporter = self.report(&context.object);
             reporter
-                .say(Severity::Warning, field, reason, "not used for this host")
-                .as_before = as_before;
+                .report(Severity::Warning, field, reason, "not used for this host")
+                .same_as_ingress_nginx = same_as_ingress_nginx;
         }
     }
 }
@@ -146,12 +149,12 @@ impl Assembly<'_> {
 /// A setting of another namespace's Ingress that is not used.
 struct Unused {
     /// ingress-nginx would not use it either: somebody was there before.
-    as_before: bool,
+    same_as_ingress_nginx: bool,
 }
 
 fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option<Unused> {
     said.filter(|_| said != before).map(|_| Unused {
-        as_before: before.is_some(),
+        same_as_ingress_nginx: before.is_some(),
     })
 }
 

@@ -7,11 +7,11 @@ use sluice_ir::ServerName;
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
-use super::path_rule::{IngressContext, PathRule, taken};
+use super::path_rule::{IngressContext, PathRule, already_claimed};
 use super::server_builder::{self, ServerBuilder};
 use super::tls_entries::TlsEntries;
-use super::unfit::{LOST_GUARD, Unfit, unfit, without_annotations};
-use super::{Assembly, MOST_RULES, MOST_TLS};
+use super::unservable::{NOT_SERVED_AND_CLOSED, Unservable, unservable, without_annotations};
+use super::{Assembly, MAX_RULES, MAX_TLS_ENTRIES};
 use crate::annotations::{Annotations, Context};
 
 impl Assembly<'_> {
@@ -21,11 +21,11 @@ impl Assembly<'_> {
             kind: Kind::Ingress,
             key: key_of(&ingress.metadata),
         };
-        let lost = unfit(ingress, self.options);
-        // Nobody reads so much; and there may be a guard in it.
-        let unread = lost
+        let unservable = unservable(ingress, self.options);
+        // Annotations of this size are not read, and there may be access control among them.
+        let unread = unservable
             .as_ref()
-            .filter(|lost| lost.is_unreadable)
+            .filter(|unservable| unservable.is_unreadable)
             .map(|_| without_annotations(ingress));
         let ingress = unread.as_ref().unwrap_or(ingress);
         let reporter = Reporter::new(object.clone(), &mut self.reports);
@@ -34,13 +34,13 @@ impl Assembly<'_> {
             options: self.options,
             globals: self.globals,
         };
-        let annotations = Annotations::of(ingress, context, &mut self.secrets, reporter);
-        let is_lost = lost.is_some() || annotations.refused;
-        let guards = annotations.keeps_out() || unread.is_some();
-        if is_lost {
-            self.report_lost(&object, lost, guards);
+        let annotations = Annotations::read(ingress, context, &mut self.secrets, reporter);
+        let is_unservable = unservable.is_some() || annotations.refused;
+        let restricts = annotations.restricts_clients() || unread.is_some();
+        if is_unservable {
+            self.report_unservable(&object, unservable, restricts);
         }
-        if is_lost && (!guards || annotations.canary.is_some()) {
+        if is_unservable && (!restricts || annotations.canary.is_some()) {
             return;
         }
         let tls = self.tls_entries(spec, &object);
@@ -51,11 +51,11 @@ impl Assembly<'_> {
             annotations: Arc::new(annotations),
             tls,
         };
-        if is_lost {
+        if is_unservable {
             context = context.closed();
         } else {
             self.add_mirror(&mut context);
-            self.add_question(&mut context);
+            self.add_ext_auth_backend(&mut context);
         }
         if let Some(rules) = context.annotations.canary.clone() {
             self.add_canary(ingress, &context, &rules);
@@ -72,9 +72,9 @@ impl Assembly<'_> {
         });
         let rules = spec.rules.as_deref().unwrap_or_default();
         if rules.is_empty() && !self.options.disable_catch_all {
-            self.take_catch_all(default.clone(), context);
+            self.claim_catch_all(default.clone(), context);
         }
-        let read = rules.len().min(MOST_RULES);
+        let read = rules.len().min(MAX_RULES);
         for (position, rule) in rules[..read].iter().enumerate() {
             self.add_rule(
                 rule,
@@ -88,51 +88,59 @@ impl Assembly<'_> {
             .for_each(|rule| self.close_host(rule, context));
     }
 
-    /// Says why an Ingress is not served, and whether its paths are closed.
-    fn report_lost(&mut self, object: &ObjectRef, lost: Option<Unfit>, guards: bool) {
-        let (field, reason) = match lost {
-            Some(Unfit { field, reason, .. }) => (field, reason),
+    /// Reports why an Ingress is not served, and whether its paths are closed.
+    fn report_unservable(
+        &mut self,
+        object: &ObjectRef,
+        unservable: Option<Unservable>,
+        restricts: bool,
+    ) {
+        let (field, reason) = match unservable {
+            Some(Unservable { field, reason, .. }) => (field, reason),
             // The word itself is reported with its annotation.
-            None if !guards => return,
+            None if !restricts => return,
             None => (
                 "metadata.annotations",
                 "an annotation contains a word of annotation-value-word-blocklist".into(),
             ),
         };
-        let consequence = if guards {
-            LOST_GUARD
+        let consequence = if restricts {
+            NOT_SERVED_AND_CLOSED
         } else {
             "Ingress not served"
         };
         self.report(object)
-            .say(Severity::Error, field, reason, consequence);
+            .report(Severity::Error, field, reason, consequence);
     }
 
     fn tls_entries(&mut self, spec: &IngressSpec, object: &ObjectRef) -> Arc<TlsEntries> {
         let entries = spec.tls.as_deref().unwrap_or_default();
-        if entries.len() > MOST_TLS {
-            let reason = format!("expected at most {MOST_TLS} entries, got {}", entries.len());
+        if entries.len() > MAX_TLS_ENTRIES {
+            let reason = format!(
+                "expected at most {MAX_TLS_ENTRIES} entries, got {}",
+                entries.len()
+            );
             let consequence = "this entry and those after it are not used";
-            self.report(object).say(
+            self.report(object).report(
                 Severity::Error,
-                format!("spec.tls[{MOST_TLS}]"),
+                format!("spec.tls[{MAX_TLS_ENTRIES}]"),
                 reason,
                 consequence,
             );
         }
-        Arc::new(TlsEntries::of(entries))
+        Arc::new(TlsEntries::new(entries))
     }
 
-    fn take_catch_all(&mut self, default: Option<PathRule>, context: &IngressContext) {
+    fn claim_catch_all(&mut self, default: Option<PathRule>, context: &IngressContext) {
         let Some(default) = default else { return };
-        self.take_namespace(&ServerName::CatchAll, context);
+        self.add_namespace(&ServerName::CatchAll, context);
         let builder = self.builders.entry(ServerName::CatchAll).or_default();
         match &builder.default {
             None => builder.default = Some(default),
             Some(rule) => {
-                let reason = taken("default backend", &rule.owner, &context.object);
+                let reason = already_claimed("default backend", &rule.owner, &context.object);
                 let field = "spec.defaultBackend";
-                self.report(&context.object).warn_as_before(
+                self.report(&context.object).warn_unchanged(
                     field,
                     reason,
                     "default backend not used",
@@ -151,7 +159,7 @@ impl Assembly<'_> {
         let host = rule.host.as_deref().unwrap_or_default();
         let Ok(name) = ServerName::parse(host) else {
             let reason = format!("expected a DNS name, got {:?}", shortened(host));
-            self.report(&context.object).say(
+            self.report(&context.object).report(
                 Severity::Error,
                 format!("{field}.host"),
                 reason,
@@ -172,10 +180,10 @@ impl Assembly<'_> {
                 },
             );
         }
-        self.take_host(&name, context);
-        let is_honoured = self.take_clients(&name, context);
+        self.apply_host_settings(&name, context);
+        let is_honoured = self.apply_client_certificates(&name, context);
         let annotations = &context.annotations;
-        if annotations.paths_unreadable && !annotations.guards() && is_honoured {
+        if annotations.paths_unreadable && !annotations.restricts_access() && is_honoured {
             return;
         }
         let closed;
@@ -185,7 +193,7 @@ impl Assembly<'_> {
             closed = context.closed();
             &closed
         };
-        let paths = self.take_paths(rule, Some(&name), field, context);
+        let paths = self.paths_within_limit(rule, Some(&name), field, context);
         for (position, path) in paths.iter().enumerate() {
             self.add_path(
                 &name,
@@ -199,15 +207,15 @@ impl Assembly<'_> {
     /// A rule that is not read, of an Ingress that guards: nobody knows what it was meant to guard of its host.
     fn close_host(&mut self, rule: &IngressRule, context: &IngressContext) {
         if let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) {
-            self.take_namespace(&name, context);
+            self.add_namespace(&name, context);
             let builder = self.builders.entry(name).or_default();
             builder.closed.insert(context.object.key.namespace.clone());
         }
     }
 
     /// Takes settings of the host as a whole; the first Ingress of the host's own namespace that sets one decides.
-    fn take_host(&mut self, name: &ServerName, context: &IngressContext) {
-        self.take_namespace(name, context);
+    fn apply_host_settings(&mut self, name: &ServerName, context: &IngressContext) {
+        self.add_namespace(name, context);
         if context.annotations.host.closed {
             let builder = self.builders.entry(name.clone()).or_default();
             builder.closed.insert(context.object.key.namespace.clone());
@@ -216,27 +224,27 @@ impl Assembly<'_> {
             return self.report_foreign(name, context);
         }
         self.take_tls(name, context);
-        self.take_passthrough(name, context);
-        self.take_ciphers(name, context);
-        self.take_counterpart(name, context);
-        self.take_aliases(name, context);
+        self.apply_passthrough(name, context);
+        self.apply_ciphers(name, context);
+        self.apply_www_redirect(name, context);
+        self.apply_aliases(name, context);
         let annotations = &context.annotations;
         let builder = self.builders.entry(name.clone()).or_default();
         if builder.app_root.is_none() {
             builder.app_root.clone_from(&annotations.host.app_root);
         }
-        builder.prefers_its_ciphers = builder
-            .prefers_its_ciphers
-            .or(annotations.host.prefers_its_ciphers);
+        builder.prefer_server_ciphers = builder
+            .prefer_server_ciphers
+            .or(annotations.host.prefer_server_ciphers);
     }
 
     /// The name with `www.` leads to the one without, or the other way round.
-    fn take_counterpart(&mut self, name: &ServerName, context: &IngressContext) {
+    fn apply_www_redirect(&mut self, name: &ServerName, context: &IngressContext) {
         const FIELD: &str = "annotation from-to-www-redirect";
         if !context.annotations.host.from_to_www {
             return;
         }
-        let Some(other) = server_builder::other_name(name) else {
+        let Some(other) = server_builder::www_counterpart(name) else {
             return;
         };
         if !self.yield_reserved_name(

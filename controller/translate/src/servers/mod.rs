@@ -7,12 +7,13 @@
 //! ```
 //!
 //! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names exists, even
-//! without a path, unless another namespace holds the name (reserved.rs) or the Ingress is unfit (unfit.rs).
+//! without a path, unless another namespace holds the name (reserved.rs) or the Ingress is unservable (unservable.rs).
 
 mod aliases;
 mod backend;
 mod canary;
 mod certificates;
+mod claimed_paths;
 mod host_ownership;
 mod ingress;
 mod names;
@@ -24,10 +25,9 @@ mod precedence;
 mod reserved;
 mod server_builder;
 mod shared;
-mod taken;
+mod step_counter;
 mod tls_entries;
-mod unfit;
-mod work;
+mod unservable;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,17 +40,17 @@ use sluice_translate_engine::{
     service_address,
 };
 
-use crate::annotations::{Context, Copied};
+use crate::annotations::{Context, MirrorTarget};
 use crate::global::Globals;
 use crate::{Options, ext_auth_url};
 use aliases::Aliases;
 use canary::PendingCanary;
 pub(crate) use names::names;
 use path_rule::IngressContext;
-pub(crate) use paths::MOST_PATHS;
+pub(crate) use paths::MAX_PATHS;
 use server_builder::ServerBuilder;
-pub(crate) use tls_entries::MOST_TLS;
-pub(crate) use unfit::{MOST_ANNOTATIONS, MOST_RULES};
+pub(crate) use tls_entries::MAX_TLS_ENTRIES;
+pub(crate) use unservable::{MAX_ANNOTATION_BYTES, MAX_RULES};
 
 /// Collects the servers of some Ingresses.
 struct Assembly<'a> {
@@ -145,7 +145,7 @@ impl Assembly<'_> {
         let Some(copied) = context.annotations.mirror.clone() else {
             return;
         };
-        let Copied {
+        let MirrorTarget {
             target,
             host,
             bodiless,
@@ -163,7 +163,7 @@ impl Assembly<'_> {
     }
 
     /// An authentication service is asked at its pods, or where its name leads.
-    fn add_question(&mut self, context: &mut IngressContext) {
+    fn add_ext_auth_backend(&mut self, context: &mut IngressContext) {
         let guard = context.annotations.policy.authentication.as_ref();
         let Some(target) = guard
             .and_then(|guard| guard.external.as_ref())
@@ -199,15 +199,15 @@ impl Assembly<'_> {
             tls.extend(builder.tls.clone().map(|host| (name.clone(), host)));
             owner_of.insert(name.clone(), builder.tenants.owner().to_owned());
             if builder.from_to_www.is_some()
-                && let Some((other, server)) = server_builder::counterpart(&name, self.globals)
+                && let Some((other, server)) = server_builder::www_redirect(&name, self.globals)
             {
                 counterparts.insert(other, (server, builder.tenants.owner().to_owned()));
             }
-            let finished = builder.finish(&name, self.fallback, self.globals, &mut self.reports);
+            let built = builder.build(&name, self.fallback, self.globals, &mut self.reports);
             // Not `append`: that makes the whole map anew, for each host.
-            owners.extend(finished.owners);
-            error_services.extend(finished.error_services);
-            servers.insert(name, finished.server);
+            owners.extend(built.owners);
+            error_services.extend(built.error_services);
+            servers.insert(name, built.server);
         }
         let aliases = self.aliases.add_to(&mut servers, &mut self.reports);
         for (name, (server, owner)) in counterparts {

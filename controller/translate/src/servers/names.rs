@@ -39,7 +39,7 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
             "from-to-www-redirect" => {
                 let others: Vec<ServerName> = names
                     .iter()
-                    .filter_map(server_builder::other_name)
+                    .filter_map(server_builder::www_counterpart)
                     .collect();
                 names.extend(others);
             }

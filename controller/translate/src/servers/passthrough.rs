@@ -23,7 +23,7 @@ const ENDS_HERE: &str = "TLS of this host ends at the data plane";
 
 impl Assembly<'_> {
     /// Notes that an Ingress asks for it.
-    pub(super) fn take_passthrough(&mut self, name: &ServerName, context: &IngressContext) {
+    pub(super) fn apply_passthrough(&mut self, name: &ServerName, context: &IngressContext) {
         if !context.annotations.host.passthrough {
             return;
         }
@@ -33,7 +33,7 @@ impl Assembly<'_> {
                 name.to_string()
             );
             self.report(&context.object)
-                .warn_as_before(FIELD, reason, ENDS_HERE);
+                .warn_unchanged(FIELD, reason, ENDS_HERE);
             return;
         }
         self.builders
@@ -101,9 +101,9 @@ fn upstream(
         return None;
     }
     let root = builder
-        .taken
+        .paths
         .rule("/", PathType::Prefix)
-        .or_else(|| builder.taken.rule("/", PathType::Exact));
+        .or_else(|| builder.paths.rule("/", PathType::Exact));
     let Some((rule, id)) = root
         .or(builder.default.as_ref())
         .and_then(|rule| Some((rule, leads(rule)?)))
@@ -113,7 +113,7 @@ fn upstream(
             host = host.as_str()
         );
         for object in &builder.passthrough {
-            Reporter::new(object.clone(), reports).warn_as_before(FIELD, reason.clone(), ENDS_HERE);
+            Reporter::new(object.clone(), reports).warn_unchanged(FIELD, reason.clone(), ENDS_HERE);
         }
         return None;
     };
@@ -128,7 +128,7 @@ fn upstream(
             "path / of {} belongs to {owner}, of another namespace",
             host.as_str()
         );
-        Reporter::new(object.clone(), reports).say(
+        Reporter::new(object.clone(), reports).report(
             Severity::Warning,
             FIELD,
             reason,
@@ -138,7 +138,7 @@ fn upstream(
     if !builder.passthrough.iter().any(is_owner) {
         return None;
     }
-    say_unguarded(rule, reports);
+    report_bypassed_access_control(rule, reports);
     Some((
         host.clone(),
         plain(id, rule, (backend_refs, transport, first_refs))?,
@@ -146,7 +146,7 @@ fn upstream(
 }
 
 /// Its owner should know, though it is so in ingress-nginx, too.
-fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
+fn report_bypassed_access_control(rule: &PathRule, reports: &mut Vec<Report>) {
     let Annotations {
         policy, clients, ..
     } = rule.annotations.as_ref();
@@ -156,7 +156,7 @@ fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
     {
         let reason = "expected nothing that guards access, got an Ingress that does";
         let consequence = "only plain http is guarded: nobody reads what is said over TLS";
-        Reporter::new(rule.owner.clone(), reports).warn_as_before(FIELD, reason, consequence);
+        Reporter::new(rule.owner.clone(), reports).warn_unchanged(FIELD, reason, consequence);
     }
 }
 

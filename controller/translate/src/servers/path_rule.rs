@@ -38,7 +38,7 @@ impl IngressContext {
     }
 }
 
-/// Target of a location.
+/// Target of a route.
 #[derive(Clone, Debug)]
 pub(super) struct RouteTarget {
     pub(super) action: Action,
@@ -90,11 +90,11 @@ impl PathRule {
     }
 
     /// The location that it becomes, with the path that it has come to.
-    pub(super) fn location(
+    pub(super) fn route(
         &self,
         server: &ServerName,
         path: PathMatch,
-        host: &HostFacts<'_>,
+        host: &HostContext<'_>,
     ) -> HttpRoute {
         let policy = self.policy(host);
         let RouteTarget {
@@ -113,17 +113,17 @@ impl PathRule {
             backend: error_service.or_else(|| host.error_service.cloned()),
             place,
         });
-        let location = HttpRoute::new(server, path, action, policy);
+        let route = HttpRoute::new(server, path, action, policy);
         HttpRoute {
             https_redirect: self.https(host),
             https_backend: for_https,
             session_path,
             error_pages,
-            ..location
+            ..route
         }
     }
 
-    fn policy(&self, host: &HostFacts<'_>) -> Arc<Policy> {
+    fn policy(&self, host: &HostContext<'_>) -> Arc<Policy> {
         let policy = Arc::clone(&self.annotations.policy);
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
         if policy.authentication.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
@@ -136,10 +136,10 @@ impl PathRule {
     }
 
     /// As ingress-nginx: a redirect of its own and a closed location come first.
-    fn https(&self, host: &HostFacts<'_>) -> Option<HttpsRedirect> {
+    fn https(&self, host: &HostContext<'_>) -> Option<HttpsRedirect> {
         /// Clients know the port that everybody knows, not the one that is listened on.
         const HTTPS: u16 = 443;
-        let wish = self.annotations.to_https;
+        let wish = self.annotations.https_redirects;
         let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
         let excepted = host
             .globals
@@ -149,14 +149,14 @@ impl PathRule {
         let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirect_status,
-            keep_trailing_slash: wish.keep_slash,
-            port: wish.name_port.then_some(HTTPS),
+            keep_trailing_slash: wish.keep_trailing_slash,
+            port: wish.port_in_url.then_some(HTTPS),
         })
     }
 }
 
 /// Reason why something is not the claimant's.
-pub(super) fn taken(what: &str, owner: &ObjectRef, claimant: &ObjectRef) -> String {
+pub(super) fn already_claimed(what: &str, owner: &ObjectRef, claimant: &ObjectRef) -> String {
     if owner == claimant {
         format!("{what} already claimed earlier in the same Ingress")
     } else {
@@ -166,7 +166,7 @@ pub(super) fn taken(what: &str, owner: &ObjectRef, claimant: &ObjectRef) -> Stri
 
 /// Facts about the host that its path rules need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HostFacts<'a> {
+pub(super) struct HostContext<'a> {
     pub(super) has_certificate: bool,
     /// Error service where no annotation names one.
     pub(super) error_service: Option<&'a BackendId>,

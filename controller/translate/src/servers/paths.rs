@@ -6,15 +6,15 @@ use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{Severity, closed};
 
 use super::Assembly;
-use super::path_rule::{IngressContext, PathRule, RouteTarget, taken};
+use super::path_rule::{IngressContext, PathRule, RouteTarget, already_claimed};
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.
-pub(crate) const MOST_PATHS: usize = 5000;
+pub(crate) const MAX_PATHS: usize = 5000;
 
 impl Assembly<'_> {
     /// Takes the paths of a rule, but for those that are too many. Where they guard access, nobody knows what of their host they were
     /// meant to guard. A canary has no host.
-    pub(super) fn take_paths<'a>(
+    pub(super) fn paths_within_limit<'a>(
         &mut self,
         rule: &'a IngressRule,
         name: Option<&ServerName>,
@@ -26,25 +26,26 @@ impl Assembly<'_> {
             .as_ref()
             .map(|http| http.paths.as_slice())
             .unwrap_or_default();
-        let served = paths.len().min(MOST_PATHS - self.paths);
+        let served = paths.len().min(MAX_PATHS - self.paths);
         self.paths += served;
         if served < paths.len() {
-            let reason = format!("expected at most {MOST_PATHS} paths in an Ingress, got more");
-            let consequence = if let Some(name) = name.filter(|_| context.annotations.guards()) {
-                let namespace = &context.object.key.namespace;
-                self.builders
-                    .entry(name.clone())
-                    .or_default()
-                    .closed
-                    .insert(namespace.clone());
-                let closed = closed(format!("all of namespace {namespace} on {name}"));
-                format!("this path and those after it are not served; {closed}")
-            } else {
-                "this path and those after it are not served".to_owned()
-            };
+            let reason = format!("expected at most {MAX_PATHS} paths in an Ingress, got more");
+            let consequence =
+                if let Some(name) = name.filter(|_| context.annotations.restricts_access()) {
+                    let namespace = &context.object.key.namespace;
+                    self.builders
+                        .entry(name.clone())
+                        .or_default()
+                        .closed
+                        .insert(namespace.clone());
+                    let closed = closed(format!("all of namespace {namespace} on {name}"));
+                    format!("this path and those after it are not served; {closed}")
+                } else {
+                    "this path and those after it are not served".to_owned()
+                };
             let field = format!("{field}.http.paths[{served}]");
             self.report(&context.object)
-                .say(Severity::Error, field, reason, consequence);
+                .report(Severity::Error, field, reason, consequence);
         }
         paths.get(..served).unwrap_or_default()
     }
@@ -68,7 +69,7 @@ impl Assembly<'_> {
             Err(reason) => {
                 let below = context
                     .annotations
-                    .guards()
+                    .restricts_access()
                     .then(|| path::readable_beginning(text));
                 let consequence = match &below {
                     Some(beginning) => {
@@ -80,8 +81,12 @@ impl Assembly<'_> {
                     None => "path not served".to_owned(),
                 };
                 let path_field = format!("{field}.path");
-                self.report(&context.object)
-                    .say(Severity::Error, path_field, reason, consequence);
+                self.report(&context.object).report(
+                    Severity::Error,
+                    path_field,
+                    reason,
+                    consequence,
+                );
                 if let Some(beginning) = below {
                     self.close_path(name, &beginning, path, field, &context.closed());
                 }
@@ -101,7 +106,7 @@ impl Assembly<'_> {
         let namespace = &context.object.key.namespace;
         for prefix in path::prefixes_below(beginning) {
             let builder = self.builders.entry(name.clone()).or_default();
-            let same = builder.taken.rule_mut(&prefix, PathType::Prefix);
+            let same = builder.paths.rule_mut(&prefix, PathType::Prefix);
             match same.filter(|rule| rule.owner.key.namespace == *namespace) {
                 Some(rule) => rule.target = RouteTarget::from_action(Action::Denied),
                 None => self.claim_path(name, (&prefix, PathType::Prefix), path, field, context),
@@ -121,11 +126,11 @@ impl Assembly<'_> {
         if let Some(rule) = self
             .builders
             .get(name)
-            .and_then(|builder| builder.taken.rule(text, kind))
+            .and_then(|builder| builder.paths.rule(text, kind))
         {
-            let reason = taken("path", &rule.owner, &context.object);
+            let reason = already_claimed("path", &rule.owner, &context.object);
             self.report(&context.object)
-                .warn_as_before(path_field, reason, "path not used");
+                .warn_unchanged(path_field, reason, "path not used");
             return;
         }
         if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend"))
@@ -138,7 +143,7 @@ impl Assembly<'_> {
             self.builders
                 .entry(name.clone())
                 .or_default()
-                .taken
+                .paths
                 .push(rule);
         }
     }

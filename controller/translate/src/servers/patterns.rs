@@ -14,20 +14,20 @@ use sluice_syntax::shortened;
 use sluice_translate_engine as engine;
 use sluice_translate_engine::{Report, Reporter, Severity};
 
-use super::path_rule::{HostFacts, PathRule};
-use super::server_builder::Claimed;
+use super::path_rule::{HostContext, PathRule};
+use super::server_builder::RuleRoute;
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
     PathMatch::Regex(PathRegex::plain("/".to_owned()))
 }
 
-pub(super) fn locations<'a>(
+pub(super) fn routes<'a>(
     rules: &[&'a PathRule],
     name: &ServerName,
-    host: HostFacts<'_>,
+    host: HostContext<'_>,
     reports: &mut Vec<Report>,
-) -> Vec<Claimed<'a>> {
+) -> Vec<RuleRoute<'a>> {
     let exact = rules.iter().filter(|rule| rule.kind == PathType::Exact);
     let exact: BTreeSet<&str> = exact.map(|rule| rule.path.as_str()).collect();
     let mut sorted = rules.to_vec();
@@ -37,17 +37,20 @@ pub(super) fn locations<'a>(
             .cmp(&a.path.len())
             .then_with(|| b.path.cmp(&a.path))
     });
-    let mut locations = Vec::new();
+    let mut routes = Vec::new();
     let mut seen = BTreeSet::new();
     for rule in sorted {
-        match location(rule, &exact, name, host) {
+        match route(rule, &exact, name, host) {
             // What comes second is never reached.
-            Ok(location) if seen.insert(location.matches.path.clone()) => {
-                locations.push((location, Some(rule)));
+            Ok(route) if seen.insert(route.matches.path.clone()) => {
+                routes.push((route, Some(rule)));
             }
             Ok(_) => {}
             Err(reason) => {
-                let closed = rule.annotations.guards().then(|| closed(rule, name));
+                let closed = rule
+                    .annotations
+                    .restricts_access()
+                    .then(|| closed(rule, name));
                 let consequence = match &closed {
                     Some((beginning, _)) => {
                         let which = format!("those that begin with {:?}", shortened(beginning));
@@ -56,14 +59,13 @@ pub(super) fn locations<'a>(
                     None => "path not served".to_owned(),
                 };
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.say(Severity::Error, rule.field.clone(), reason, consequence);
-                let closed =
-                    closed.filter(|(_, location)| seen.insert(location.matches.path.clone()));
-                locations.extend(closed.map(|(_, location)| (location, Some(rule))));
+                reporter.report(Severity::Error, rule.field.clone(), reason, consequence);
+                let closed = closed.filter(|(_, route)| seen.insert(route.matches.path.clone()));
+                routes.extend(closed.map(|(_, route)| (route, Some(rule))));
             }
         }
     }
-    locations
+    routes
 }
 
 /// In the place of a path that guards access and cannot be served: all that it may take, so that nothing behind it does.
@@ -76,22 +78,22 @@ fn closed(rule: &PathRule, name: &ServerName) -> (String, HttpRoute) {
     )
 }
 
-fn location(
+fn route(
     rule: &PathRule,
     exact: &BTreeSet<&str>,
     name: &ServerName,
-    host: HostFacts<'_>,
+    host: HostContext<'_>,
 ) -> Result<HttpRoute, String> {
     let regex = regex(rule, exact.contains(rule.path.as_str()))?;
     let groups = regex.groups;
-    let mut location = rule.location(name, PathMatch::Regex(regex), &host);
+    let mut route = rule.route(name, PathMatch::Regex(regex), &host);
     let Some(target) = &rule.annotations.paths.rewrite else {
-        return Ok(location);
+        return Ok(route);
     };
     if !rule.annotations.paths.rewrites(&rule.path)
         || !matches!(rule.target.action, Action::Forward(_))
     {
-        return Ok(location);
+        return Ok(route);
     }
     if target.is_url() {
         let wrong =
@@ -104,8 +106,8 @@ fn location(
             port,
             path: path.with_groups(groups),
         };
-        location.action = Action::Redirect(Redirect { status: 302, to });
-        location.https_redirect = None;
+        route.action = Action::Redirect(Redirect { status: 302, to });
+        route.https_redirect = None;
     } else {
         let to = target.with_groups(groups);
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
@@ -115,9 +117,9 @@ fn location(
                     .to_owned(),
             );
         }
-        location.rewrite = Some(PathRewrite::Template(to));
+        route.rewrite = Some(PathRewrite::Template(to));
     }
-    Ok(location)
+    Ok(route)
 }
 
 /// A prefix has an exact twin, unless somebody else has that path; as a pattern the twin takes what both take.

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use sluice_ir::PathMatch;
 
-use super::work;
+use super::step_counter;
 
 /// The places of all paths: those of the oldest namespace are the first of `parts`, and each part is in its own order. The
 /// result names paths by part and place within it.
@@ -32,7 +32,7 @@ pub(super) fn merged(parts: &[Vec<&PathMatch>]) -> Vec<(usize, usize)> {
         .iter()
         .map(|part| part.iter().map(|path| text(path)).collect())
         .collect();
-    let mut tree = Tree::of(texts.iter().flatten());
+    let mut tree = Tree::new(texts.iter().flatten());
     let mut order = Vec::new();
     for (age, texts) in texts.iter().enumerate() {
         let nodes: Vec<usize> = texts.iter().map(|text| tree.node(text)).collect();
@@ -68,7 +68,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(texts: impl Iterator<Item = &'a String>) -> Self {
+    fn new(texts: impl Iterator<Item = &'a String>) -> Self {
         let mut texts: Vec<&str> = texts.map(String::as_str).collect();
         texts.sort_unstable();
         texts.dedup();
@@ -99,7 +99,7 @@ impl<'a> Tree<'a> {
 
     /// A node and all above it.
     fn path(&self, node: usize) -> impl Iterator<Item = usize> {
-        work::counted(std::iter::successors(Some(node), |node| self.above[*node]))
+        step_counter::counted(std::iter::successors(Some(node), |node| self.above[*node]))
     }
 
     /// Of the paths of one namespace, in its order: never higher than what has to come before them.
@@ -142,7 +142,7 @@ impl<'a> Tree<'a> {
     fn note(&mut self, node: usize, rank: usize) {
         let mut next = Some(node);
         while let Some(node) = next {
-            work::step();
+            step_counter::step();
             self.lowest[node] = self.lowest[node].min(rank);
             next = self.above[node];
         }

@@ -57,7 +57,7 @@ impl Assembly<'_> {
             false => (Severity::Error, consequence.to_owned()),
         };
         self.report(&context.object)
-            .say(severity, field, reason, consequence);
+            .report(severity, field, reason, consequence);
         !is_allowed
     }
 
@@ -75,7 +75,7 @@ impl Assembly<'_> {
         if let Some(object) = self.aliases.owner(name).filter(is_foreign) {
             return Some(Holder::of_written(object, "server-alias"));
         }
-        let counterpart = server_builder::other_name(name)
+        let counterpart = server_builder::www_counterpart(name)
             .and_then(|other| self.builders.get(&other)?.from_to_www.as_ref());
         if let Some(object) = counterpart.filter(is_foreign) {
             return Some(Holder::of_written(object, "from-to-www-redirect"));

@@ -13,9 +13,9 @@ use sluice_translate_engine::{
     ErrorService, ObjectRef, Owners, Report, Reporter, Severity, closed_text,
 };
 
+use super::claimed_paths::ClaimedPaths;
 use super::host_ownership::Tenants;
-use super::path_rule::{HostFacts, PathRule, RouteTarget};
-use super::taken::Taken;
+use super::path_rule::{HostContext, PathRule, RouteTarget};
 use super::{patterns, shared};
 use crate::global::Globals;
 
@@ -26,20 +26,20 @@ const CLOSED_BELOW: &str = concat!(
 );
 
 /// A server as it is built, and what belongs to it.
-pub(super) struct Finished {
+pub(super) struct BuiltServer {
     pub(super) server: Server,
     pub(super) owners: Owners,
     pub(super) error_services: BTreeMap<RouteId, ErrorService>,
 }
 
-/// A location, and the path rule that it comes from if it comes from one.
-pub(super) type Claimed<'a> = (HttpRoute, Option<&'a PathRule>);
+/// A route, and the path rule that it comes from if it comes from one.
+pub(super) type RuleRoute<'a> = (HttpRoute, Option<&'a PathRule>);
 
 /// Path rules and settings of one host, as its Ingresses ask for them.
 #[derive(Debug, Default)]
 pub(super) struct ServerBuilder {
     /// The paths, and who has them.
-    pub(super) taken: Taken,
+    pub(super) paths: ClaimedPaths,
     /// Default for unmatched paths; without one they are 404.
     pub(super) default: Option<PathRule>,
     /// Decided by the first Ingress of the host's own namespace that has a `tls` section.
@@ -52,7 +52,7 @@ pub(super) struct ServerBuilder {
     /// The Ingress with `from-to-www-redirect`.
     pub(super) from_to_www: Option<ObjectRef>,
     pub(super) ciphers: Vec<String>,
-    pub(super) prefers_its_ciphers: Option<bool>,
+    pub(super) prefer_server_ciphers: Option<bool>,
     /// The Ingresses that want TLS to end at the pods.
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
@@ -60,32 +60,32 @@ pub(super) struct ServerBuilder {
 }
 
 impl ServerBuilder {
-    pub(super) fn finish(
+    pub(super) fn build(
         self,
         name: &ServerName,
         fallback: Option<&BackendId>,
         globals: &Globals,
         reports: &mut Vec<Report>,
-    ) -> Finished {
+    ) -> BuiltServer {
         let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
-        let host = HostFacts {
+        let host = HostContext {
             has_certificate,
             error_service: fallback,
             globals,
         };
-        let has_root = self.taken.rule("/", PathType::Prefix).is_some();
+        let has_root = self.paths.rule("/", PathType::Prefix).is_some();
         let ServerBuilder {
-            taken,
+            paths,
             tenants,
             mut default,
             app_root,
             clients,
             ciphers,
-            prefers_its_ciphers,
+            prefer_server_ciphers,
             closed,
             ..
         } = self;
-        let mut rules = taken.into_rules();
+        let mut rules = paths.into_rules();
         let is_closed = |rule: &&mut PathRule| closed.contains(&rule.owner.key.namespace);
         for rule in rules.iter_mut().chain(&mut default).filter(is_closed) {
             rule.target = RouteTarget::from_action(Action::Denied);
@@ -93,24 +93,24 @@ impl ServerBuilder {
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         // Nobody's: no annotation of a tenant holds for it.
         let nobodys = fallback.filter(|_| !has_root && default.is_none());
-        let root = nobodys.map(|backend| location_of_nobody(name, backend, has_patterns));
+        let root = nobodys.map(|backend| fallback_route(name, backend, has_patterns));
         rules.extend(default.filter(|_| !has_root));
-        let locations = if tenants.are_several() && has_patterns {
-            shared::locations(&rules, name, host, &tenants, reports)
+        let routes = if tenants.are_shared() && has_patterns {
+            shared::routes(&rules, name, host, &tenants, reports)
         } else {
-            of_one(&rules.iter().collect::<Vec<_>>(), name, host, reports)
+            routes_of_namespace(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
-        let (owners, error_services) = claims(&locations, fallback);
-        let locations = locations.into_iter().map(|(location, _)| location);
+        let (owners, error_services) = claims(&routes, fallback);
+        let routes = routes.into_iter().map(|(route, _)| route);
         let server = Server {
             aliases: Vec::new(),
             client_certificates: clients,
             app_root,
             ciphers,
-            prefer_server_ciphers: prefers_its_ciphers,
-            routes: locations.chain(root).collect(),
+            prefer_server_ciphers: prefer_server_ciphers,
+            routes: routes.chain(root).collect(),
         };
-        Finished {
+        BuiltServer {
             server,
             owners,
             error_services,
@@ -118,15 +118,15 @@ impl ServerBuilder {
     }
 }
 
-/// Owners of locations, and the error services that are asked where their pods are missing.
+/// Owners of routes, and the error services that are asked where their pods are missing.
 fn claims(
-    locations: &[(HttpRoute, Option<&PathRule>)],
+    routes: &[(HttpRoute, Option<&PathRule>)],
     fallback: Option<&BackendId>,
 ) -> (Owners, BTreeMap<RouteId, ErrorService>) {
     let (mut owners, mut error_services) = (BTreeMap::new(), BTreeMap::new());
-    for (location, rule) in locations {
+    for (route, rule) in routes {
         let Some(rule) = rule else { continue };
-        owners.insert(location.id.clone(), rule.owner.key.clone());
+        owners.insert(route.id.clone(), rule.owner.key.clone());
         let Some(backend) = rule.target.error_service.clone() else {
             continue;
         };
@@ -135,12 +135,12 @@ fn claims(
             next: fallback.cloned(),
             place: rule.target.place.clone(),
         };
-        error_services.insert(location.id.clone(), service);
+        error_services.insert(route.id.clone(), service);
     }
     (owners, error_services)
 }
 
-fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> HttpRoute {
+fn fallback_route(name: &ServerName, backend: &BackendId, has_patterns: bool) -> HttpRoute {
     let root = if has_patterns {
         patterns::everything()
     } else {
@@ -150,14 +150,14 @@ fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool
 }
 
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.
-pub(super) fn of_one<'a>(
+pub(super) fn routes_of_namespace<'a>(
     rules: &[&'a PathRule],
     name: &ServerName,
-    host: HostFacts<'_>,
+    host: HostContext<'_>,
     reports: &mut Vec<Report>,
-) -> Vec<Claimed<'a>> {
+) -> Vec<RuleRoute<'a>> {
     if rules.iter().any(|rule| rule.is_pattern()) {
-        patterns::locations(rules, name, host, reports)
+        patterns::routes(rules, name, host, reports)
     } else {
         literal(rules, name, host, reports)
     }
@@ -167,21 +167,21 @@ pub(super) fn of_one<'a>(
 fn literal<'a>(
     rules: &[&'a PathRule],
     name: &ServerName,
-    host: HostFacts<'_>,
+    host: HostContext<'_>,
     reports: &mut Vec<Report>,
-) -> Vec<Claimed<'a>> {
+) -> Vec<RuleRoute<'a>> {
     let (mut by_path, mut closing): (BTreeMap<PathMatch, &PathRule>, Vec<&PathRule>) =
         Default::default();
     for rule in rules {
         if let Err(reason) = path::literal(&rule.path) {
-            let consequence = if rule.annotations.guards() {
+            let consequence = if rule.annotations.restricts_access() {
                 closing.push(rule);
                 CLOSED_BELOW
             } else {
                 "path not served"
             };
             let mut reporter = Reporter::new(rule.owner.clone(), reports);
-            reporter.say(Severity::Error, rule.field.clone(), reason, consequence);
+            reporter.report(Severity::Error, rule.field.clone(), reason, consequence);
             continue;
         }
         let path = match rule.kind {
@@ -207,17 +207,16 @@ fn literal<'a>(
             None,
         )
     });
-    let location = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
+    let route = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
         true => HttpRoute::new(name, path.clone(), Action::Denied, Arc::default()),
-        false => rule.location(name, path.clone(), &host),
+        false => rule.route(name, path.clone(), &host),
     };
     let claimed = by_path
         .iter()
-        .map(|(path, rule)| (location(path, rule), Some(*rule)));
-    let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
-    locations
-        .sort_by(|(a, _), (b, _)| precedence(&a.matches.path).cmp(&precedence(&b.matches.path)));
-    locations
+        .map(|(path, rule)| (route(path, rule), Some(*rule)));
+    let mut routes: Vec<RuleRoute<'_>> = claimed.chain(bare).collect();
+    routes.sort_by(|(a, _), (b, _)| precedence(&a.matches.path).cmp(&precedence(&b.matches.path)));
+    routes
 }
 
 /// In the place of paths that guard access and are none: nothing below the segments before what is wrong in them is open, unless
@@ -264,7 +263,7 @@ fn precedence(path: &PathMatch) -> (bool, Reverse<usize>, &str) {
 }
 
 /// A host with `www.`, or without it.
-pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
+pub(super) fn www_counterpart(name: &ServerName) -> Option<ServerName> {
     let ServerName::Exact(host) = name else {
         return None;
     };
@@ -276,8 +275,8 @@ pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
 }
 
 /// The other name of a host, which leads to the host.
-pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
-    let (ServerName::Exact(host), other) = (name, other_name(name)?) else {
+pub(super) fn www_redirect(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
+    let (ServerName::Exact(host), other) = (name, www_counterpart(name)?) else {
         return None;
     };
     let redirect = Redirect {
@@ -285,11 +284,11 @@ pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(Serve
         to: RedirectTo::Host(host.clone()),
     };
     let root = PathMatch::Prefix("/".to_owned());
-    let location = HttpRoute::new(&other, root, Action::Redirect(redirect), Arc::default());
+    let route = HttpRoute::new(&other, root, Action::Redirect(redirect), Arc::default());
     Some((
         other,
         Server {
-            routes: vec![location],
+            routes: vec![route],
             ..Server::default()
         },
     ))

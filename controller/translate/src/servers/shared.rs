@@ -13,14 +13,14 @@ use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
 use super::host_ownership::Tenants;
-use super::path_rule::{HostFacts, PathRule};
+use super::path_rule::{HostContext, PathRule};
 use super::precedence;
-use super::server_builder::{Claimed, ServerBuilder, of_one};
+use super::server_builder::{RuleRoute, ServerBuilder, routes_of_namespace};
 
 impl ServerBuilder {
     /// Leaves out paths that take nothing but what an older namespace's paths take as well.
     pub(super) fn yield_to_older(&mut self, name: &ServerName, reports: &mut Vec<Report>) {
-        if !self.tenants.are_several() {
+        if !self.tenants.are_shared() {
             return;
         }
         let age = |rule: &PathRule| self.tenants.namespace_rank(&rule.owner.key.namespace);
@@ -31,7 +31,7 @@ impl ServerBuilder {
                 to.owner
             );
             let mut reporter = Reporter::new(rule.owner.clone(), reports);
-            reporter.say(
+            reporter.report(
                 Severity::Warning,
                 rule.field.clone(),
                 reason,
@@ -41,38 +41,38 @@ impl ServerBuilder {
         };
         // Among patterns an exact path is one of them, and takes more.
         let patterns: BTreeSet<usize> = self
-            .taken
+            .paths
             .iter()
             .filter(|rule| rule.is_pattern())
             .map(age)
             .collect();
         let twins = self
-            .taken
+            .paths
             .twins()
             .filter(|(exact, prefix)| age(prefix) < age(exact));
         let literal = twins.filter(|(exact, _)| !patterns.contains(&age(exact)));
         literal.for_each(|(exact, prefix)| leave(exact, prefix));
-        let root = self.taken.rule("/", PathType::Prefix);
+        let root = self.paths.rule("/", PathType::Prefix);
         if let (Some(default), Some(root)) = (&self.default, root)
             && age(default) < age(root)
         {
             leave(root, default);
         }
         if !out.is_empty() {
-            let taken = std::mem::take(&mut self.taken);
-            self.taken = taken.without(|rule| out.contains(&(rule.path.clone(), rule.kind)));
+            let taken = std::mem::take(&mut self.paths);
+            self.paths = taken.without(|rule| out.contains(&(rule.path.clone(), rule.kind)));
         }
     }
 }
 
 /// The locations of a host with patterns on it, in the order in which they are tried.
-pub(super) fn locations<'a>(
+pub(super) fn routes<'a>(
     rules: &'a [PathRule],
     name: &ServerName,
-    host: HostFacts<'_>,
+    host: HostContext<'_>,
     tenants: &Tenants,
     reports: &mut Vec<Report>,
-) -> Vec<Claimed<'a>> {
+) -> Vec<RuleRoute<'a>> {
     let mut by_age: BTreeMap<usize, Vec<&PathRule>> = BTreeMap::new();
     for rule in rules {
         by_age
@@ -80,21 +80,21 @@ pub(super) fn locations<'a>(
             .or_default()
             .push(rule);
     }
-    say(&by_age, name, tenants, reports);
+    report_differences(&by_age, name, tenants, reports);
     let literal = by_age
         .values()
         .filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
     let written: BTreeSet<&str> = literal.flatten().map(|rule| rule.path.as_str()).collect();
-    let parts: Vec<Vec<Claimed<'a>>> = by_age
+    let parts: Vec<Vec<RuleRoute<'a>>> = by_age
         .values()
         .map(|rules| {
-            let mut part = of_one(rules, name, host, reports);
+            let mut part = routes_of_namespace(rules, name, host, reports);
             // Somebody else has the bare form.
-            part.retain(|(location, rule)| {
-                rule.is_some() || !written.contains(location.matches.path.text())
+            part.retain(|(route, rule)| {
+                rule.is_some() || !written.contains(route.matches.path.text())
             });
             // Which comes to the same, and is the order of all.
-            part.sort_by_key(|(location, _)| match &location.matches.path {
+            part.sort_by_key(|(route, _)| match &route.matches.path {
                 PathMatch::Exact(path) => (usize::MAX - path.len(), false),
                 PathMatch::Prefix(path) => (usize::MAX - path.len(), true),
                 PathMatch::Regex(_) => (0, false),
@@ -104,14 +104,10 @@ pub(super) fn locations<'a>(
         .collect();
     let paths: Vec<Vec<&PathMatch>> = parts
         .iter()
-        .map(|part| {
-            part.iter()
-                .map(|(location, _)| &location.matches.path)
-                .collect()
-        })
+        .map(|part| part.iter().map(|(route, _)| &route.matches.path).collect())
         .collect();
     let order = precedence::merged(&paths);
-    let mut parts: Vec<Vec<Option<Claimed<'a>>>> = parts
+    let mut parts: Vec<Vec<Option<RuleRoute<'a>>>> = parts
         .into_iter()
         .map(|part| part.into_iter().map(Some).collect())
         .collect();
@@ -123,21 +119,21 @@ pub(super) fn locations<'a>(
 
 /// The second of two is never reached.
 fn without_seconds<'a>(
-    locations: impl Iterator<Item = Claimed<'a>>,
+    routes: impl Iterator<Item = RuleRoute<'a>>,
     reports: &mut Vec<Report>,
-) -> Vec<Claimed<'a>> {
+) -> Vec<RuleRoute<'a>> {
     let mut first: BTreeMap<PathMatch, Option<&ObjectRef>> = BTreeMap::new();
     let mut kept = Vec::new();
-    for (location, rule) in locations {
-        match (first.get(&location.matches.path), rule) {
+    for (route, rule) in routes {
+        match (first.get(&route.matches.path), rule) {
             (None, _) => {
-                first.insert(location.matches.path.clone(), rule.map(|rule| &rule.owner));
-                kept.push((location, rule));
+                first.insert(route.matches.path.clone(), rule.map(|rule| &rule.owner));
+                kept.push((route, rule));
             }
             (Some(Some(owner)), Some(rule)) => {
                 let reason = format!("path already claimed by {owner}, which takes the same");
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.say(
+                reporter.report(
                     Severity::Warning,
                     rule.field.clone(),
                     reason,
@@ -151,7 +147,7 @@ fn without_seconds<'a>(
 }
 
 /// Tells the newer namespaces what is not as in ingress-nginx, each Ingress once.
-fn say(
+fn report_differences(
     by_age: &BTreeMap<usize, Vec<&PathRule>>,
     name: &ServerName,
     tenants: &Tenants,
@@ -176,7 +172,7 @@ fn say(
                     "patterns of other namespaces on this host do not make its paths patterns",
                 )
             };
-            Reporter::new(rule.owner.clone(), reports).say(
+            Reporter::new(rule.owner.clone(), reports).report(
                 Severity::Warning,
                 field,
                 reason,

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
 
-use super::work;
+use super::step_counter;
 
 /// More entries in one Ingress than this are not used.
-pub(crate) const MOST_TLS: usize = 1000;
+pub(crate) const MAX_TLS_ENTRIES: usize = 1000;
 
 /// The first entries, by the hosts that they list, and by those that their certificates are good for.
 #[derive(Debug)]
@@ -19,10 +19,10 @@ pub(super) struct TlsEntries {
 }
 
 impl TlsEntries {
-    pub(super) fn of(entries: &[IngressTLS]) -> Self {
-        let entries: Vec<IngressTLS> = entries.iter().take(MOST_TLS).cloned().collect();
+    pub(super) fn new(entries: &[IngressTLS]) -> Self {
+        let entries: Vec<IngressTLS> = entries.iter().take(MAX_TLS_ENTRIES).cloned().collect();
         let mut listed = BTreeMap::new();
-        for (position, entry) in work::counted(entries.iter().enumerate()) {
+        for (position, entry) in step_counter::counted(entries.iter().enumerate()) {
             for host in entry.hosts.iter().flatten() {
                 listed.entry(host.to_ascii_lowercase()).or_insert(position);
             }
@@ -39,7 +39,7 @@ impl TlsEntries {
     }
 
     pub(super) fn get(&self, position: usize) -> Option<&IngressTLS> {
-        work::step();
+        step_counter::step();
         self.entries.get(position)
     }
 
@@ -56,7 +56,7 @@ impl TlsEntries {
     ) -> Option<usize> {
         let covered = self.covered.get_or_init(|| {
             let mut covered = BTreeMap::new();
-            for (position, entry) in work::counted(self.entries.iter().enumerate()) {
+            for (position, entry) in step_counter::counted(self.entries.iter().enumerate()) {
                 for name in names(entry) {
                     covered.entry(name.clone()).or_insert(position);
                 }

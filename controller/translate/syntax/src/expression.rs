@@ -6,7 +6,7 @@ use crate::value::Parsed;
 use crate::variables::{Prefixed, Segment, canonical, segments};
 
 /// Maximum bytes of a header that is set. Data planes take no more: Envoy 16 KiB when all is written down, nginx 4 KiB.
-pub const MOST_HEADER_BYTES: usize = 3000;
+pub const MAX_HEADER_BYTES: usize = 3000;
 
 /// Parses a text with variables that every data plane has; the error names the first that is not one.
 pub fn parse(text: &str) -> Parsed<Expression> {
@@ -37,8 +37,8 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
 }
 
 fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Expression> {
-    if text.len() > MOST_HEADER_BYTES || text.chars().any(char::is_control) {
-        return Err(format!("one line of at most {MOST_HEADER_BYTES} bytes").into());
+    if text.len() > MAX_HEADER_BYTES || text.chars().any(char::is_control) {
+        return Err(format!("one line of at most {MAX_HEADER_BYTES} bytes").into());
     }
     let part = |segment: Segment<'_>| match segment {
         Segment::Text(text) => Ok(ExpressionPart::Text(text.to_owned())),

@@ -23,6 +23,6 @@ pub mod variables;
 
 pub use cert_info::CertInfo;
 pub use dns_name::{DnsName, is_dns_name};
-pub use expression::MOST_HEADER_BYTES;
+pub use expression::MAX_HEADER_BYTES;
 pub use text::shortened;
 pub use value::{Expected, Parsed};

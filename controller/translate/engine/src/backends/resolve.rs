@@ -148,7 +148,7 @@ fn of_host(
     for (object, field) in places {
         let mut reporter = Reporter::new(object, reports);
         for reason in &resolved.refused {
-            reporter.say(severity, field.clone(), reason.clone(), consequence);
+            reporter.report(severity, field.clone(), reason.clone(), consequence);
         }
         if let Some(failure) = &resolved.failure {
             let consequence = if is_useless {
@@ -156,7 +156,7 @@ fn of_host(
             } else {
                 "its last known addresses are used"
             };
-            reporter.say(severity, field.clone(), failure.clone(), consequence);
+            reporter.report(severity, field.clone(), failure.clone(), consequence);
         }
     }
     resolved.endpoints

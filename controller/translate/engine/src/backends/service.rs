@@ -42,10 +42,10 @@ impl Missing {
                     key: key.clone(),
                 };
                 let field = format!("{}.name", site.field);
-                reporter.say_missing(service, Severity::Error, field, consequence);
+                reporter.report_missing(service, Severity::Error, field, consequence);
             }
             Missing::Other { field, reason } => {
-                reporter.say(
+                reporter.report(
                     Severity::Error,
                     format!("{}{field}", site.field),
                     reason,

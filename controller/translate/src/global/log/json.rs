@@ -65,7 +65,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::of_request;
+    use super::super::variables::request_field;
     use super::*;
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
         );
         let (object, names) = parse(
             r#"{"s": $status, "in": {"x": "$nothing"}, "v": 1}"#,
-            of_request,
+            request_field,
         )
         .unwrap();
         assert_eq!(object.keys().collect::<Vec<_>>(), ["in", "s", "v"]);
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_not_taken() {
         for bad in ["$remote_addr", "[1]", "{\"a\": [1]}", "{\"a\": }"] {
-            assert!(parse(bad, of_request).is_err(), "{bad}");
+            assert!(parse(bad, request_field).is_err(), "{bad}");
         }
     }
 }

@@ -7,7 +7,7 @@ use sluice_ir::RetryOn;
 use crate::value::{self, Parsed};
 
 /// nginx knows no limit; there is no use in more.
-const MOST_ATTEMPTS: u8 = 16;
+const MAX_ATTEMPTS: u8 = 16;
 
 const WORDS: &str = "off, or words of error, timeout, invalid_header, non_idempotent, http_500, http_502, http_503, \
                      http_504, http_403, http_404, http_429";
@@ -24,9 +24,9 @@ pub fn tries(text: &str) -> Parsed<NonZeroU8> {
         return Err("an integer from 0".into());
     }
     let attempts = u8::try_from(number)
-        .unwrap_or(MOST_ATTEMPTS)
-        .min(MOST_ATTEMPTS);
-    Ok(NonZeroU8::new(attempts).unwrap_or(NonZeroU8::new(MOST_ATTEMPTS).unwrap_or(NonZeroU8::MIN)))
+        .unwrap_or(MAX_ATTEMPTS)
+        .min(MAX_ATTEMPTS);
+    Ok(NonZeroU8::new(attempts).unwrap_or(NonZeroU8::new(MAX_ATTEMPTS).unwrap_or(NonZeroU8::MIN)))
 }
 
 /// nginx's words for what is tried again.
@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn no_limit_of_tries_is_the_highest() {
-        assert_eq!(tries("0").unwrap().get(), MOST_ATTEMPTS);
+        assert_eq!(tries("0").unwrap().get(), MAX_ATTEMPTS);
         assert_eq!(tries("3").unwrap().get(), 3);
-        assert_eq!(tries("1000").unwrap().get(), MOST_ATTEMPTS);
+        assert_eq!(tries("1000").unwrap().get(), MAX_ATTEMPTS);
         assert!(tries("-1").is_err());
     }
 }

@@ -44,20 +44,20 @@ impl<'a> View<'a, '_> {
                 format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
             let field = format!("annotation {}", shortened(name));
             self.reporter
-                .say(Severity::Error, field, reason, "Ingress not served");
+                .report(Severity::Error, field, reason, "Ingress not served");
             return;
         }
         let value = value.trim();
         match catalogue::find(name) {
             None => self.unknown(name),
-            Some(annotation) if value.is_empty() => self.take_blank(annotation),
-            Some(annotation) => self.take_known(annotation, value, rules),
+            Some(annotation) if value.is_empty() => self.add_blank(annotation),
+            Some(annotation) => self.add_known(annotation, value, rules),
         }
     }
 
     /// Charts write the name and leave the value to whoever installs them. But where somebody was to be kept out, a value that
     /// got lost lets nobody in.
-    fn take_blank(&mut self, annotation: &'static Annotation) {
+    fn add_blank(&mut self, annotation: &'static Annotation) {
         let counts = match annotation.role {
             Role::Guard | Role::Narrows(_) => !annotation.may_be_blank,
             Role::Plain | Role::Paths | Role::Snippet => false,
@@ -68,7 +68,7 @@ impl<'a> View<'a, '_> {
     }
 
     /// Of two names that mean the same, one with a value is enough.
-    pub(super) fn refuse_blanks(&mut self) {
+    pub(super) fn reject_blanks(&mut self) {
         for name in std::mem::take(&mut self.blank) {
             let Some(annotation) = catalogue::find(name) else {
                 continue;
@@ -81,12 +81,12 @@ impl<'a> View<'a, '_> {
                     "expected {}, got nothing; leave it out if it is not needed",
                     annotation.value
                 );
-                self.without(name, reason, "");
+                self.not_honoured(name, reason, "");
             }
         }
     }
 
-    fn take_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
+    fn add_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
         let Annotation { name, supports, .. } = *annotation;
         if supports.is_honoured(rules.data_plane) {
             if annotation.risk > rules.risk {
@@ -94,23 +94,23 @@ impl<'a> View<'a, '_> {
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
-                self.without(name, reason, "annotation ignored")
+                self.not_honoured(name, reason, "annotation ignored")
                     .admission_denied = true;
                 return;
             }
             self.values.insert(name, value);
             if value.chars().any(char::is_control) {
-                self.refuse(name, "one line");
+                self.reject(name, "one line");
                 self.values.remove(name);
                 return;
             }
         }
-        for (applies_to, support) in supports.of(rules.data_plane) {
-            self.say_what_differs(annotation, value, (applies_to, support), rules);
+        for (applies_to, support) in supports.by_data_plane(rules.data_plane) {
+            self.report_support(annotation, value, (applies_to, support), rules);
         }
     }
 
-    fn say_what_differs(
+    fn report_support(
         &mut self,
         annotation: &'static Annotation,
         value: &'a str,
@@ -134,12 +134,12 @@ impl<'a> View<'a, '_> {
                     });
                     return;
                 }
-                self.without(name, applies_to.not_supported(advice), "served without it")
+                self.not_honoured(name, applies_to.not_supported(advice), "served without it")
                     .admission_denied |= is_too_risky;
             }
             Support::NotNeeded(reason) => {
                 self.note(name, applies_to.note(reason), "nothing is missing")
-                    .as_before = true;
+                    .same_as_ingress_nginx = true;
             }
             Support::Differs(difference) => {
                 self.note(
@@ -169,11 +169,11 @@ impl<'a> View<'a, '_> {
             (None, None) => format!("{expected} {shown:?}"),
         };
         self.reporter
-            .warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
+            .warn_unchanged(format!("annotation {shown}"), reason, "annotation ignored");
     }
 
     /// A name that is one of ours under a prefix that nobody reads.
-    pub(super) fn look_at_foreign(&mut self, key: &str, prefix: &str) {
+    pub(super) fn warn_of_foreign_prefix(&mut self, key: &str, prefix: &str) {
         let of_ours = |foreign: &str| key.strip_prefix(foreign).and_then(catalogue::find);
         if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {
             let reason = format!(
@@ -183,7 +183,7 @@ impl<'a> View<'a, '_> {
             );
             let field = format!("annotation {}", shortened(key));
             self.reporter
-                .warn_as_before(field, reason, "annotation ignored, as by ingress-nginx");
+                .warn_unchanged(field, reason, "annotation ignored, as by ingress-nginx");
         }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
         if wanted {
             let reason =
                 "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
-            view.without("enable-opentelemetry", reason, "there are no spans");
+            view.not_honoured("enable-opentelemetry", reason, "there are no spans");
         }
         return SpanPolicy::default();
     };
@@ -75,7 +75,7 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
             "expected {} as in the ConfigMap, got the contrary",
             tracing.trust_incoming_context
         );
-        view.without(TRUST, reason, "the ConfigMap's value holds");
+        view.not_honoured(TRUST, reason, "the ConfigMap's value holds");
     }
     SpanPolicy {
         enabled: on.filter(|on| *on != tracing.enabled_by_default),
@@ -89,7 +89,7 @@ fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
         let reason = "expected enable-opentelemetry: true beside it, got none";
         let consequence = "annotation ignored, as by ingress-nginx";
         view.reporter
-            .warn_as_before(format!("annotation {name}"), reason, consequence);
+            .warn_unchanged(format!("annotation {name}"), reason, consequence);
     }
 }
 

@@ -5,7 +5,7 @@ use sluice_syntax::variables::{Prefixed, canonical};
 
 use crate::support::DataPlane;
 
-/// How a fact differs from nginx's.
+/// How a field differs from nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     /// Not at all.
@@ -20,20 +20,22 @@ pub(super) enum Difference {
 
 impl Difference {
     /// What there is to say to whom this one serves; of several that may, the worst.
-    pub(super) fn told(self, served_by: Option<DataPlane>) -> Told {
+    pub(super) fn for_data_plane(self, served_by: Option<DataPlane>) -> Variance {
         match self {
-            Difference::Always(text) => Told::Differs(text),
-            Difference::Envoy(text) if served_by != Some(DataPlane::Nginx) => Told::Differs(text),
-            Difference::NotInEnvoy if served_by != Some(DataPlane::Nginx) => Told::Missing,
-            Difference::None | Difference::Envoy(_) | Difference::NotInEnvoy => Told::Nothing,
+            Difference::Always(text) => Variance::Differs(text),
+            Difference::Envoy(text) if served_by != Some(DataPlane::Nginx) => {
+                Variance::Differs(text)
+            }
+            Difference::NotInEnvoy if served_by != Some(DataPlane::Nginx) => Variance::Missing,
+            Difference::None | Difference::Envoy(_) | Difference::NotInEnvoy => Variance::None,
         }
     }
 }
 
 /// What is said of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    Nothing,
+pub(super) enum Variance {
+    None,
     Differs(&'static str),
     Missing,
 }
@@ -43,7 +45,7 @@ const MILLISECONDS: Difference = Difference::Envoy("in milliseconds");
 const ID: Difference = Difference::Always("namespace/service/port");
 
 /// Of requests.
-pub(super) fn of_request(name: &str) -> Option<(LogField, Difference)> {
+pub(super) fn request_field(name: &str) -> Option<(LogField, Difference)> {
     let name_in_common = canonical(name);
     Some(match name_in_common.as_str() {
         "remote_addr" => (LogField::ClientAddress, SAME),
@@ -67,12 +69,12 @@ pub(super) fn of_request(name: &str) -> Option<(LogField, Difference)> {
         "remote_user" => (LogField::User, Difference::NotInEnvoy),
         "upstream_status" => (LogField::UpstreamStatus, Difference::NotInEnvoy),
         "upstream_response_length" => (LogField::UpstreamBytes, Difference::NotInEnvoy),
-        other => return of_any(other).or_else(|| prefixed(name)),
+        other => return common_field(other).or_else(|| prefixed(name)),
     })
 }
 
 /// Of connections without HTTP.
-pub(super) fn of_connection(name: &str) -> Option<(LogField, Difference)> {
+pub(super) fn connection_field(name: &str) -> Option<(LogField, Difference)> {
     Some(match name {
         "remote_addr" => (LogField::ClientAddress, SAME),
         "bytes_sent" => (LogField::BytesSent, SAME),
@@ -83,12 +85,12 @@ pub(super) fn of_connection(name: &str) -> Option<(LogField, Difference)> {
         "protocol" => (LogField::L4, Difference::NotInEnvoy),
         "status" => (LogField::SessionStatus, Difference::NotInEnvoy),
         "ssl_preread_server_name" => (LogField::TlsName, SAME),
-        other => return of_any(other),
+        other => return common_field(other),
     })
 }
 
-fn of_any(name: &str) -> Option<(LogField, Difference)> {
-    let fact = match name {
+fn common_field(name: &str) -> Option<(LogField, Difference)> {
+    let field = match name {
         "realip_remote_addr" => LogField::PeerAddress,
         "remote_port" => LogField::PeerPort,
         "server_addr" => LogField::LocalAddress,
@@ -112,7 +114,7 @@ fn of_any(name: &str) -> Option<(LogField, Difference)> {
         "hostname" => LogField::Hostname,
         _ => return None,
     };
-    Some((fact, SAME))
+    Some((field, SAME))
 }
 
 /// `$http_NAME` and its like.
@@ -132,32 +134,35 @@ mod tests {
 
     #[test]
     fn what_nginx_alone_knows_is_missing_wherever_envoy_may_serve() {
-        let (_, difference) = of_request("remote_user").unwrap();
-        let told =
-            [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)].map(|by| difference.told(by));
-        assert_eq!(told, [Told::Missing, Told::Missing, Told::Nothing]);
-        assert_eq!(MILLISECONDS.told(Some(DataPlane::Nginx)), Told::Nothing);
+        let (_, difference) = request_field("remote_user").unwrap();
+        let told = [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)]
+            .map(|by| difference.for_data_plane(by));
+        assert_eq!(told, [Variance::Missing, Variance::Missing, Variance::None]);
         assert_eq!(
-            ID.told(Some(DataPlane::Nginx)),
-            Told::Differs("namespace/service/port")
+            MILLISECONDS.for_data_plane(Some(DataPlane::Nginx)),
+            Variance::None
+        );
+        assert_eq!(
+            ID.for_data_plane(Some(DataPlane::Nginx)),
+            Variance::Differs("namespace/service/port")
         );
     }
 
     #[test]
     fn headers_cookies_and_arguments_are_asked_for_by_their_names() {
         assert_eq!(
-            of_request("http_User_Agent"),
+            request_field("http_User_Agent"),
             Some((LogField::RequestHeader("user-agent".into()), SAME))
         );
         assert_eq!(
-            of_request("sent_http_etag"),
+            request_field("sent_http_etag"),
             Some((LogField::ResponseHeader("etag".into()), SAME))
         );
         assert_eq!(
-            of_request("cookie_Sid"),
+            request_field("cookie_Sid"),
             Some((LogField::Cookie("Sid".into()), Difference::NotInEnvoy))
         );
-        assert_eq!(of_request("http_"), None);
-        assert_eq!(of_connection("http_host"), None);
+        assert_eq!(request_field("http_"), None);
+        assert_eq!(connection_field("http_host"), None);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn counted<I: Iterator>(all: I) -> impl Iterator<Item = I::Item> {
 
 /// Items that a task looks at.
 #[cfg(test)]
-pub(super) fn of(task: impl FnOnce()) -> usize {
+pub(super) fn count(task: impl FnOnce()) -> usize {
     STEPS.set(0);
     task();
     STEPS.get()
@@ -89,7 +89,7 @@ mod tests {
     }
 
     /// So many paths, or hosts, of every kind that there may be many of.
-    fn worlds(count: usize) -> Vec<(&'static str, Vec<Value>)> {
+    fn scenarios(count: usize) -> Vec<(&'static str, Vec<Value>)> {
         let host = |n| format!("h{n}.example");
         let hosts: Vec<Value> = (0..count)
             .map(|n| rule(&host(n), &[path("/", "Prefix")]))
@@ -148,7 +148,7 @@ mod tests {
         ]
     }
 
-    fn work(objects: &[Value]) -> usize {
+    fn steps(objects: &[Value]) -> usize {
         let mut resources = Resources::default();
         for object in objects {
             resources.apply(Object::from_value(object.clone()).unwrap());
@@ -157,13 +157,13 @@ mod tests {
             class_is_implied: true,
             ..Options::default()
         };
-        of(|| drop(translate(&resources, &options)))
+        count(|| drop(translate(&resources, &options)))
     }
 
     #[test]
-    fn twice_as_much_takes_twice_the_work() {
-        for ((what, small), (_, large)) in worlds(200).into_iter().zip(worlds(400)) {
-            let (small, large) = (work(&small), work(&large));
+    fn twice_the_input_takes_twice_the_steps() {
+        for ((what, small), (_, large)) in scenarios(200).into_iter().zip(scenarios(400)) {
+            let (small, large) = (steps(&small), steps(&large));
             assert!(small >= 200, "{what}: {small} is not counted");
             assert!(large <= 2 * small + 20, "{what}: {small} becomes {large}");
         }

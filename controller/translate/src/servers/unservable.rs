@@ -7,16 +7,16 @@ use sluice_translate_engine::closed_text;
 use crate::Options;
 
 /// More rules than this in one Ingress are refused: R5 of the security rules.
-pub(crate) const MOST_RULES: usize = 1000;
+pub(crate) const MAX_RULES: usize = 1000;
 
 /// The API server's own limit for the annotations of one object: keys and values together, in bytes.
-pub(crate) const MOST_ANNOTATIONS: usize = 256 * 1024;
+pub(crate) const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 /// Consequence for an Ingress that restricts access and is not served.
-pub(super) const LOST_GUARD: &str = concat!("Ingress not served; ", closed_text!());
+pub(super) const NOT_SERVED_AND_CLOSED: &str = concat!("Ingress not served; ", closed_text!());
 
 /// Why an Ingress is not served at all.
-pub(super) struct Unfit {
+pub(super) struct Unservable {
     pub(super) field: &'static str,
     pub(super) reason: String,
     /// Nobody knows whether it guards.
@@ -24,10 +24,10 @@ pub(super) struct Unfit {
 }
 
 /// `None`: it can be served.
-pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
+pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unservable> {
     let spec = ingress.spec.as_ref()?;
-    let unfit = |field, reason| {
-        Some(Unfit {
+    let unservable = |field, reason| {
+        Some(Unservable {
             field,
             reason,
             is_unreadable: false,
@@ -37,9 +37,9 @@ pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
     let size: usize = annotations
         .map(|(key, value)| key.len() + value.len())
         .sum();
-    if size > MOST_ANNOTATIONS {
-        let reason = format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
-        return Some(Unfit {
+    if size > MAX_ANNOTATION_BYTES {
+        let reason = format!("expected at most {MAX_ANNOTATION_BYTES} bytes, got {size}");
+        return Some(Unservable {
             field: "metadata.annotations",
             reason,
             is_unreadable: true,
@@ -47,13 +47,13 @@ pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
     }
     if options.disable_catch_all && spec.default_backend.is_some() {
         let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
-        return unfit("spec.defaultBackend", reason);
+        return unservable("spec.defaultBackend", reason);
     }
     let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
-    if rules > MOST_RULES {
-        return unfit(
+    if rules > MAX_RULES {
+        return unservable(
             "spec.rules",
-            format!("expected at most {MOST_RULES} rules, got {rules}"),
+            format!("expected at most {MAX_RULES} rules, got {rules}"),
         );
     }
     None

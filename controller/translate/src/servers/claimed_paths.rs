@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use sluice_syntax::path::PathType;
 
 use super::path_rule::PathRule;
-use super::work;
+use super::step_counter;
 
 /// Path rules in the order in which they were claimed, found by their path.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct ClaimedPaths {
     rules: Vec<PathRule>,
-    by_path: BTreeMap<String, Places>,
+    by_path: BTreeMap<String, Positions>,
 }
 
 /// Positions of the rules of one path.
 #[derive(Debug, Default)]
-struct Places {
+struct Positions {
     exact: Option<usize>,
     prefix: Option<usize>,
 }
 
-impl Places {
-    fn of(&mut self, kind: PathType) -> &mut Option<usize> {
+impl Positions {
+    fn slot(&mut self, kind: PathType) -> &mut Option<usize> {
         match kind {
             PathType::Exact => &mut self.exact,
             PathType::Prefix => &mut self.prefix,
@@ -30,37 +30,37 @@ impl Places {
     }
 }
 
-impl Taken {
-    fn place(&self, path: &str, kind: PathType) -> Option<usize> {
-        let places = self.by_path.get(path)?;
+impl ClaimedPaths {
+    fn position(&self, path: &str, kind: PathType) -> Option<usize> {
+        let positions = self.by_path.get(path)?;
         match kind {
-            PathType::Exact => places.exact,
-            PathType::Prefix => places.prefix,
+            PathType::Exact => positions.exact,
+            PathType::Prefix => positions.prefix,
         }
     }
 
     pub(super) fn rule(&self, path: &str, kind: PathType) -> Option<&PathRule> {
-        let place = self.place(path, kind)?;
-        work::step();
-        self.rules.get(place)
+        let position = self.position(path, kind)?;
+        step_counter::step();
+        self.rules.get(position)
     }
 
     pub(super) fn rule_mut(&mut self, path: &str, kind: PathType) -> Option<&mut PathRule> {
-        let place = self.place(path, kind)?;
-        work::step();
-        self.rules.get_mut(place)
+        let position = self.position(path, kind)?;
+        step_counter::step();
+        self.rules.get_mut(position)
     }
 
     /// Of a path that nobody has.
     pub(super) fn push(&mut self, rule: PathRule) {
-        work::step();
-        let place = self.rules.len();
+        step_counter::step();
+        let position = self.rules.len();
         match self.by_path.get_mut(&rule.path) {
-            Some(places) => *places.of(rule.kind) = Some(place),
+            Some(positions) => *positions.slot(rule.kind) = Some(position),
             None => {
-                let mut places = Places::default();
-                *places.of(rule.kind) = Some(place);
-                self.by_path.insert(rule.path.clone(), places);
+                let mut positions = Positions::default();
+                *positions.slot(rule.kind) = Some(position);
+                self.by_path.insert(rule.path.clone(), positions);
             }
         }
         self.rules.push(rule);
@@ -72,16 +72,16 @@ impl Taken {
 
     /// Both rules of each path that has two: the exact one first.
     pub(super) fn twins(&self) -> impl Iterator<Item = (&PathRule, &PathRule)> {
-        work::counted(self.by_path.values()).filter_map(|places| {
+        step_counter::counted(self.by_path.values()).filter_map(|positions| {
             Some((
-                self.rules.get(places.exact?)?,
-                self.rules.get(places.prefix?)?,
+                self.rules.get(positions.exact?)?,
+                self.rules.get(positions.prefix?)?,
             ))
         })
     }
 
     pub(super) fn without(self, is_out: impl Fn(&PathRule) -> bool) -> Self {
-        let mut kept = Taken::default();
+        let mut kept = ClaimedPaths::default();
         self.rules
             .into_iter()
             .filter(|rule| !is_out(rule))

@@ -21,25 +21,25 @@ pub struct Limit {
 }
 
 const NO_PATTERN: &str =
-    "the path is not served; where it guards access, what begins like it answers 503";
+    "the path is not served; with access control, paths that begin like it answer 503";
 
 /// Every limit of what one Ingress says.
 pub static LIMITS: &[Limit] = &[
     limit(
         "rules of an Ingress",
         MAX_RULES as u64,
-        "the Ingress is not served; where it guards access its paths answer 503, and so do all paths of its namespace on hosts of \
+        "the Ingress is not served; with access control its paths answer 503, and so do all paths of its namespace on hosts of \
          rules beyond the limit",
     ),
     limit(
         "bytes of all annotations",
         MAX_ANNOTATION_BYTES as u64,
-        "the Ingress is not served; its paths answer 503, because nobody knows whether it guards access",
+        "the Ingress is not served; its paths answer 503, because its access control is unknown",
     ),
     limit(
         "paths of an Ingress",
         MAX_PATHS as u64,
-        "those after them are not served; where they guard access, all paths of their namespace on their hosts answer 503",
+        "those after them are not served; with access control, all paths of their namespace on their hosts answer 503",
     ),
     limit(
         "entries of `spec.tls`",
@@ -54,21 +54,21 @@ pub static LIMITS: &[Limit] = &[
     limit(
         "bytes of a path",
         LONGEST as u64,
-        "the path is not served; where it guards access, what begins like it answers 503",
+        "the path is not served; with access control, paths that begin like it answer 503",
     ),
     limit("bytes of a pattern", MAX_PATTERN_BYTES as u64, NO_PATTERN),
     limit(
-        "repetitions in a pattern, and those within each other multiplied",
+        "repetitions in a pattern, nested ones multiplied",
         MOST_REPETITIONS,
         NO_PATTERN,
     ),
     limit(
-        "instructions that a pattern may come to in RE2",
+        "RE2 instructions of a compiled pattern",
         MOST_INSTRUCTIONS,
         NO_PATTERN,
     ),
     limit(
-        "steps back of a pattern in PCRE, with one request",
+        "backtracking steps of a pattern in PCRE, per request",
         MOST_STEPS as u64,
         "nginx answers 500 to the request",
     ),
@@ -80,7 +80,7 @@ pub static LIMITS: &[Limit] = &[
     limit(
         "bytes of `canary-by-header-pattern`, compiled",
         LARGEST_PATTERN as u64,
-        "requests with the header stay with the main backend",
+        "requests with the header go to the main backend",
     ),
     limit(
         "variables of `upstream-hash-by`",

@@ -62,7 +62,7 @@ pub(crate) fn streams(
         };
         let mut reporter = Reporter::new(object.clone(), reports);
         let Some(map) = cluster.config_map(key) else {
-            let reason = "expected a ConfigMap (a flag names it), got none";
+            let reason = "expected the ConfigMap of a flag, which does not exist";
             reporter.report(
                 Severity::Warning,
                 "metadata.name",

@@ -59,9 +59,9 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'stat
     canaries.push(canary);
     match is_cut {
         true => Err((
-            "expected weights of all canaries of one backend that are together no more than everything, got more"
+            "weights of all canaries of one backend add up to more than 100 %"
                 .to_owned(),
-            "weight cut to what older canaries leave",
+            "weight reduced to what older canaries leave",
         )),
         false => Ok(()),
     }

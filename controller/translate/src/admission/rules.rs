@@ -64,7 +64,7 @@ pub(super) fn inspect(ingress: &Ingress) -> Option<String> {
         );
     let (field, text) = fields.find(|(_, text)| is_suspicious(text))?;
     Some(format!(
-        "invalid ingress: {field} {:?} holds what only attacks hold",
+        "invalid ingress: {field} {:?} contains text that is only used in attacks",
         shortened(text)
     ))
 }
@@ -142,7 +142,7 @@ fn annotation(name: &str, strictness: AdmissionSettings, admission: &mut Admissi
     let shown = shortened(name);
     if name.ends_with("-snippet") {
         let text =
-            format!("annotation {shown}: snippets are text of nginx and have no meaning here");
+            format!("annotation {shown}: snippets are nginx configuration, which is not supported");
         let list = if strictness.allow_snippets {
             &mut admission.warnings
         } else {

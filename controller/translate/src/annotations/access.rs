@@ -10,7 +10,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 
 pub(super) const GROUP: Group = Group {
-    title: "Who may come in, by address",
+    title: "IP allow and deny lists",
     annotations: &[
         annotation(
             "allowlist-source-range",

@@ -20,7 +20,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .partly(
-            "of several Ingresses with the same Service, the oldest that has it decides everything",
+            "among Ingresses with the same Service, the oldest with affinity decides",
         ),
         annotation(
             "affinity-mode",

@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .guard()
-        .partly("basic; digest closes the paths"),
+        .partly("basic; with digest, paths answer 503"),
         annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
             .guard()
             .partly(SLOW),
@@ -55,7 +55,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     let Some(kind) = view.text("auth-type") else {
         // In ingress-nginx nobody is asked for a password then.
         if secret.is_some() {
-            view.not_honoured(SECRET, "expected an auth-type beside it, got none", "");
+            view.not_honoured(SECRET, "auth-type is not set", "");
         }
         return None;
     };
@@ -65,7 +65,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     let Some(secret) = secret else {
         view.not_honoured(
             "auth-type",
-            "expected an auth-secret beside it, got none",
+            "auth-secret is not set",
             "",
         );
         return None;
@@ -90,7 +90,7 @@ fn is_basic(kind: &str, view: &mut View<'_, '_>) -> bool {
     match kind {
         "basic" => return true,
         "digest" => {
-            let reason = "expected basic, got digest, which Sluice does not speak";
+            let reason = "digest authentication is not supported; use basic";
             view.not_honoured(NAME, reason, "");
         }
         _ => view.reject(NAME, "basic"),
@@ -107,7 +107,7 @@ fn report_unreadable(hashes: &[String], reporter: &mut Reporter<'_>) {
     let more = if count > SHOWN { ", ..." } else { "" };
     let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
     let field = format!("annotation {SECRET}");
-    let consequence = "their users are not let in";
+    let consequence = "these users cannot log in";
     reporter.report(Severity::Warning, field, reason, consequence);
 }
 

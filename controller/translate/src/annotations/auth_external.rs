@@ -17,14 +17,14 @@ use crate::ext_auth_url;
 use crate::global::Globals;
 use crate::risk::Risk;
 
-const CONNECTIONS: &str = "a question has a connection of its own";
+const CONNECTIONS: &str = "Sluice manages connections to the service itself";
 
 pub(super) const GROUP: Group = Group {
     title: "External authentication",
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("a written host or $host; the service sees no ssl-client-* headers"),
+            .partly("a literal host or $host; the service gets no ssl-client-* headers"),
         annotation(
             "auth-method",
             Value::OneOf(METHODS),
@@ -37,7 +37,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
             .guard()
             .may_be_blank()
-            .partly("of nginx's variables those that Sluice has"),
+            .partly("nginx variables that Sluice supports"),
         annotation(
             "auth-signin-redirect-param",
             Value::Text,
@@ -62,7 +62,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .guard()
-        .partly("of nginx's variables those that Sluice has"),
+        .partly("nginx variables that Sluice supports"),
         annotation(
             "auth-request-redirect",
             Value::Text,
@@ -71,7 +71,7 @@ pub(super) const GROUP: Group = Group {
         )
         .guard()
         .may_be_blank()
-        .partly("of nginx's variables those that Sluice has"),
+        .partly("nginx variables that Sluice supports"),
         annotation(
             "auth-always-set-cookie",
             Value::Bool,
@@ -84,7 +84,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
             .guard()
             .may_be_blank()
-            .partly("of nginx's variables those that Sluice has"),
+            .partly("nginx variables that Sluice supports"),
         annotation(
             "auth-cache-duration",
             Value::List,

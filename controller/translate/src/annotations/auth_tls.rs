@@ -38,14 +38,14 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Host)
             .guard()
             .may_be_blank()
-            .partly("URLs and paths; a named location of nginx closes the paths"),
+            .partly("URLs and paths; with a named location of nginx, paths answer 503"),
         annotation(
             "auth-tls-pass-certificate-to-upstream",
             Value::Bool,
             Risk::Low,
             Scope::Host,
         )
-        .narrows("pods see no certificate")
+        .narrows("upstreams get no client certificate")
         .full(),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Host)
             .guard()
@@ -79,7 +79,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
             ("auth-tls-match-cn", subject.is_some()),
         ];
         for (name, _) in asking.into_iter().filter(|(_, asks)| *asks) {
-            view.not_honoured(name, "expected an auth-tls-secret beside it, got none", "");
+            view.not_honoured(name, "auth-tls-secret is not set", "");
         }
         return None;
     };

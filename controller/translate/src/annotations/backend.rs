@@ -10,10 +10,10 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::support::Support;
 
-const NO_FCGI: &str = "put an HTTP server beside the FastCGI application";
+const NO_FCGI: &str = "put an HTTP server in front of the FastCGI application";
 
 pub(super) const GROUP: Group = Group {
-    title: "Protocols to the pods",
+    title: "Upstream protocols",
     annotations: &[
         annotation(
             "backend-protocol",
@@ -21,14 +21,14 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .partly("FCGI is reported: an HTTP server beside the FastCGI application"),
+        .partly("FCGI is reported: put an HTTP server in front of the FastCGI application"),
         annotation(
             "proxy-http-version",
             Value::OneOf(&["1.0", "1.1"]),
             Risk::Low,
             Scope::Location,
         )
-        .instead("pods are spoken to with HTTP/1.1")
+        .instead("upstreams are reached over HTTP/1.1")
         .nginx(Support::Full)
         .harmless(&["1.1"]),
         annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location).instead(NO_FCGI),
@@ -45,7 +45,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .needless("browsers do not take pushes any more"),
+        .needless("browsers no longer support HTTP/2 push"),
     ],
 };
 

@@ -12,7 +12,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::support::Support;
 
-const STREAMED: &str = "bodies are not stored on their way";
+const STREAMED: &str = "bodies are streamed";
 
 pub(super) const GROUP: Group = Group {
     title: "Bodies and buffers",
@@ -36,7 +36,7 @@ pub(super) const GROUP: Group = Group {
             .needless(STREAMED)
             .nginx(Support::Full),
         annotation("proxy-buffer-size", Value::Size, Risk::Low, Scope::Location)
-            .needless("headers of pods may have 60 KiB in all")
+            .needless("response headers may have 60 KiB in total")
             .nginx(Support::Partly(BUFFER_SIZES)),
         annotation(
             "proxy-buffers-number",
@@ -68,7 +68,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods")
+        .instead("upstreams receive bodies as they arrive; set proxy-body-size, and timeouts in the upstreams")
         .nginx(Support::Full)
         .harmless(&["off"]),
     ],

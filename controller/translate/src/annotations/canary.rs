@@ -16,7 +16,7 @@ pub(super) const GROUP: Group = Group {
     title: "Canaries",
     annotations: &[
         annotation("canary", Value::Bool, Risk::Low, Scope::Ingress)
-            .partly("a canary of another namespace is not taken"),
+            .partly("a canary must be in the namespace of its main Ingress"),
         annotation(
             "canary-by-header",
             Value::Text,
@@ -82,7 +82,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
             Err(wrong) => {
                 let reason =
                     format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
-                let otherwise = "requests with the header stay with the main backend";
+                let otherwise = "requests with the header go to the main backend";
                 view.not_honoured("canary-by-header-pattern", reason, otherwise);
                 CanaryValue::Invalid
             }

@@ -34,7 +34,7 @@ pub(super) const GROUP: Group = Group {
         .narrows(NOBODY)
         // As if it were not there, as in ingress-nginx: everybody.
         .may_be_blank()
-        .partly("a list that cannot be read allows nobody, and not everybody"),
+        .partly("an invalid list allows no origin, not every origin"),
         annotation(
             "cors-allow-methods",
             Value::List,
@@ -68,7 +68,7 @@ pub(super) const GROUP: Group = Group {
         .narrows("no headers are exposed")
         .full(),
         annotation("cors-max-age", Value::Int, Risk::Low, Scope::Ingress)
-            .narrows("answers to preflights are not kept")
+            .narrows("preflight responses are not cached")
             .full(),
     ],
 };

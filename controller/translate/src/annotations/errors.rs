@@ -16,10 +16,10 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("default-backend", Value::Service, Risk::Low, Scope::Location).full(),
         annotation("custom-http-errors", Value::List, Risk::Low, Scope::Location)
-            .partly("the error service gets a GET, and answers before the end of a request's body are not replaced")
+            .partly("the error service gets a GET; responses before the end of the request body are not replaced")
             .nginx(Support::Full),
         annotation("disable-proxy-intercept-errors", Value::Bool, Risk::Low, Scope::Location)
-            .partly("errors of the data plane itself are not replaced, either"),
+            .partly("errors of the data plane itself are not replaced either"),
     ],
 };
 

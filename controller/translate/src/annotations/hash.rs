@@ -73,7 +73,7 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
             if known.0.is_empty() {
                 "annotation ignored"
             } else {
-                "it adds nothing"
+                "it adds nothing to the key"
             },
         );
     }

@@ -16,7 +16,7 @@ pub(super) const GROUP: Group = Group {
     title: "Headers",
     annotations: &[
         annotation("upstream-vhost", Value::Text, Risk::Low, Scope::Location)
-            .partly("of nginx's variables those that Sluice has"),
+            .partly("nginx variables that Sluice supports"),
         annotation(
             "connection-proxy-header",
             Value::OneOf(&["close", "keep-alive"]),

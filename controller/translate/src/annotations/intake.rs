@@ -138,7 +138,7 @@ impl<'a> View<'a, '_> {
                     .admission_denied |= is_too_risky;
             }
             Support::NotNeeded(reason) => {
-                self.note(name, applies_to.note(reason), "nothing is missing")
+                self.note(name, applies_to.note(reason), "not needed")
                     .same_as_ingress_nginx = true;
             }
             Support::Differs(difference) => {

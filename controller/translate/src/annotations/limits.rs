@@ -12,7 +12,7 @@ use crate::risk::Risk;
 use crate::support::Support;
 
 const BURST: u32 = 5;
-const NOBODY: &str = "nobody is exempt";
+const NOBODY: &str = "no client is exempt";
 const COUNTED: &str = "counted for each path by itself, and from the beginning when routes change; with --scopes-from hosts and more, \
      when those of its host do";
 
@@ -21,7 +21,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
             .guard()
-            .partly("a request is counted once addresses, passwords and limit-rps have let it in")
+            .partly("a request is counted after IP access control, authentication and limit-rps")
             .nginx(Support::Full),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
             .guard()
@@ -37,13 +37,13 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .narrows("bursts of the limit itself, and no more")
+        .narrows("the burst is the limit itself")
         .full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
-            .partly("each answer by itself; WebSockets are not limited")
+            .partly("per response; WebSockets are not limited")
             .nginx(Support::Full),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
-            .instead("limit-rate holds from the first byte on")
+            .instead("limit-rate applies from the first byte")
             .nginx(Support::Full)
             .harmless(&["0"]),
         annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location)

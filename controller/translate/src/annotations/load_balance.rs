@@ -19,7 +19,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .partly("the other names mean nothing without their own annotations, and are reported"),
+        .partly("other algorithms need annotations of their own, and are reported"),
         annotation("service-upstream", Value::Bool, Risk::Low, Scope::Ingress).full(),
     ],
 };

@@ -16,11 +16,11 @@ pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
-            "the copy has the path and the query of the request: nothing, / or $request_uri behind the host",
+            "mirrored requests keep their path and query: nothing, / or $request_uri after the host",
         ).nginx(NGINX),
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
         annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
-            .instead("copies have the body of the request")
+            .instead("mirrored requests have the body of the request")
             .nginx(Support::Full)
             .harmless(&["on"]),
     ],

@@ -13,13 +13,13 @@ const NOT_IN_NGINX: Support = Support::Unsupported(NO_SPANS);
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";
 const COLLECTOR: &str = "where the ConfigMap names a collector";
-const ONE_TRUST: &str = "traces of clients are believed everywhere or nowhere: the ConfigMap's key of this name decides";
+const ONE_TRUST: &str = "trace context of clients is trusted for all hosts or for none: the ConfigMap's key of the same name decides";
 
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",
     annotations: &[
         annotation("enable-access-log", Value::Bool, Risk::Low, Scope::Location)
-            .partly("requests are written down where --access-log says so")
+            .partly("requests are logged to --access-log")
             .harmless(&["false"]),
         annotation(
             "enable-rewrite-log",
@@ -27,7 +27,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .instead("`sluice render` shows what becomes of a path")
+        .instead("`sluice render` shows the routes of a path")
         .harmless(&["false"]),
         annotation(
             "enable-opentelemetry",
@@ -65,17 +65,17 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
     let Some(tracing) = &globals.config.tracing else {
         if wanted {
             let reason =
-                "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
-            view.not_honoured("enable-opentelemetry", reason, "there are no spans");
+                "otlp-collector-host is not set in the ConfigMap";
+            view.not_honoured("enable-opentelemetry", reason, "no spans are created");
         }
         return SpanPolicy::default();
     };
     if wanted && trusts.is_some_and(|trusts| trusts != tracing.trust_incoming_context) {
         let reason = format!(
-            "expected {} as in the ConfigMap, got the contrary",
+            "expected {} as in the ConfigMap, got the opposite",
             tracing.trust_incoming_context
         );
-        view.not_honoured(TRUST, reason, "the ConfigMap's value holds");
+        view.not_honoured(TRUST, reason, "the ConfigMap's value is used");
     }
     SpanPolicy {
         enabled: on.filter(|on| *on != tracing.enabled_by_default),
@@ -86,7 +86,7 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
 /// ingress-nginx reads what is said of spans only beside the annotation that asks for them.
 fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
     if is_there {
-        let reason = "expected enable-opentelemetry: true beside it, got none";
+        let reason = "enable-opentelemetry is not true";
         let consequence = "annotation ignored, as by ingress-nginx";
         view.reporter
             .warn_unchanged(format!("annotation {name}"), reason, consequence);

@@ -99,7 +99,7 @@ fn ejection(view: &mut View<'_, '_>) -> Option<OutlierDetection> {
             if is_set {
                 view.not_honoured(
                     name,
-                    "expected sluice.dev/eject-after beside it, got none",
+                    "sluice.dev/eject-after is not set",
                     "annotation ignored",
                 );
             }
@@ -126,8 +126,8 @@ pub(super) fn load_factor(
         _ => Err("a percentage of more than 100".into()),
     });
     let unusable = match (is_hashed, is_subset) {
-        (false, _) => "expected upstream-hash-by beside it, got none",
-        (true, true) => "expected no upstream-hash-by-subset beside it, got one",
+        (false, _) => "upstream-hash-by is not set",
+        (true, true) => "it cannot be combined with upstream-hash-by-subset",
         (true, false) => return factor,
     };
     if factor.is_some() {

@@ -14,7 +14,7 @@ use crate::support::Support;
 const DEFAULT: &str = "DEFAULT";
 
 pub(super) const GROUP: Group = Group {
-    title: "TLS to the pods",
+    title: "Upstream TLS",
     annotations: &[
         annotation(
             "proxy-ssl-secret",
@@ -63,7 +63,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Ingress,
         )
-        .narrows("TLS 1.3 alone is spoken to pods")
+        .narrows("upstreams are reached with TLS 1.3 only")
         .full(),
     ],
 };
@@ -93,7 +93,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let ciphers = ciphers(view);
     let Some(secret) = secret else {
         if verify && is_spoken {
-            let reason = "expected a proxy-ssl-secret beside it, got none";
+            let reason = "proxy-ssl-secret is not set";
             view.not_honoured("proxy-ssl-verify", reason, "");
         }
         return UpstreamTls::default();
@@ -118,7 +118,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
         (true, authorities, _) => {
             let reason = match authorities {
                 None => "expected ca.crt in the Secret of proxy-ssl-secret, got none",
-                Some(_) => "expected proxy-ssl-name to say which name to verify, got none",
+                Some(_) => "proxy-ssl-name is not set, so there is no name to verify",
             };
             view.not_honoured("proxy-ssl-verify", reason, "");
             None

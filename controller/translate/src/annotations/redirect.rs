@@ -18,7 +18,7 @@ pub(super) const GROUP: Group = Group {
         annotation("temporal-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("from-to-www-redirect", Value::Bool, Risk::Low, Scope::Host).full(),
         annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
-            .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
+            .partly("applies to permanent-redirect and temporal-redirect; redirects that add a slash have absolute URLs"),
         annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
             .partly(VARIABLES_NO_PATTERNS)
             .harmless(&["off", "default"]),

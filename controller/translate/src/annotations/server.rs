@@ -21,7 +21,7 @@ pub(super) const GROUP: Group = Group {
             .partly("ciphers with ephemeral ECDH or AES that BoringSSL has, for rules with a host; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Host)
-            .needless("the order of the server's ciphers always counts")
+            .needless("the server's cipher order is always preferred")
             .nginx(Support::Full),
         annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Host)
             .partly("with --enable-ssl-passthrough; from the namespace of the path / only")
@@ -85,7 +85,7 @@ pub(super) fn prefer_server_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
 pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
     let asked = view.flag("ssl-passthrough");
     if asked && !options.ssl_passthrough {
-        let reason = "expected --enable-ssl-passthrough to be on, which is off";
+        let reason = "--enable-ssl-passthrough is off";
         let consequence = "TLS of its hosts ends at the data plane";
         view.reporter
             .warn_unchanged("annotation ssl-passthrough", reason, consequence);

@@ -11,7 +11,7 @@ use crate::snippet::{self, Effective, Judgement};
 use crate::support::{AppliesTo, DataPlane};
 
 const INSTEAD: &str =
-    "no raw nginx configuration; the report names what takes the place of its directives";
+    "no raw nginx configuration; the report names alternatives to its directives";
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",

@@ -51,7 +51,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             Severity::Warning,
             "proxy-busy-buffers-size",
             reason,
-            "the default holds",
+            "the default is used",
         );
     }
     if buffering.max_temp_file_size != 0 && buffering.max_temp_file_size < least {
@@ -63,7 +63,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             Severity::Warning,
             "proxy-max-temp-file-size",
             reason,
-            "the default holds",
+            "the default is used",
         );
         buffering.max_temp_file_size = Buffering::default().max_temp_file_size;
     }

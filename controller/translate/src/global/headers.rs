@@ -77,7 +77,7 @@ pub(super) fn request_headers(
             },
             Ok(name) => {
                 if let Err(expected) = &value {
-                    say(expected, (Severity::Warning, "header taken away"));
+                    say(expected, (Severity::Warning, "header removed"));
                 }
                 global.request_headers.push(Header {
                     name,

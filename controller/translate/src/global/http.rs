@@ -131,7 +131,7 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
         &mut tls.versions,
         "ssl-protocols",
         tls_versions,
-        (newest, "TLS 1.3 alone is spoken"),
+        (newest, "only TLS 1.3 is accepted"),
     );
     view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
     let rejects = (true, "handshakes for unknown hosts are rejected");
@@ -226,7 +226,7 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
 fn believed_header(view: &mut View<'_, '_>) -> Option<String> {
     let mut header = Some("X-Forwarded-For".to_owned());
     let mut read = None;
-    let nobody = (Severity::Error, "no proxy in front is believed");
+    let nobody = (Severity::Error, "no proxy is trusted");
     let is_readable = view.set_or(
         &mut read,
         "forwarded-for-header",
@@ -245,12 +245,12 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     let Some(text) = view.given(KEY) else {
         if is_asked {
             let reason =
-                "expected the addresses of the proxies in front, got none, which means everybody";
+                "not set, so every address is a trusted proxy";
             view.report(
                 Severity::Warning,
                 KEY,
                 reason,
-                "every client can say who it is",
+                "clients can forge their address",
             );
         }
         return everybody();
@@ -261,17 +261,17 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
             Ok(cidrs) => trusted.extend(cidrs),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(entry));
-                view.report(Severity::Error, KEY, reason, "this entry is not believed");
+                view.report(Severity::Error, KEY, reason, "entry ignored");
             }
         }
     }
     if trusted.is_empty() && is_asked {
-        let reason = "expected the addresses of the proxies in front, got none that can be read";
+        let reason = "expected addresses of trusted proxies, got none that is valid";
         view.report(
             Severity::Error,
             KEY,
             reason,
-            "no proxy in front is believed",
+            "no proxy is trusted",
         );
     }
     trusted.sort();

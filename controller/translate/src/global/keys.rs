@@ -17,18 +17,18 @@ pub struct Key {
     pub names_config_map: bool,
 }
 
-const WHERE_ASKED: &str = "where --access-log says so";
+const WHERE_ASKED: &str = "with --access-log";
 const LOG_PATH: &str =
     "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
-const LOG_FORMAT: &str = "with --access-log; without it a line of JSON. A variable that Sluice does not have is named, and - in its place";
-const KNOB: &str = "a knob of nginx's own";
+const LOG_FORMAT: &str = "with --access-log; without it JSON. Unsupported variables are reported and logged as -";
+const KNOB: &str = "internal to nginx";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
 const NO_TRACES: Support = Support::Unsupported(NO_SPANS);
-const BATCHES: &str = "an Envoy of ours sends 512 spans at once, or after 5 seconds what there is";
-const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
-const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
+const BATCHES: &str = "Envoy exports batches of 512 spans, or every 5 seconds";
+const NO_BROTLI: &str = "this nginx has no Brotli; use gzip (use-gzip)";
+const NO_EFFECT: &str = "without effect in ingress-nginx too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
     Key {
@@ -87,19 +87,19 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Unsupported("a line is written within seconds; leave it out")),
+    key("access-log-params", "").instead("the log is written unbuffered and uncompressed; leave it out").nginx(Support::Unsupported("the log is flushed within seconds; leave it out")),
     key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
-    key("add-headers", "").names_config_map().partly("of nginx's variables those that Sluice has"),
+    key("add-headers", "").names_config_map().partly("nginx variables that Sluice supports"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
-    key("allow-snippet-annotations", "false").partly("they may be stored; they are never served"),
+    key("allow-snippet-annotations", "false").partly("they are admitted, but never served"),
     key("annotation-value-word-blocklist", "").full(),
     key("annotations-risk-level", "High").full(),
     key("app-root", "").instead(NO_EFFECT),
     key("bind-address", "").instead("use --bind-address"),
     key("block-cidrs", "").full(),
-    key("block-referers", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
-    key("block-user-agents", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
+    key("block-referers", "").partly("patterns that RE2 and PCRE share; with any other, all paths answer 503"),
+    key("block-user-agents", "").partly("patterns that RE2 and PCRE share; with any other, all paths answer 503"),
     key("brotli-level", "4").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("brotli-min-length", "20").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("brotli-types", "").full().nginx(Support::Unsupported(NO_BROTLI)),
@@ -108,7 +108,7 @@ pub static KEYS: &[Key] = &[
     key("client-header-buffer-size", "1k").needless(),
     key("client-header-timeout", "60").full(),
     key("compute-full-forwarded-for", "false").full(),
-    key("custom-http-errors", "").partly("the error service gets a GET, and answers before the end of a request's body are not replaced").native(),
+    key("custom-http-errors", "").partly("the error service gets a GET; responses before the end of the request body are not replaced").native(),
     key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Unsupported("use the log of nginx")),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
@@ -116,29 +116,29 @@ pub static KEYS: &[Key] = &[
     key("disable-http-access-log", "false").partly(WHERE_ASKED),
     key("disable-ipv6", "false").instead("use --bind-address"),
     key("disable-ipv6-dns", "").instead("IPv6 addresses of names are used where there are no IPv4 addresses"),
-    key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced, either"),
+    key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced either"),
     key("disable-stream-access-log", "false").partly(WHERE_ASKED),
-    key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes"),
+    key("enable-access-log-for-default-backend", "false").instead("--access-log logs every request, also those without an Ingress"),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
     key("enable-brotli", "false").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("enable-modsecurity", "false").instead(WAF),
     key("enable-multi-accept", "true").needless(),
-    key("enable-ocsp", "false").instead("use certificates that are good for days, so that nobody has to ask whether they still are"),
+    key("enable-ocsp", "false").instead("use short-lived certificates"),
     key("enable-opentelemetry", "false").full().nginx(NO_TRACES),
     key("enable-owasp-modsecurity-crs", "false").instead(WAF),
     key("enable-real-ip", "false").full(),
     key("enable-serial-reloads", "false").needless(),
-    key("enable-syslog", "false").instead("logs go to standard output; a collector takes them on"),
+    key("enable-syslog", "false").instead("logs go to standard output; use a log collector"),
     key("enable-underscores-in-headers", "false").full(),
-    key("error-log-level", "notice").instead("what goes wrong is written to standard error, whatever its level"),
-    key("error-log-path", "/var/log/nginx/error.log").instead("what goes wrong is written to standard error"),
+    key("error-log-level", "notice").instead("errors of every level go to standard error"),
+    key("error-log-path", "/var/log/nginx/error.log").instead("errors go to standard error"),
     key("force-ssl-redirect", "false").full(),
     key("forwarded-for-header", "X-Forwarded-For").full(),
     key("forwarded-for-proxy-protocol-header", "X-Forwarded-For-Proxy-Protocol").needless(),
-    key("forwarded-host-header", "X-Forwarded-Host").instead("it is X-Forwarded-Host that is read"),
+    key("forwarded-host-header", "X-Forwarded-Host").instead("X-Forwarded-Host is read"),
     key("generate-request-id", "true").full(),
-    key("geoip2-autoreload-in-minutes", "0").instead("look X-Real-IP up in the pods"),
+    key("geoip2-autoreload-in-minutes", "0").instead("look up X-Real-IP in the upstreams"),
     key("global-allowed-response-headers", "").full(),
     key("global-auth-always-set-cookie", "false").full(),
     key("global-auth-cache-duration", "200 202 401 5m").full(),
@@ -149,9 +149,9 @@ pub static KEYS: &[Key] = &[
     key("global-auth-signin", "").full(),
     key("global-auth-signin-redirect-param", "rd").full(),
     key("global-auth-snippet", "").instead(NO_SNIPPETS),
-    key("global-auth-url", "").partly("a written host or $host; the service sees no ssl-client-* headers"),
+    key("global-auth-url", "").partly("a literal host or $host; the service gets no ssl-client-* headers"),
     key("grpc-buffer-size-kb", "0").needless(),
-    key("gzip-disable", "").instead("clients that cannot take gzip do not ask for it"),
+    key("gzip-disable", "").instead("clients without gzip do not accept it"),
     key("gzip-level", "1").full(),
     key("gzip-min-length", "256").full(),
     key("gzip-types", "").full().nginx(Support::Partly("names of up to 46 characters; longer ones are reported")),
@@ -167,14 +167,14 @@ pub static KEYS: &[Key] = &[
     key("http2-max-field-size", "").instead("use large-client-header-buffers"),
     key("http2-max-header-size", "").instead("use large-client-header-buffers"),
     key("http2-max-requests", "0").instead("use keep-alive-requests"),
-    key("ignore-invalid-headers", "true").instead("a request with a header that HTTP does not allow gets 400").nginx(Support::Unsupported("a header that HTTP does not allow is dropped")),
+    key("ignore-invalid-headers", "true").instead("requests with invalid headers are answered with 400").nginx(Support::Unsupported("invalid headers are dropped")),
     key("keep-alive", "75").full(),
     key("keep-alive-requests", "1000").full(),
-    key("large-client-header-buffers", "4 8k").partly("the product limits all headers of a request together; without it 60 KiB do").nginx(Support::Partly("up to 1024 buffers, of 1k to 8m each")),
+    key("large-client-header-buffers", "4 8k").partly("the product limits all request headers together; the default is 60 KiB").nginx(Support::Partly("up to 1024 buffers, of 1k to 8m each")),
     key("limit-conn-status-code", "503").full(),
-    key("limit-conn-zone-variable", "").instead("clients are told apart by their address"),
+    key("limit-conn-zone-variable", "").instead("clients are identified by address"),
     key("limit-rate", "0").full(),
-    key("limit-rate-after", "0").instead("limit-rate holds from the first byte on").native(),
+    key("limit-rate-after", "0").instead("limit-rate applies from the first byte").native(),
     key("limit-req-status-code", "503").partly("statuses that have a name (not 444, 499)").nginx(Support::Full),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
@@ -193,7 +193,7 @@ pub static KEYS: &[Key] = &[
     key("no-auth-locations", "/.well-known/acme-challenge").full(),
     key("no-tls-redirect-locations", "/.well-known/acme-challenge").full(),
     key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
-    key("opentelemetry-operation-name", "").partly("of nginx's variables those that Sluice has").nginx(NO_TRACES),
+    key("opentelemetry-operation-name", "").partly("nginx variables that Sluice supports").nginx(NO_TRACES),
     key("opentelemetry-trust-incoming-span", "true").full().nginx(NO_TRACES),
     key("otel-max-export-batch-size", "512").instead(BATCHES).nginx(NO_TRACES),
     key("otel-max-queuesize", "2048").full().nginx(NO_TRACES),
@@ -207,7 +207,7 @@ pub static KEYS: &[Key] = &[
     key("preserve-trailing-slash", "false").full(),
     key("proxy-add-original-uri-header", "false").full(),
     key("proxy-body-size", "1m").full(),
-    key("proxy-buffer-size", "4k").instead("headers of pods may have 60 KiB in all").nginx(Support::Partly(BUFFER_SIZES)),
+    key("proxy-buffer-size", "4k").instead("response headers may have 60 KiB in total").nginx(Support::Partly(BUFFER_SIZES)),
     key("proxy-buffering", "off").needless().native(),
     key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFER_COUNTS)),
     key("proxy-busy-buffers-size", "").needless().native(),
@@ -216,7 +216,7 @@ pub static KEYS: &[Key] = &[
     key("proxy-cookie-path", "off").partly(VARIABLES_NO_PATTERNS),
     key("proxy-headers-hash-bucket-size", "64").needless(),
     key("proxy-headers-hash-max-size", "512").needless(),
-    key("proxy-http-version", "1.1").instead("pods are spoken to with HTTP/1.1").native(),
+    key("proxy-http-version", "1.1").instead("upstreams are reached over HTTP/1.1").native(),
     key("proxy-max-temp-file-size", "1024m").needless().native(),
     key("proxy-next-upstream", "error timeout").full(),
     key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout").native(),
@@ -226,9 +226,9 @@ pub static KEYS: &[Key] = &[
     key("proxy-real-ip-cidr", "0.0.0.0/0").full(),
     key("proxy-redirect-from", "off").partly(VARIABLES_NO_PATTERNS),
     key("proxy-redirect-to", "off").partly(VARIABLES_NO_PATTERNS),
-    key("proxy-request-buffering", "on").instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods").native(),
+    key("proxy-request-buffering", "on").instead("upstreams receive bodies as they arrive; set proxy-body-size, and timeouts in the upstreams").native(),
     key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
-    key("proxy-set-headers", "").names_config_map().partly("of nginx's variables those that Sluice has"),
+    key("proxy-set-headers", "").names_config_map().partly("nginx variables that Sluice supports"),
     key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
     key("proxy-stream-next-upstream", "true").full(),
     key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").native(),
@@ -243,7 +243,7 @@ pub static KEYS: &[Key] = &[
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("service-upstream", "false").full(),
-    key("skip-access-log-urls", "").partly("where --access-log says so; paths in their own case, not patterns").nginx(Support::Partly("where --access-log says so; not patterns")),
+    key("skip-access-log-urls", "").partly("with --access-log; paths in their own case, not patterns").nginx(Support::Partly("with --access-log; not patterns")),
     key("ssl-buffer-size", "4k").needless(),
     key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own").nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),
@@ -260,8 +260,8 @@ pub static KEYS: &[Key] = &[
     key("stream-access-log-path", "").partly(LOG_PATH),
     key("stream-snippet", "").instead(NO_SNIPPETS),
     key("strict-validate-path-type", "true").full(),
-    key("syslog-host", "").instead("logs go to standard output; a collector takes them on"),
-    key("syslog-port", "514").instead("logs go to standard output; a collector takes them on"),
+    key("syslog-host", "").instead("logs go to standard output; use a log collector"),
+    key("syslog-port", "514").instead("logs go to standard output; use a log collector"),
     key("upstream-hash-by", "").instead(NO_EFFECT),
     key("upstream-hash-by-subset", "false").instead(NO_EFFECT),
     key("upstream-hash-by-subset-size", "0").instead(NO_EFFECT),
@@ -270,7 +270,7 @@ pub static KEYS: &[Key] = &[
     key("upstream-keepalive-time", "1h").full(),
     key("upstream-keepalive-timeout", "60").full(),
     key("use-forwarded-headers", "false").full(),
-    key("use-geoip2", "false").instead("look X-Real-IP up in the pods"),
+    key("use-geoip2", "false").instead("look up X-Real-IP in the upstreams"),
     key("use-gzip", "false").full(),
     key("use-http2", "true").full(),
     key("use-port-in-redirects", "false").full(),

@@ -96,7 +96,7 @@ fn format(
                     Severity::Warning,
                     key,
                     reason,
-                    "the line of JSON that is usual is written",
+                    "the default JSON format is used",
                 );
                 return None;
             }
@@ -107,12 +107,12 @@ fn format(
     };
     let served_by = view.served_by();
     if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
-        let reason = "a quote that a client sends is not escaped in a line of text";
+        let reason = "quotes in values are not escaped in text formats";
         view.report(
             Severity::Note,
             key,
             reason,
-            "use a format in JSON and log-format-escape-json",
+            "use a JSON format with log-format-escape-json",
         );
     }
     for (name, difference) in names {
@@ -122,14 +122,14 @@ fn format(
             Variance::None => {}
             Variance::Missing => {
                 let reason = format!(
-                    "expected variables that Sluice has, got ${}",
+                    "expected variables that Sluice supports, got ${}",
                     shortened(&name)
                 );
-                view.report(Severity::Warning, key, reason, "- is written in its place");
+                view.report(Severity::Warning, key, reason, "- is logged in its place");
             }
             Variance::Differs(difference) => {
                 let reason = format!("${name} is {difference}");
-                view.report(Severity::Note, key, reason, "written with this difference");
+                view.report(Severity::Note, key, reason, "logged with this difference");
             }
         }
     }

@@ -30,7 +30,7 @@ fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
         (60, 9)
     );
     let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
-                    the default holds";
+                    the default is used";
     assert_eq!(reports, [expected]);
 }
 

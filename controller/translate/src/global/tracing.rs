@@ -1,6 +1,6 @@
 //! `enable-opentelemetry`, `otlp-*` and `otel-*`: where spans go, and which requests have one.
 //!
-//! The operator says where the collector is, and nobody else. Without one there are no spans; with one, an Ingress can ask
+//! The operator says where the collector is, and nobody else. Without one no spans are created; with one, an Ingress can ask
 //! for them even where `enable-opentelemetry` is off.
 
 use std::net::Ipv6Addr;
@@ -50,12 +50,12 @@ pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     );
     tracing.sampler = sampler(view);
     if host.is_none() && tracing.enabled_by_default {
-        let reason = "expected otlp-collector-host to say where spans go, got none";
+        let reason = "otlp-collector-host is not set";
         view.report(
             Severity::Warning,
             "enable-opentelemetry",
             reason,
-            "there are no spans",
+            "no spans are created",
         );
     }
     tracing.collector.host = host?;
@@ -138,7 +138,7 @@ mod tests {
         let (tracing, reports) = read(&[("enable-opentelemetry", "true")]);
         assert_eq!(tracing, None);
         let expected = "ConfigMap default/c: data.enable-opentelemetry: expected otlp-collector-host to say where spans go, \
-                        got none; there are no spans";
+                        got none; no spans are created";
         assert_eq!(reports, [expected]);
     }
 
@@ -203,7 +203,7 @@ mod tests {
                 "{report}"
             );
             assert!(
-                report.ends_with(&format!("got {value:?}; the default holds")),
+                report.ends_with(&format!("got {value:?}; the default is used")),
                 "{report}"
             );
         }

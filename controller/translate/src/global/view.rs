@@ -46,14 +46,14 @@ impl<'a, 'r> View<'a, 'r> {
             reports,
         );
         let Some(config_map) = config_map else {
-            let reason = "expected a ConfigMap (--configmap names it), got none";
-            let consequence = "the defaults hold; if it kept somebody out, nothing does now";
+            let reason = "expected the ConfigMap of --configmap, which does not exist";
+            let consequence = "the defaults are used; access control that it configured is not enforced";
             reporter.report(Severity::Error, "metadata.name", reason, consequence);
             return None;
         };
         if cluster.is_gone(&reporter.object().key) {
-            let reason = "expected a ConfigMap (--configmap names it), got none any more";
-            let consequence = "what it said last holds until the controller ends; create it again";
+            let reason = "the ConfigMap of --configmap was deleted";
+            let consequence = "its last content is used until the controller ends; create it again";
             reporter.report(Severity::Error, "metadata.name", reason, consequence);
         }
         let mut view = View {
@@ -86,7 +86,7 @@ impl<'a, 'r> View<'a, 'r> {
             target,
             name,
             parse,
-            (Severity::Warning, "the default holds"),
+            (Severity::Warning, "the default is used"),
         );
     }
 
@@ -182,7 +182,7 @@ impl<'a, 'r> View<'a, 'r> {
                         Severity::Note,
                         name,
                         applies_to.note(reason),
-                        "nothing is missing",
+                        "not needed",
                     );
                 }
                 Support::Unsupported(_) if snippet::language(name).is_some() => {

@@ -147,9 +147,9 @@ impl Assembly<'_> {
             .get(host)
             .and_then(|builder| builder.paths.rule(path, *kind));
         let rule =
-            rule.ok_or("expected a host and a path of another Ingress, got one that nobody has")?;
+            rule.ok_or("no other Ingress has this host and path")?;
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {
-            return Err("expected a path that leads to pods, got one that does not".to_owned());
+            return Err("the path has no backend".to_owned());
         };
         // Who shares a host with others must not take their requests (R12 of the security rules).
         if rule.owner.key.namespace != context.object.key.namespace {
@@ -160,7 +160,7 @@ impl Assembly<'_> {
         }
         let main = main.service_port();
         if main == backend.service_port() {
-            return Err("expected another backend than that of the path, got the same".to_owned());
+            return Err("the backend is that of the path itself".to_owned());
         }
         Ok(main)
     }

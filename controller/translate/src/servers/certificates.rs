@@ -54,7 +54,7 @@ impl Assembly<'_> {
             return true;
         };
         if *name == ServerName::CatchAll {
-            let reason = "expected a rule with a host, got one without, which every name in a handshake leads to";
+            let reason = "client certificates need a rule with a host";
             self.report(&context.object)
                 .report(Severity::Error, FIELD, reason, CLOSED);
             return false;
@@ -83,8 +83,8 @@ impl Assembly<'_> {
             return;
         }
         if *name == ServerName::CatchAll && self.options.data_plane != Some(DataPlane::Nginx) {
-            let reason = "expected a rule with a host for Envoy, got one without";
-            let consequence = "in Envoy its clients get the ciphers of all hosts";
+            let reason = "Envoy needs a rule with a host";
+            let consequence = "in Envoy the ciphers of all hosts are offered";
             let mut reporter = self.report(&context.object);
             reporter.report(
                 Severity::Warning,

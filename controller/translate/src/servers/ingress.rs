@@ -251,7 +251,7 @@ impl Assembly<'_> {
             &other,
             context,
             FIELD,
-            "its other name does not lead to the host",
+            "no redirect from the other name",
         ) {
             let builder = self.builders.entry(name.clone()).or_default();
             builder

@@ -154,8 +154,8 @@ fn report_bypassed_access_control(rule: &PathRule, reports: &mut Vec<Report>) {
         || policy.authentication.is_some()
         || clients.is_some()
     {
-        let reason = "expected nothing that guards access, got an Ingress that does";
-        let consequence = "only plain http is guarded: nobody reads what is said over TLS";
+        let reason = "access control does not apply to TLS passthrough";
+        let consequence = "it is enforced for plain http only";
         Reporter::new(rule.owner.clone(), reports).warn_unchanged(FIELD, reason, consequence);
     }
 }

@@ -97,7 +97,7 @@ fn route(
     }
     if target.is_url() {
         let wrong =
-            "expected a rewrite-target whose host is written out, got one with a group in it";
+            "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = host_and_port(&authority).ok_or(wrong)?;
         let to = RedirectTo::Template {
@@ -113,7 +113,7 @@ fn route(
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
-                "expected a rewrite-target of groups that the path captures, got one of others"
+                "rewrite-target consists of groups that the path does not capture"
                     .to_owned(),
             );
         }

@@ -56,7 +56,7 @@ fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Exp
 
 fn unknown(name: &str) -> String {
     format!(
-        "variables that Sluice has ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}"
+        "variables that Sluice supports ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}"
     )
 }
 

@@ -142,7 +142,7 @@ fn of_host(
     let resolved = host.endpoints(cluster.resolution(&host.name), checker);
     let is_useless = resolved.endpoints.is_empty();
     let (severity, consequence) = match is_useless {
-        true => (Severity::Error, "no request is sent there"),
+        true => (Severity::Error, "no requests are sent to it"),
         false => (Severity::Warning, "the other addresses are used"),
     };
     for (object, field) in places {

@@ -101,7 +101,7 @@ fn common_field(name: &str) -> Option<(LogField, Difference)> {
         "upstream_addr" => {
             return Some((
                 LogField::UpstreamAddress,
-                Difference::Envoy("the last pod that was tried"),
+                Difference::Envoy("the last endpoint that was tried"),
             ));
         }
         "connection" => LogField::Connection,

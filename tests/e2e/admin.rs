@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::{artifacts, http, wait};
 
-use crate::site::Site;
+use crate::fixture::Site;
 
 fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
@@ -30,7 +30,7 @@ fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dbg_shows_what_is_published() -> Result<()> {
+async fn dbg_shows_the_published_configuration() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(
@@ -59,7 +59,7 @@ async fn dbg_shows_what_is_published() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_status_counts_connections_and_says_when_it_is_initialized() -> Result<()> {
+async fn status_reports_connections_and_initialization() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(
@@ -81,7 +81,7 @@ async fn the_status_counts_connections_and_says_when_it_is_initialized() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wait_shutdown_stops_the_controller_and_returns_when_it_has() -> Result<()> {
+async fn wait_shutdown_stops_the_controller_and_waits_for_its_exit() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let mut command = Command::new(artifacts::sluice()?);

@@ -11,7 +11,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{http, wait};
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 const NAME: &str = "webhook.sluice.svc";
 
@@ -112,7 +112,7 @@ fn ingress(name: &str, host: &str, path: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_api_server_is_told_what_would_not_be_served() -> Result<()> {
+async fn webhook_denies_ingresses_that_would_not_be_served() -> Result<()> {
     let webhook = Webhook::start(&Site::start(1, 1).await?).await?;
     let authority = webhook.certificate.chain();
     let good = webhook
@@ -141,7 +141,7 @@ async fn the_api_server_is_told_what_would_not_be_served() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() -> Result<()> {
+async fn webhook_loads_a_renewed_certificate_and_ignores_a_broken_one() -> Result<()> {
     let webhook = Webhook::start(&Site::start(1, 1).await?).await?;
     let old = webhook.certificate.folder.path().join("old");
     fs::copy(webhook.certificate.chain(), &old)?;

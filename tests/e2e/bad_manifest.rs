@@ -5,10 +5,10 @@ use serde_json::json;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 #[tokio::test]
-async fn good_manifests_serve_beside_bad_ones_which_are_reported() -> Result<()> {
+async fn bad_manifests_are_reported_and_good_ones_served() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests
         .write("garbage.yaml", "kind: Ingress\nmetadata: [\n")?;
@@ -34,7 +34,7 @@ async fn good_manifests_serve_beside_bad_ones_which_are_reported() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> Result<()> {
+async fn manifest_that_breaks_and_recovers_affects_no_other() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let place = sluice.log().len();
@@ -51,7 +51,7 @@ async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> R
 }
 
 #[tokio::test]
-async fn ten_megabytes_of_annotations_are_refused_and_the_others_serve() -> Result<()> {
+async fn oversized_annotations_are_rejected_and_others_served() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let huge = "x".repeat(10 << 20);
     let ingress = Ingress::new("default", "huge")

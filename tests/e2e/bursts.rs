@@ -44,22 +44,22 @@ enum Secrets {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn from_a_folder_in_a_table() -> Result<()> {
+async fn from_a_directory_in_one_route_table() -> Result<()> {
     plays(From::Folder, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn from_a_folder_in_scopes() -> Result<()> {
+async fn from_a_directory_in_route_scopes() -> Result<()> {
     plays(From::Folder, &["--scopes-from", "0"]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn from_a_fake_api_server_in_a_table() -> Result<()> {
+async fn from_a_fake_api_server_in_one_route_table() -> Result<()> {
     plays(From::ApiServer, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn from_a_fake_api_server_in_scopes() -> Result<()> {
+async fn from_a_fake_api_server_in_route_scopes() -> Result<()> {
     plays(From::ApiServer, &["--scopes-from", "0"]).await
 }
 

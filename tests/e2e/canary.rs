@@ -11,7 +11,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site, page};
+use crate::fixture::{HOST, Site, page};
 
 const REQUESTS: u64 = 1_000;
 
@@ -33,7 +33,7 @@ async fn with_canary(
 }
 
 #[tokio::test]
-async fn a_canary_gets_its_weight_of_the_requests() -> Result<()> {
+async fn canary_receives_its_weight_of_requests() -> Result<()> {
     let (site, _new, _network) =
         with_canary(|ingress| ingress.annotation("canary-weight", "20")).await?;
     let sluice = Sluice::start(&site.manifests).await?;
@@ -56,7 +56,7 @@ async fn a_canary_gets_its_weight_of_the_requests() -> Result<()> {
 }
 
 #[tokio::test]
-async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
+async fn canary_header_and_cookie_take_precedence_over_weight() -> Result<()> {
     let rules = |ingress: Ingress| {
         let ingress = ingress
             .annotation("canary-by-header", "X-Canary")
@@ -94,8 +94,7 @@ async fn always_goes_to(sluice: &Sluice, request: &Request, pod: &str) -> Result
 }
 
 #[tokio::test]
-async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_backend_elsewhere()
--> Result<()> {
+async fn several_canaries_follow_their_own_rules() -> Result<()> {
     let (site, _new, network) =
         with_canary(|ingress| ingress.annotation("canary-weight", "30")).await?;
     let addrs = network.pods(3);

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use sluice_tests::sluice::Options;
 
-use crate::rotation::{Clients, Many, Rotation};
+use crate::scenarios::certificate_rotation::{Clients, Many, Rotation};
 
 #[tokio::test]
-async fn a_certificate_changes_under_open_connections() -> Result<()> {
+async fn certificate_renewal_keeps_open_connections() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
     rotation.renews_under_open_connections(&sluice).await?;
@@ -14,8 +14,7 @@ async fn a_certificate_changes_under_open_connections() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate()
--> Result<()> {
+async fn invalid_or_deleted_secret_falls_back_to_the_default_certificate() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
     let clients = Clients::connect(&sluice).await?;
@@ -24,7 +23,7 @@ async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_cert
 }
 
 #[tokio::test]
-async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
+async fn thousand_hosts_present_their_own_certificates() -> Result<()> {
     let many = Many::start().await?;
     let sluice = Options::new(&many.site.manifests).start().await?;
     many.present_their_own(&sluice).await?;

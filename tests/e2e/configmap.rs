@@ -7,7 +7,7 @@ use sluice_tests::http::{Request, send};
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::site::{HOST, Site, page};
+use crate::fixture::{HOST, Site, page};
 
 /// A controller with these settings.
 async fn with(site: &Site, data: Value) -> Result<Sluice> {
@@ -20,8 +20,7 @@ async fn with(site: &Site, data: Value) -> Result<Sluice> {
 }
 
 #[tokio::test]
-async fn a_client_gets_the_best_encoding_that_it_takes_and_the_operator_has_switched_on()
--> Result<()> {
+async fn response_uses_the_best_enabled_and_accepted_encoding() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let data = json!({"use-gzip": "true", "enable-brotli": "true", "gzip-min-length": "10", "gzip-types": "*"});
     let sluice = with(&site, data).await?;
@@ -46,7 +45,7 @@ async fn a_client_gets_the_best_encoding_that_it_takes_and_the_operator_has_swit
 }
 
 #[tokio::test]
-async fn a_handshake_for_a_name_that_nobody_has_fails_when_the_operator_says_so() -> Result<()> {
+async fn ssl_reject_handshake_rejects_unknown_names() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let data = json!({"ssl-reject-handshake": "true", "ssl-ecdh-curve": "X25519:prime256v1", "ssl-session-timeout": "1h"});
     let sluice = with(&site, data).await?;
@@ -62,7 +61,7 @@ async fn a_handshake_for_a_name_that_nobody_has_fails_when_the_operator_says_so(
 }
 
 #[tokio::test]
-async fn headers_that_are_too_long_are_refused_and_slow_answers_are_whole() -> Result<()> {
+async fn oversized_headers_are_rejected_and_slow_responses_complete() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let data = json!({"upstream-keepalive-requests": "2", "large-client-header-buffers": "1 2k", "limit-rate": "4"});
     let sluice = with(&site, data).await?;

@@ -8,10 +8,10 @@ use sluice_tests::load::Load;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn traffic_goes_on_while_the_controller_is_gone_and_follows_it_afterwards() -> Result<()> {
+async fn envoys_serve_without_the_controller_and_follow_it_when_it_returns() -> Result<()> {
     let site = Site::start(3, 2).await?;
     let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
     let xds = format!("unix:{}", folder.path().join("xds.sock").display());

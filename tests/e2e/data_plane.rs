@@ -13,7 +13,7 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::{self, Options, Sluice};
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
 
 /// One controller of a site, and who signs for whom.
 struct Cluster {
@@ -65,7 +65,7 @@ fn certificates(identity: &Identity) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_data_plane_with_a_certificate_serves_and_follows() -> Result<()> {
+async fn authenticated_data_plane_serves_and_follows_updates() -> Result<()> {
     let cluster = Cluster::start(3).await?;
     let identity = cluster.authority.identity("data-plane")?;
     let data_plane = cluster.data_plane(&identity).await?;
@@ -92,7 +92,7 @@ async fn a_data_plane_with_a_certificate_serves_and_follows() -> Result<()> {
 
 /// A graph of a metric that does not exist is empty, and nobody notices before they need it.
 #[tokio::test]
-async fn the_dashboard_shows_what_the_data_plane_says() -> Result<()> {
+async fn every_dashboard_metric_exists() -> Result<()> {
     let cluster = Cluster::start(1).await?;
     let identity = cluster.authority.identity("data-plane")?;
     let data_plane = cluster.data_plane(&identity).await?;
@@ -135,7 +135,7 @@ async fn the_dashboard_shows_what_the_data_plane_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
+async fn untrusted_peers_neither_receive_nor_provide_configuration() -> Result<()> {
     let cluster = Cluster::start(1).await?;
     let stranger = Authority::new()?;
 
@@ -176,7 +176,7 @@ async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
+async fn renewed_xds_certificates_need_no_restart() -> Result<()> {
     let Cluster {
         site,
         authority,
@@ -222,7 +222,7 @@ async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_data_plane_that_is_told_to_go_says_so_first_and_finishes_what_is_open() -> Result<()> {
+async fn terminating_data_plane_becomes_unready_then_drains() -> Result<()> {
     let cluster = Cluster::start(1).await?;
     let identity = cluster.authority.identity("data-plane")?;
     let data_plane = cluster.data_plane(&identity).await?;
@@ -257,7 +257,7 @@ async fn a_data_plane_that_is_told_to_go_says_so_first_and_finishes_what_is_open
 }
 
 #[tokio::test]
-async fn keys_are_not_served_to_everybody() -> Result<()> {
+async fn unauthenticated_xds_over_tcp_is_rejected() -> Result<()> {
     let site = Site::start(1, 1).await?;
     // A proxy on this machine reaches loopback as well.
     for address in ["0.0.0.0:1", "127.0.0.1:1", "[::1]:1"] {

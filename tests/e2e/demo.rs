@@ -5,18 +5,18 @@ use futures::future::try_join_all;
 use tokio::process::Command;
 
 #[tokio::test]
-async fn the_demo_shows_traffic_that_follows_without_a_failed_request() -> Result<()> {
+async fn demo_traffic_follows_changes_without_failures() -> Result<()> {
     check(&[]).await
 }
 
 #[tokio::test]
-async fn the_demo_shows_the_same_through_nginx() -> Result<()> {
+async fn demo_traffic_follows_changes_through_nginx() -> Result<()> {
     check(&["--data-plane", "nginx"]).await
 }
 
 /// Whoever tries both at once sees both.
 #[tokio::test]
-async fn demos_are_in_nobodys_way() -> Result<()> {
+async fn demos_can_run_concurrently() -> Result<()> {
     let nginx = ["--data-plane", "nginx"];
     let all: [&[&str]; 3] = [&[], &nginx, &[]];
     try_join_all(all.map(check)).await.map(drop)

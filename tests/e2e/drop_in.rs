@@ -20,7 +20,7 @@ const CONFIG: &str = "envoy/drop-in/envoy.yaml";
 const PODS: [&str; 3] = ["hello-a", "hello-b", "hello-c"];
 
 #[tokio::test]
-async fn the_filter_chooses_among_endpoints_that_stay_the_operators() -> Result<()> {
+async fn filter_picks_among_the_operators_own_endpoints() -> Result<()> {
     let example = Example::start().await?;
     // The operator's clusters still have hello-b: nobody but the filter can have left it out.
     example.leave_out(1)?;
@@ -40,7 +40,7 @@ async fn the_filter_chooses_among_endpoints_that_stay_the_operators() -> Result<
 }
 
 #[tokio::test]
-async fn neither_client_nor_pod_has_a_say_in_the_choice() -> Result<()> {
+async fn clients_and_pods_cannot_influence_the_pick() -> Result<()> {
     let example = Example::start().await?;
     example.leave_out(1)?;
     example.answers(&["hello-a", "hello-c"]).await?;
@@ -55,7 +55,7 @@ async fn neither_client_nor_pod_has_a_say_in_the_choice() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_the_controller_everything_goes_on() -> Result<()> {
+async fn last_configuration_serves_without_the_controller() -> Result<()> {
     let mut example = Example::start().await?;
     example.leave_out(1)?;
     example.answers(&["hello-a", "hello-c"]).await?;
@@ -71,7 +71,7 @@ async fn without_the_controller_everything_goes_on() -> Result<()> {
 
 /// The drop-in's list is for people to copy; it must not fall behind the one that Sluice gives to its own Envoys.
 #[test]
-fn the_filter_may_do_what_it_may_in_an_envoy_of_ours() -> Result<()> {
+fn drop_in_grants_the_wasm_capabilities_that_sluice_grants() -> Result<()> {
     let text = read(CONFIG)?;
     let mut listed: Vec<&str> = text
         .lines()

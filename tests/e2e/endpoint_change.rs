@@ -4,10 +4,10 @@ use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 use sluice_tests::sluice::Sluice;
 
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rolling_update_under_load_fails_no_request() -> Result<()> {
+async fn rolling_update_under_load_fails_no_request() -> Result<()> {
     let site = Site::start(6, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let envoy = sluice.envoy_pid();
@@ -34,7 +34,7 @@ async fn a_rolling_update_under_load_fails_no_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_endpoints_the_answer_is_503_until_one_is_back() -> Result<()> {
+async fn no_endpoints_means_503_until_one_returns() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);

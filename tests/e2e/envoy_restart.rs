@@ -5,10 +5,10 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::{proc, process, wait};
 
-use crate::site::{HOST, Site, spreads_evenly};
+use crate::fixture::{HOST, Site, spreads_evenly};
 
 #[tokio::test]
-async fn an_envoy_that_is_killed_is_started_again_and_serves() -> Result<()> {
+async fn killed_envoy_is_restarted_and_serves() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let first = sluice.envoy_pid().context("no envoy")?;
@@ -24,7 +24,7 @@ async fn an_envoy_that_is_killed_is_started_again_and_serves() -> Result<()> {
 
 /// Whoever waits for a new host is told what for.
 #[tokio::test]
-async fn an_envoy_that_does_not_take_what_is_published_is_named_until_it_does() -> Result<()> {
+async fn envoy_that_lags_behind_is_reported_until_it_catches_up() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     sluice.wait_for_status(HOST, "/", 200).await?;

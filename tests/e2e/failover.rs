@@ -8,8 +8,8 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site, page};
-use crate::sticky::{clients, sticky};
+use crate::fixture::{HOST, Site, page};
+use crate::session_affinity::{clients, sticky};
 
 const REQUESTS: u64 = 60;
 
@@ -23,7 +23,7 @@ async fn serve_all(sluice: &Sluice) -> Result<sluice_tests::tally::Tally> {
 }
 
 #[tokio::test]
-async fn a_pod_that_refuses_connections_costs_no_request_with_any_algorithm() -> Result<()> {
+async fn refused_connections_fail_over_with_every_algorithm() -> Result<()> {
     let mut site = Site::start(3, 3).await?;
     site.pods[0].stop().await;
     for (annotation, value) in [
@@ -45,7 +45,7 @@ async fn a_pod_that_refuses_connections_costs_no_request_with_any_algorithm() ->
 }
 
 #[tokio::test]
-async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_for() -> Result<()> {
+async fn http_503_is_retried_on_the_next_pod_when_configured() -> Result<()> {
     for (annotation, value) in [
         ("load-balance", "round_robin"),
         ("load-balance", "least_conn"),
@@ -88,7 +88,7 @@ async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_f
 }
 
 #[tokio::test]
-async fn a_retry_goes_to_a_healthy_pod_and_not_to_one_that_was_ejected() -> Result<()> {
+async fn retries_skip_ejected_pods() -> Result<()> {
     let site = Site::start(4, 4).await?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
@@ -126,7 +126,7 @@ async fn a_retry_goes_to_a_healthy_pod_and_not_to_one_that_was_ejected() -> Resu
 }
 
 #[tokio::test]
-async fn a_session_leaves_a_pod_that_fails_when_told_to_and_stays_with_the_next() -> Result<()> {
+async fn session_moves_off_a_failing_pod_when_configured_and_stays() -> Result<()> {
     let mut site = Site::start(3, 3).await?;
     site.manifests
         .ingress(&sticky("persistent").annotation("session-cookie-change-on-failure", "true"))?;

@@ -5,10 +5,10 @@ use sluice_tests::artifacts;
 use sluice_tests::http;
 use sluice_tests::sluice::Options;
 
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
 
 #[tokio::test]
-async fn a_panic_fails_its_request_and_the_next_one_is_served() -> Result<()> {
+async fn filter_panic_fails_only_its_request() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let wasm = artifacts::filter_with_faults()?;
     let sluice = Options::new(&site.manifests).filter(&wasm).start().await?;

@@ -6,11 +6,11 @@ use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{Ingress, service};
 use sluice_tests::sluice::Sluice;
 
-use crate::ciphers;
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
+use crate::scenarios::ciphers;
 
 #[tokio::test]
-async fn https_serves_the_same_routes_with_a_certificate_of_last_resort() -> Result<()> {
+async fn https_serves_the_same_routes_with_the_fallback_certificate() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
@@ -22,7 +22,7 @@ async fn https_serves_the_same_routes_with_a_certificate_of_last_resort() -> Res
 }
 
 #[tokio::test]
-async fn what_needs_no_pod_is_answered_where_there_is_none() -> Result<()> {
+async fn redirects_and_preflights_need_no_endpoints() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests
         .object(&service("default", "empty", 80, &[]))?;
@@ -49,11 +49,11 @@ async fn what_needs_no_pod_is_answered_where_there_is_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_host_takes_the_ciphers_that_it_names() -> Result<()> {
+async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
     ciphers::of_hosts("envoy").await
 }
 
 #[tokio::test]
-async fn pods_are_offered_the_ciphers_that_their_ingress_names() -> Result<()> {
+async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
     ciphers::of_pods("envoy").await
 }

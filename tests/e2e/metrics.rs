@@ -7,7 +7,7 @@ use sluice_tests::http;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 /// The value of one sample, named with its labels as the text format writes them; labels that say who measures are
 /// left out.
@@ -31,7 +31,7 @@ async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Optio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_controller_that_serves_is_healthy_and_counts_what_it_serves() -> Result<()> {
+async fn serving_controller_is_healthy_and_exports_metrics() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let health = http::get(sluice.health(), "health", "/healthz").await?;
@@ -89,7 +89,7 @@ async fn a_controller_that_serves_is_healthy_and_counts_what_it_serves() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
+async fn ingress_without_endpoints_is_an_orphan() -> Result<()> {
     let site = Site::start(1, 0).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let name = "nginx_ingress_controller_orphan_ingress";
@@ -112,7 +112,7 @@ async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_are_counted_by_ingress_when_that_is_asked_for() -> Result<()> {
+async fn requests_are_counted_per_ingress_when_enabled() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Options::new(&site.manifests)
         .arguments(vec!["--enable-metrics".to_owned()])

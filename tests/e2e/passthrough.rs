@@ -72,7 +72,7 @@ impl Vault {
 }
 
 #[tokio::test]
-async fn clients_see_the_certificate_of_the_pod_and_other_hosts_are_as_ever() -> Result<()> {
+async fn passthrough_presents_the_pods_certificate_and_leaves_other_hosts_alone() -> Result<()> {
     let vault = Vault::start().await?;
     let sluice = vault.serve(&["--enable-ssl-passthrough"]).await?;
     presents(&sluice, SECURE, &vault.secure).await?;
@@ -110,7 +110,7 @@ async fn clients_see_the_certificate_of_the_pod_and_other_hosts_are_as_ever() ->
 }
 
 #[tokio::test]
-async fn a_proxy_header_of_the_client_ends_at_the_data_plane() -> Result<()> {
+async fn passthrough_strips_the_clients_proxy_header() -> Result<()> {
     let vault = Vault::start().await?;
     let metadata = json!({"name": "settings", "namespace": "default"});
     let data = json!({"use-proxy-protocol": "true"});
@@ -139,7 +139,7 @@ async fn a_proxy_header_of_the_client_ends_at_the_data_plane() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_the_flag_tls_ends_at_the_data_plane_and_that_is_said() -> Result<()> {
+async fn passthrough_without_the_flag_terminates_tls_and_is_reported() -> Result<()> {
     let vault = Vault::start().await?;
     let sluice = vault.serve(&[]).await?;
     presents(&sluice, WEB, &vault.web).await?;

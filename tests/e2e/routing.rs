@@ -7,11 +7,11 @@ use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
-use crate::rewritten;
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::scenarios::response_rewrite;
 
 #[tokio::test]
-async fn host_and_path_choose_the_service() -> Result<()> {
+async fn host_and_path_select_the_service() -> Result<()> {
     let (networks, manifests) = (
         (Network::reserve()?, Network::reserve()?),
         Manifests::new()?,
@@ -54,7 +54,7 @@ async fn host_and_path_choose_the_service() -> Result<()> {
 }
 
 #[tokio::test]
-async fn requests_spread_evenly_and_arrive_as_sent() -> Result<()> {
+async fn requests_spread_evenly_and_arrive_unchanged() -> Result<()> {
     let site = Site::start(3, 3).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     spreads_evenly(sluice.http(), &[0, 1, 2]).await?;
@@ -85,7 +85,7 @@ async fn requests_spread_evenly_and_arrive_as_sent() -> Result<()> {
 /// Matching sees the normalised path, and the pod sees what was matched: a path that means one thing to the rules and
 /// another to the application is how rules are bypassed. (ingress-nginx forwards the raw path.)
 #[tokio::test]
-async fn the_pod_gets_the_path_that_was_matched() -> Result<()> {
+async fn pod_receives_the_path_that_was_matched() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let paths = [
@@ -107,7 +107,7 @@ async fn the_pod_gets_the_path_that_was_matched() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_client_cannot_choose_the_endpoint() -> Result<()> {
+async fn clients_cannot_choose_the_endpoint() -> Result<()> {
     let site = Site::start(3, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     // web-2 runs but is no endpoint; web-0 is one.
@@ -130,7 +130,7 @@ async fn a_client_cannot_choose_the_endpoint() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_ingress_comes_and_goes_while_it_runs() -> Result<()> {
+async fn ingress_is_added_and_removed_at_run_time() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get("late.test", "/").await?.status == 404);
@@ -147,12 +147,12 @@ async fn an_ingress_comes_and_goes_while_it_runs() -> Result<()> {
 }
 
 #[tokio::test]
-async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()> {
-    rewritten::clients_see("envoy", &[]).await
+async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
+    response_rewrite::clients_see("envoy", &[]).await
 }
 
 /// Two filters of ours see each request there, and one of them writes its answer anew.
 #[tokio::test]
-async fn clients_see_redirects_and_cookies_so_in_scopes() -> Result<()> {
-    rewritten::clients_see("envoy", &["--scopes-from", "0"]).await
+async fn proxy_redirect_and_cookie_rules_rewrite_responses_in_route_scopes() -> Result<()> {
+    response_rewrite::clients_see("envoy", &["--scopes-from", "0"]).await
 }

@@ -8,10 +8,10 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::site::{Site, page};
+use crate::fixture::{Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_open_request_finishes_and_then_it_ends_at_once() -> Result<()> {
+async fn shutdown_waits_only_for_the_open_request() -> Result<()> {
     let site = Site::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];

@@ -8,7 +8,7 @@ use sluice_tests::load::Load;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::site::{HOST, Site, page};
+use crate::fixture::{HOST, Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_envoys_follow_one_controller() -> Result<()> {

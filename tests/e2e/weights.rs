@@ -12,7 +12,7 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::tally::Tally;
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 const REQUESTS: u64 = 600;
 
@@ -90,7 +90,7 @@ async fn ask(sluice: &Sluice, host: &str, connections: usize) -> Result<Tally> {
 }
 
 #[tokio::test]
-async fn a_pod_gets_its_weight_of_the_requests_with_every_algorithm() -> Result<()> {
+async fn every_algorithm_honors_pod_weights() -> Result<()> {
     let site = Site::start(3, 3).await?;
     site.placed("web", &[(0, "a"), (1, "a"), (2, "a")])?;
     weigh(&site.manifests, "web-0", "3")?;
@@ -125,7 +125,7 @@ async fn a_pod_gets_its_weight_of_the_requests_with_every_algorithm() -> Result<
 }
 
 #[tokio::test]
-async fn a_weight_changes_while_requests_run_and_zero_takes_a_pod_out() -> Result<()> {
+async fn pod_weight_changes_under_load_and_zero_removes_the_pod() -> Result<()> {
     let site = Site::start(2, 2).await?;
     site.placed("web", &[(0, "a"), (1, "a")])?;
     weigh(&site.manifests, "web-0", "9")?;

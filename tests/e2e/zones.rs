@@ -6,8 +6,8 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 use sluice_tests::zones::{answering, place};
 
-use crate::site::{HOST, Site};
-use crate::sticky::{clients, sticky};
+use crate::fixture::{HOST, Site};
+use crate::session_affinity::{clients, sticky};
 
 const PREFERENCE: &str = "sluice.dev/zone-preference";
 
@@ -30,7 +30,7 @@ async fn start(site: &Site) -> Result<Sluice> {
 }
 
 #[tokio::test]
-async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> {
+async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
     let ingress = || {
         Ingress::new("default", "web")
             .host(HOST)
@@ -60,7 +60,7 @@ async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> 
 }
 
 #[tokio::test]
-async fn without_a_preference_zones_do_not_matter() -> Result<()> {
+async fn zones_are_ignored_without_a_preference() -> Result<()> {
     let site = Site::start(2, 2).await?;
     site.placed("web", &[(0, "a"), (1, "b")])?;
     let sluice = start(&site).await?;
@@ -73,7 +73,7 @@ async fn without_a_preference_zones_do_not_matter() -> Result<()> {
 }
 
 #[tokio::test]
-async fn new_sessions_begin_near_and_old_ones_stay_where_they_are() -> Result<()> {
+async fn new_sessions_start_in_the_local_zone_and_old_ones_stay() -> Result<()> {
     for mode in ["persistent", "balanced"] {
         let site = Site::start(3, 3).await?;
         site.manifests

@@ -2,19 +2,19 @@
 
 use anyhow::Result;
 
-use crate::written;
+use crate::scenarios::access_log;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_are_written_down_where_that_is_asked_for() -> Result<()> {
-    written::requests("nginx").await
+async fn access_log_records_requests_when_enabled() -> Result<()> {
+    access_log::requests("nginx").await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_looks_as_the_operator_wrote_it_and_some_paths_have_none() -> Result<()> {
-    written::formats("nginx", "").await
+async fn access_log_follows_its_format_and_skips_excluded_paths() -> Result<()> {
+    access_log::formats("nginx", "").await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_of_a_tcp_port_are_written_down_as_text_or_not_at_all() -> Result<()> {
-    written::connections("nginx").await
+async fn tcp_connections_use_the_stream_log_format() -> Result<()> {
+    access_log::connections("nginx").await
 }

@@ -26,13 +26,13 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
+use crate::fixture::HOST;
 use crate::gateway::Fixed;
-use crate::site::HOST;
 
 const SIZES: [usize; 8] = [0, 1, 1000, 8192, 65_536, 1 << 20, (10 << 20) + 7, 100 << 20];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
+async fn bodies_of_all_sizes_pass_in_both_directions() -> Result<()> {
     let network = Network::reserve()?;
     let mirror = Mirror::start(network.pod(0)).await?;
     for buffering in ["on", "off"] {
@@ -54,7 +54,7 @@ async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_pass_with_http2_from_clients_and_tls_on_both_sides() -> Result<()> {
+async fn bodies_pass_over_http2_and_upstream_tls() -> Result<()> {
     let network = Network::reserve()?;
     let _mirror = Mirror::start_tls(network.pod(0)).await?;
     let manifests = Manifests::new()?;

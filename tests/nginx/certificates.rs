@@ -10,13 +10,13 @@ use sluice_tests::connection::Connection;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
-use crate::ciphers;
+use crate::fixture::{HOST, Site, page};
 use crate::managed::reloads;
-use crate::rotation::{Clients, Many, Rotation};
-use crate::site::{HOST, Site, page};
+use crate::scenarios::certificate_rotation::{Clients, Many, Rotation};
+use crate::scenarios::ciphers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
+async fn new_certificate_needs_no_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests.object(&presented("web", HOST, "exact"))?;
     site.manifests
@@ -47,7 +47,7 @@ async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_is_in_a_private_file_and_nowhere_else() -> Result<()> {
+async fn private_key_is_only_in_a_private_file() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests.object(&presented("web", HOST, "exact"))?;
     let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
@@ -75,7 +75,7 @@ async fn a_key_is_in_a_private_file_and_nowhere_else() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_changes_under_open_connections() -> Result<()> {
+async fn certificate_renewal_keeps_open_connections() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().data_plane("nginx").start().await?;
     rotation.renews_under_open_connections(&sluice).await?;
@@ -84,8 +84,7 @@ async fn a_certificate_changes_under_open_connections() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate()
--> Result<()> {
+async fn invalid_or_deleted_secret_falls_back_to_the_default_certificate() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().data_plane("nginx").start().await?;
     let clients = Clients::connect(&sluice).await?;
@@ -96,7 +95,7 @@ async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_cert
 
 /// Without a redirect to https, nothing but the handshake differs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_gets_and_loses_a_certificate_without_a_reload() -> Result<()> {
+async fn adding_and_removing_a_certificate_needs_no_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let plain = Ingress::new("default", "web")
         .host(HOST)
@@ -129,7 +128,7 @@ async fn a_host_gets_and_loses_a_certificate_without_a_reload() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
+async fn thousand_hosts_present_their_own_certificates() -> Result<()> {
     let many = Many::start().await?;
     let sluice = Options::new(&many.site.manifests)
         .data_plane("nginx")
@@ -140,11 +139,11 @@ async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_takes_the_ciphers_that_it_names() -> Result<()> {
+async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
     ciphers::of_hosts("nginx").await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pods_are_offered_the_ciphers_that_their_ingress_names() -> Result<()> {
+async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
     ciphers::of_pods("nginx").await
 }

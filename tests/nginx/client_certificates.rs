@@ -11,7 +11,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::tls::{ClientTls, Identity};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::site::Site;
+use crate::fixture::Site;
 
 /// Whose certificates a host wants.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -127,7 +127,7 @@ async fn no_claim_is_believed(site: &Site, sluice: &Sluice) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<()> {
+async fn client_certificate_verified_for_one_host_opens_no_other() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let (a, b) = (
         Authority::new(&site.manifests, "ca-a")?,

@@ -27,7 +27,7 @@ fn filter(file: &Path) -> String {
 }
 
 #[test]
-fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
+fn unloadable_filter_is_rejected() -> Result<()> {
     let folder = TempDir::new()?;
     let good = artifacts::compiled_filter()?;
     ensure!(Conf::write("", &filter(&good))?.test()?.status.success());
@@ -53,7 +53,7 @@ fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_configuration_that_the_filter_refuses_is_refused_with_its_words() -> Result<()> {
+fn configuration_rejected_by_the_filter_is_rejected_with_its_message() -> Result<()> {
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
     is_refused(
         &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
@@ -66,7 +66,7 @@ fn a_configuration_that_the_filter_refuses_is_refused_with_its_words() -> Result
 }
 
 #[test]
-fn directives_that_make_no_sense_are_refused() -> Result<()> {
+fn invalid_directives_are_rejected() -> Result<()> {
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
     let filter = fixed("site", &[]);
     is_refused(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
@@ -83,7 +83,7 @@ fn directives_that_make_no_sense_are_refused() -> Result<()> {
 }
 
 #[test]
-fn a_long_configuration_may_be_given_in_parts() -> Result<()> {
+fn long_configuration_can_be_split() -> Result<()> {
     let pods: Vec<_> = (0..500)
         .map(|n: u16| ([10, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]], 8080).into())
         .collect();

@@ -11,7 +11,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 struct Example {
     site: Site,
@@ -132,11 +132,11 @@ fn path(path: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_nginx_of_the_operators_takes_the_filter_with_a_few_lines() -> Result<()> {
+async fn drop_in_works_in_an_existing_nginx() -> Result<()> {
     Example::start("nginx.conf").await?.play().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_lines_for_kongs_host_lead_to_the_choice_and_on_to_the_next() -> Result<()> {
+async fn kong_drop_in_picks_and_fails_over() -> Result<()> {
     Example::start("kong.conf").await?.play().await
 }

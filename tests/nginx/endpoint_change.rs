@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 
+use crate::fixture::{Site, page};
 use crate::gateway::Gateway;
-use crate::site::{Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn endpoints_come_and_go_under_load_without_a_reload() -> Result<()> {
+async fn endpoint_changes_under_load_need_no_reload() -> Result<()> {
     let gateway = Gateway::start(Site::start(4, 2).await?).await?;
     let workers = gateway.nginx.workers();
     let load = Load::new(gateway.addr(), page())

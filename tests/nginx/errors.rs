@@ -7,10 +7,10 @@ use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_error_service_answers_instead_of_the_pod() -> Result<()> {
+async fn error_service_replaces_the_pods_response() -> Result<()> {
     let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
     let pages = Echo::start(network.pod(0), EchoIdentity::of("pages", "pages-0")).await?;
     site.manifests

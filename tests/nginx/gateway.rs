@@ -11,7 +11,7 @@ use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options, Sluice};
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 /// `main` of most tests.
 pub(crate) const TWO_WORKERS: &str = "worker_processes 2;";

@@ -103,7 +103,7 @@ fn test(binary: &Path, folder: &Path, text: &str) -> Result<()> {
 }
 
 #[test]
-fn nginx_takes_every_golden_configuration() -> Result<()> {
+fn nginx_accepts_every_golden_configuration() -> Result<()> {
     let folder = companions()?;
     for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
         let conf = case?.path().join("nginx.conf");

@@ -12,8 +12,8 @@ use sluice_tests::{http, wait};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
+use crate::fixture::{HOST, page};
 use crate::guest::{Edit, Guest};
-use crate::site::{HOST, page};
 
 /// A pod behind a filter that edits.
 struct Edited {
@@ -93,7 +93,7 @@ async fn request_headers_are_added_replaced_and_removed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_nginx_keeps_of_a_header_follows_its_edit() -> Result<()> {
+async fn nginx_variables_follow_header_edits() -> Result<()> {
     let edits = [
         Edit::Remove("cookie"),
         Edit::Add("cookie", "mine=1"),
@@ -120,7 +120,7 @@ async fn what_nginx_keeps_of_a_header_follows_its_edit() -> Result<()> {
 }
 
 #[tokio::test]
-async fn headers_that_frame_or_route_a_message_are_not_edited() -> Result<()> {
+async fn framing_and_routing_headers_cannot_be_edited() -> Result<()> {
     let edits = [
         Edit::Remove("content-length"),
         Edit::Replace("transfer-encoding", "chunked"),

@@ -4,11 +4,11 @@ use anyhow::{Result, ensure};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
-use crate::crowd;
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
+use crate::scenarios::concurrency_limits;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_paths_of_an_ingress_are_counted_together_and_those_of_another_are_not() -> Result<()> {
+async fn rate_limit_is_shared_within_an_ingress_and_not_between_them() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let limited = |name: &str, host: &str| {
         let ingress = Ingress::new("default", name)
@@ -35,13 +35,13 @@ async fn the_paths_of_an_ingress_are_counted_together_and_those_of_another_are_n
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_client_has_in_process_is_limited_over_all_workers() -> Result<()> {
-    let site = crowd::site().await?;
+async fn limit_connections_counts_across_workers() -> Result<()> {
+    let site = concurrency_limits::site().await?;
     let sluice = Options::new(&site.manifests)
         .data_plane("nginx")
         .workers(2)
         .start()
         .await?;
-    crowd::holds_the_limit(&site, &sluice).await?;
+    concurrency_limits::holds_the_limit(&site, &sluice).await?;
     sluice.stop()
 }

@@ -13,7 +13,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{artifacts, http, proc, process, wait};
 use tempfile::TempDir;
 
-use crate::site::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{HOST, Site, page, spreads_evenly};
 
 async fn start(site: &Site) -> Result<Sluice> {
     let sluice = Options::new(&site.manifests)
@@ -40,7 +40,7 @@ pub(crate) fn reloads(sluice: &Sluice) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn endpoints_change_without_a_reload_and_hosts_with_one() -> Result<()> {
+async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
     let site = Site::start(3, 2).await?;
     let sluice = start(&site).await?;
     spreads_evenly(sluice.http(), &[0, 1]).await?;
@@ -67,7 +67,7 @@ async fn endpoints_change_without_a_reload_and_hosts_with_one() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hosts_that_come_and_go_fail_no_request_of_another() -> Result<()> {
+async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = start(&site).await?;
     let request = page().header("connection", "close");
@@ -94,7 +94,7 @@ async fn hosts_that_come_and_go_fail_no_request_of_another() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_nginx_that_dies_is_started_again_and_so_is_a_worker() -> Result<()> {
+async fn dead_nginx_and_dead_worker_are_restarted() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = start(&site).await?;
     let (master, workers) = processes(&sluice)?;
@@ -125,7 +125,7 @@ async fn an_nginx_that_dies_is_started_again_and_so_is_a_worker() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
+async fn controller_is_healthy_while_nginx_serves() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;
     let health = async || http::get(sluice.health(), "health", "/healthz").await.ok();
@@ -157,7 +157,7 @@ async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn open_requests_are_served_before_the_end() -> Result<()> {
+async fn open_requests_finish_before_shutdown() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;
     site.pods[0]
@@ -212,7 +212,7 @@ fn picky() -> Result<(TempDir, PathBuf)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -> Result<()> {
+async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Result<()> {
     let site = Site::start(2, 1).await?;
     let settings = |agent: &str| {
         site.manifests.object(&json!({
@@ -264,7 +264,7 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
+async fn unsupported_features_are_reported_on_the_ingress() -> Result<()> {
     let site = Site::start(1, 1).await?;
     for service in ["main", "other"] {
         site.manifests

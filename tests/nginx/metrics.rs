@@ -8,8 +8,8 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
+use crate::fixture::{HOST, Site};
 use crate::managed::reloads;
-use crate::site::{HOST, Site};
 
 /// A sample with these labels.
 async fn sample(sluice: &Sluice, name: &str, labels: &[&str]) -> Option<f64> {
@@ -48,7 +48,7 @@ const HISTOGRAMS: [&str; 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Result<()> {
+async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let moved = Ingress::new("default", "moved")
         .host("moved.test")
@@ -106,7 +106,7 @@ async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Resul
 
 /// The error service is asked with another location than the client's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_error_that_is_told_by_another_counts_for_the_ingress_that_had_it() -> Result<()> {
+async fn error_page_counts_for_the_ingress_that_failed() -> Result<()> {
     let site = Site::start(2, 1).await?;
     site.manifests
         .service("default", "pages", 80, &[site.pods[1].addr()])?;

@@ -8,7 +8,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 /// A Service whose own address is that of its only pod, which remembers what it gets.
 struct Copies {
@@ -86,7 +86,7 @@ impl Copies {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_gets_a_copy_and_the_client_the_answer_of_the_pod() -> Result<()> {
+async fn mirror_gets_a_copy_and_the_client_the_pods_response() -> Result<()> {
     let copies = Copies::start().await?;
     copies
         .site

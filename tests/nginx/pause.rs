@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::controller::Controller;
+use crate::fake_controller::Controller;
+use crate::fixture::page;
 use crate::gateway::{PROXY, fixed, follow, server};
 use crate::guest::Guest;
-use crate::site::page;
 
 /// nginx with one worker whose filter follows `upstream`, and an access log.
 async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
@@ -48,7 +48,7 @@ async fn listens(addr: SocketAddr) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_the_first_tables() -> Result<()> {
+async fn request_waits_for_the_first_tables() -> Result<()> {
     let (network, folder) = (Network::reserve()?, TempDir::new()?);
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let socket = folder.path().join("controller");
@@ -79,7 +79,7 @@ async fn a_request_waits_for_the_first_tables() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_its_paused_request() -> Result<()> {
+async fn client_disconnect_ends_a_paused_request() -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
@@ -99,7 +99,7 @@ async fn a_client_that_goes_away_ends_its_paused_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_controller_that_never_answers_does_not_hold_requests_for_ever() -> Result<()> {
+async fn paused_requests_time_out_when_the_controller_never_answers() -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
     let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
@@ -111,7 +111,7 @@ async fn a_controller_that_never_answers_does_not_hold_requests_for_ever() -> Re
 }
 
 #[tokio::test]
-async fn a_request_that_the_filter_forgets_is_ended() -> Result<()> {
+async fn request_that_the_filter_never_resumes_is_ended() -> Result<()> {
     let (folder, port) = (TempDir::new()?, Port::reserve()?);
     let filter = Guest::default().pauses().compile(folder.path())?;
     let conf = format!(

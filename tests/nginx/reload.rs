@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 
+use crate::fixture::{Site, page};
 use crate::gateway::Gateway;
-use crate::site::{Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reloads_under_load_fail_no_request() -> Result<()> {
@@ -35,7 +35,7 @@ async fn reloads_under_load_fail_no_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_to_end_does_not_wait_for_its_poll() -> Result<()> {
+async fn exiting_worker_does_not_wait_for_its_poll() -> Result<()> {
     let mut gateway = Gateway::start(Site::start(1, 1).await?).await?;
     // The controller holds a poll for longer than this waits.
     gateway.nginx.reload().await?;

@@ -1,92 +1,150 @@
-//! Which candidate a try goes to.
+//! What a managed nginx tries again, whichever host runs the filter.
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use sluice_tests::echo::Echo;
-use sluice_tests::http;
-use sluice_tests::load::Load;
-use sluice_tests::ports::Network;
+use anyhow::{Context, Result, ensure};
+use sluice_tests::http::{self, Request, Response};
+use sluice_tests::manifests::Ingress;
 use sluice_tests::script::Script;
+use sluice_tests::sluice::{Options, Sluice};
 
-use crate::gateway::Fixed;
-use crate::pooled_pod::PooledPod;
-use crate::site::{HOST, page};
+use crate::fixture::{HOST, Site, page};
 
-const TELL: &str = "add_header x-tried \"$upstream_addr\" always; add_header x-status \"$upstream_status\" always;";
-
-#[tokio::test]
-async fn a_try_that_fails_goes_to_the_next_candidate() -> Result<()> {
-    let network = Network::reserve()?;
-    let mut pods = Echo::start_all("web", &network.pods(3)).await?;
-    pods[0].stop().await;
-    pods[1].script(Script::status(503));
-    let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
-    let gateway = Fixed::start(
-        &addrs,
-        &format!("proxy_next_upstream error http_503; {TELL}"),
-    )
-    .await?;
-    let tally = Load::new(gateway.addr(), page())
-        .max_requests(60)
-        .run_for(Duration::from_secs(20))
+async fn start(site: &Site, ingress: Ingress) -> Result<Sluice> {
+    site.manifests
+        .ingress(&ingress.host(HOST).path("/", "web", 80))?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
         .await?;
-    ensure!(
-        tally.failed() == 0 && tally.pod("web-2") == 60,
-        "{tally}; {:?}",
-        tally.by_pod
-    );
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    Ok(sluice)
+}
 
-    pods[1].stop().await;
-    pods[2].stop().await;
-    let refused = http::get(gateway.addr(), HOST, "/").await?;
-    let tried = refused.header("x-tried").unwrap_or_default();
-    ensure!(
-        refused.status == 502 && tried.split(", ").count() == 3,
-        "{refused:?}"
-    );
-    for pod in &pods {
+fn ingress() -> Ingress {
+    Ingress::new("default", "web")
+}
+
+async fn post(sluice: &Sluice) -> Result<Response> {
+    http::send(
+        sluice.http(),
+        &Request::new("POST", HOST, "/").body("order=1"),
+    )
+    .await
+}
+
+fn hits(site: &Site) -> u64 {
+    site.pods.iter().map(|pod| pod.hits()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_are_retried_until_a_pod_answers() -> Result<()> {
+    let mut site = Site::start(3, 3).await?;
+    let sluice = start(&site, ingress()).await?;
+    site.pods[0].script(Script::hang_up());
+    site.pods[1].stop().await;
+    for _ in 0..9 {
+        let answer = http::send(sluice.http(), &page()).await?;
         ensure!(
-            tried.contains(&pod.addr().to_string()),
-            "{} was not tried: {tried}",
-            pod.name()
+            answer.status == 200 && answer.pod() == Some("web-2"),
+            "{answer:?}"
         );
     }
-    gateway.nginx.stop()
+    sluice.stop()
 }
 
-#[tokio::test]
-async fn a_pooled_connection_that_is_dead_costs_no_candidate() -> Result<()> {
-    let network = Network::reserve()?;
-    let pod = PooledPod::start(network.pod(0), 1).await?;
-    let gateway = Fixed::start(&[pod.addr()], TELL).await?;
-    let first = http::get(gateway.addr(), HOST, "/").await?;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retries_stop_at_their_limit_and_return_the_failure() -> Result<()> {
+    let site = Site::start(4, 4).await?;
+    let twice = ingress()
+        .annotation("proxy-next-upstream-tries", "2")
+        .annotation("proxy-read-timeout", "1");
+    let sluice = start(&site, twice).await?;
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::hang_up()));
+    let before = hits(&site);
+    let answer = http::send(sluice.http(), &page()).await?;
     ensure!(
-        first.status == 200 && first.header("x-status") == Some("200"),
-        "{first:?}"
+        answer.status == 502 && hits(&site) - before == 2,
+        "{} {answer:?}",
+        hits(&site) - before
     );
-    // Its connection is in the pool, and closes with the next request on it.
-    let second = http::get(gateway.addr(), HOST, "/").await?;
-    let twice = format!("{0}, {0}", pod.addr());
+
+    let slow = Script::echo().delay(Duration::from_secs(5));
+    site.pods.iter().for_each(|pod| pod.script(slow.clone()));
+    let before = hits(&site);
+    let answer = http::send(sluice.http(), &page()).await?;
     ensure!(
-        second.status == 200 && second.header("x-tried") == Some(&twice),
-        "{second:?}"
+        answer.status == 504 && hits(&site) - before == 2,
+        "{} {answer:?}",
+        hits(&site) - before
     );
-    gateway.nginx.stop()
+    sluice.stop()
 }
 
-#[tokio::test]
-async fn a_dead_pooled_connection_and_a_dead_candidate_are_told_apart() -> Result<()> {
-    let network = Network::reserve()?;
-    let (short, gone) = (PooledPod::start(network.pod(0), 1).await?, network.pod(1));
-    let gateway = Fixed::start(
-        &[short.addr(), gone],
-        &format!("proxy_next_upstream error; {TELL}"),
-    )
-    .await?;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn post_is_not_retried_once_a_pod_may_have_received_it() -> Result<()> {
+    let mut site = Site::start(3, 3).await?;
+    // Nobody has ever listened there, so there is no kept connection to it either.
+    site.pods[2].stop().await;
+    let sluice = start(&site, ingress()).await?;
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::hang_up()));
+    let before = hits(&site);
+    let answer = post(&sluice).await?;
+    ensure!(
+        answer.status == 502 && hits(&site) - before == 1,
+        "{answer:?}"
+    );
+
+    // Nothing has begun where nobody listens.
+    site.pods.iter().for_each(|pod| pod.script(Script::echo()));
     for _ in 0..6 {
-        let response = http::get(gateway.addr(), HOST, "/").await?;
-        ensure!(response.status == 200, "{response:?}");
+        let answer = post(&sluice).await?;
+        ensure!(answer.status == 200, "{answer:?}");
+        ensure!(answer.json()?["method"] == "POST", "{answer:?}");
     }
-    gateway.nginx.stop()
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn non_idempotent_enables_retries_of_post() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let words = "error timeout non_idempotent";
+    let sluice = start(&site, ingress().annotation("proxy-next-upstream", words)).await?;
+    site.pods[0].script(Script::hang_up());
+    for _ in 0..4 {
+        let answer = post(&sluice).await?;
+        ensure!(
+            answer.status == 200 && answer.pod() == Some("web-1"),
+            "{answer:?}"
+        );
+    }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_starts_at_the_pod_that_answered() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let sticky = ingress()
+        .annotation("affinity", "cookie")
+        .annotation("session-cookie-name", "route");
+    let sluice = start(&site, sticky).await?;
+    site.pods[0].script(Script::hang_up());
+    for _ in 0..4 {
+        let answer = http::send(sluice.http(), &page()).await?;
+        ensure!(answer.pod() == Some("web-1"), "{answer:?}");
+        let cookie = answer.header("set-cookie").context("a session")?;
+        let pair = cookie.split(';').next().unwrap_or_default();
+        site.pods[0].script(Script::echo());
+        let back = http::send(sluice.http(), &page().header("cookie", pair)).await?;
+        ensure!(
+            back.pod() == Some("web-1") && back.header("set-cookie").is_none(),
+            "{back:?}"
+        );
+        site.pods[0].script(Script::hang_up());
+    }
+    sluice.stop()
 }

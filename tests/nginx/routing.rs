@@ -6,14 +6,14 @@ use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::{Network, Port};
 use sluice_tests::{artifacts, http, sluice};
 
+use crate::fixture::{HOST, Site, spreads_evenly};
 use crate::gateway::{Fixed, Gateway, TWO_WORKERS, fixed};
 use crate::pooled_pod::PooledPod;
-use crate::site::{HOST, Site, spreads_evenly};
 
 const HTTP_1_1: &str = "proxy_http_version 1.1; proxy_set_header Connection \"\";";
 
 #[tokio::test]
-async fn requests_go_round_the_pods_that_the_controller_names() -> Result<()> {
+async fn requests_round_robin_over_the_published_pods() -> Result<()> {
     let gateway = Gateway::start(Site::start(3, 2).await?).await?;
     spreads_evenly(gateway.addr(), &[0, 1]).await?;
     gateway.site.endpoints(&[])?;
@@ -26,7 +26,7 @@ async fn requests_go_round_the_pods_that_the_controller_names() -> Result<()> {
 }
 
 #[tokio::test]
-async fn connections_to_pods_are_pooled() -> Result<()> {
+async fn upstream_connections_are_pooled() -> Result<()> {
     let network = Network::reserve()?;
     let pod = PooledPod::start(network.pod(0), usize::MAX).await?;
     let gateway = Fixed::start(&[pod.addr()], "").await?;
@@ -42,7 +42,7 @@ async fn connections_to_pods_are_pooled() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_a_pick_the_upstreams_own_servers_serve() -> Result<()> {
+async fn upstream_servers_serve_without_a_pick() -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let picked = Echo::start(network.pod(0), EchoIdentity::of("web", "picked")).await?;
     let own = Echo::start(network.pod(1), EchoIdentity::of("web", "own")).await?;

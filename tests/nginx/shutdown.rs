@@ -9,10 +9,10 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site, page};
+use crate::fixture::{HOST, Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_open_request_finishes_and_no_connection_that_rests_is_waited_for() -> Result<()> {
+async fn shutdown_waits_for_open_requests_and_not_for_idle_connections() -> Result<()> {
     let site = Site::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];

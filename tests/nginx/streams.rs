@@ -13,19 +13,18 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::{artifacts, wait};
 use tempfile::TempDir;
 
+use crate::fixture::{HOST, Site, page};
 use crate::managed::reloads;
-use crate::ports::{self, config_map, with_ports};
-use crate::site::{HOST, Site, page};
+use crate::scenarios::l4_ports::{self, config_map, with_ports};
 
 #[tokio::test]
-async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for()
--> Result<()> {
-    ports::tcp("nginx").await
+async fn tcp_port_forwards_to_its_service_and_sends_proxy_protocol_when_configured() -> Result<()> {
+    l4_ports::tcp("nginx").await
 }
 
 #[tokio::test]
-async fn datagrams_reach_the_pods_of_a_udp_service_and_their_answers_come_back() -> Result<()> {
-    ports::udp("nginx").await
+async fn udp_port_forwards_datagrams_and_replies() -> Result<()> {
+    l4_ports::udp("nginx").await
 }
 
 /// Writes the ConfigMaps; a TCP port leads to the site's Service.
@@ -55,7 +54,7 @@ async fn wait_for_pods(port: &Port, expected: &[&str], sluice: &Sluice) -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_pods_need_no_reload_and_connections_that_are_open_stay() -> Result<()> {
+async fn stream_endpoint_changes_need_no_reload_and_keep_connections() -> Result<()> {
     let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
     lead_there(&site, &port)?;
     let sluice = with_ports(&site.manifests, "nginx").start().await?;
@@ -80,7 +79,7 @@ async fn other_pods_need_no_reload_and_connections_that_are_open_stay() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pod_that_does_not_listen_is_skipped() -> Result<()> {
+async fn stream_skips_a_pod_that_does_not_listen() -> Result<()> {
     let (mut site, port) = (Site::start(2, 2).await?, Port::reserve()?);
     lead_there(&site, &port)?;
     let sluice = with_ports(&site.manifests, "nginx").start().await?;
@@ -107,8 +106,7 @@ fn without_streams() -> Result<(TempDir, PathBuf)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_nginx_without_the_module_says_what_to_install_and_serves_everything_else() -> Result<()>
-{
+async fn missing_stream_module_is_reported_and_http_still_served() -> Result<()> {
     let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
     lead_there(&site, &port)?;
     let (_folder, nginx) = without_streams()?;

@@ -179,7 +179,7 @@ async fn compare(addr: SocketAddr, request: &Request) -> Result<bool> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_read_is_what_nginx_reads() -> Result<()> {
+async fn variables_match_nginx() -> Result<()> {
     let (nginx, addr, _port) = start().await?;
     let mut taken = 0;
     for cookie in COOKIES {
@@ -212,7 +212,7 @@ async fn what_is_read_is_what_nginx_reads() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_a_client_writes_is_read_as_nginx_reads_it() -> Result<()> {
+async fn variables_match_nginx_for_random_requests() -> Result<()> {
     let (nginx, addr, _port) = start().await?;
     let anything = (
         proptest::string::string_regex("[sidSIDaA=;, \"]{0,16}")?,

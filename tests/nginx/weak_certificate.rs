@@ -10,8 +10,8 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 use tempfile::TempDir;
 
+use crate::fixture::{HOST, Site};
 use crate::managed::reloads;
-use crate::site::{HOST, Site};
 
 /// A certificate that is signed with SHA-1, and its key: no library of ours makes one.
 fn weak() -> Result<(String, String)> {
@@ -38,7 +38,7 @@ fn weak() -> Result<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_weak_certificate_for_pods_does_not_keep_nginx_from_loading_the_rest() -> Result<()> {
+async fn weak_upstream_certificate_affects_only_its_ingress() -> Result<()> {
     if !openssl::is_installed() {
         return Ok(());
     }

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+use crate::fixture::HOST;
 use crate::managed::reloads;
-use crate::site::HOST;
 
 /// Accepts every upgrade, says who it is, then sends back what it gets.
 struct Pod(JoinHandle<()>);
@@ -79,7 +79,7 @@ async fn echoes(stream: &mut TcpStream, text: &[u8]) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upgraded_connection_stays_with_its_pod_when_endpoints_change() -> Result<()> {
+async fn upgraded_connection_survives_endpoint_changes() -> Result<()> {
     let network = Network::reserve()?;
     let _pods = (
         Pod::start(network.pod(0), b"a").await?,

@@ -6,10 +6,10 @@ use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 use sluice_tests::zones::{answering, place};
 
-use crate::site::{HOST, Site};
+use crate::fixture::{HOST, Site};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> {
+async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
     let site = Site::start(4, 4).await?;
     let [a, b, c, d] = &site.pods[..] else {
         bail!("expected four pods")

@@ -31,7 +31,7 @@ fn value_of(arguments: &[String], flag: &str) -> Option<String> {
 }
 
 #[test]
-fn the_api_server_finds_a_port_that_the_controller_has() -> Result<()> {
+fn webhook_service_targets_a_port_of_the_controller() -> Result<()> {
     for (case, values) in cases()
         .into_iter()
         .filter(|(case, _)| *case != "no admission")
@@ -71,7 +71,7 @@ fn the_api_server_finds_a_port_that_the_controller_has() -> Result<()> {
 }
 
 #[test]
-fn the_certificate_is_made_for_the_service_and_where_the_controller_reads_it() -> Result<()> {
+fn webhook_certificate_matches_its_service_and_mount() -> Result<()> {
     let objects = objects(&json!({}))?;
     let job = arguments(&objects, "certgen");
     ensure!(
@@ -101,7 +101,7 @@ fn the_certificate_is_made_for_the_service_and_where_the_controller_reads_it() -
 }
 
 #[test]
-fn with_a_scope_only_its_namespace_is_asked_about() -> Result<()> {
+fn scoped_webhook_covers_only_its_namespace() -> Result<()> {
     let scoped =
         objects(&json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}}))?;
     let webhook = named(
@@ -119,7 +119,7 @@ fn with_a_scope_only_its_namespace_is_asked_about() -> Result<()> {
 }
 
 #[test]
-fn without_admission_nothing_of_it_is_there() -> Result<()> {
+fn disabled_admission_renders_no_objects() -> Result<()> {
     let objects = objects(&json!({"controller": {"admission": {"enabled": false}}}))?;
     let text = serde_json::to_string(&objects)?;
     for word in ["admission", "certgen", "validating"] {
@@ -129,7 +129,7 @@ fn without_admission_nothing_of_it_is_there() -> Result<()> {
 }
 
 #[test]
-fn the_notes_say_what_is_waited_for() -> Result<()> {
+fn notes_name_the_certificate_job() -> Result<()> {
     let said = notes(&json!({}))?;
     ensure!(
         said.contains("Until the Job sluice-certgen-1 is done")
@@ -145,7 +145,7 @@ fn the_notes_say_what_is_waited_for() -> Result<()> {
 
 /// Two releases in one namespace, or ingress-nginx beside ours, have leaders of their own.
 #[test]
-fn the_lease_is_the_releases_own_and_the_one_that_may_be_written() -> Result<()> {
+fn lease_is_per_release_and_covered_by_the_role() -> Result<()> {
     for (case, values) in cases() {
         let objects = objects(&values)?;
         let lease = value_of(&arguments(&objects, "controller"), "election-id").context(case)?;
@@ -162,7 +162,7 @@ fn the_lease_is_the_releases_own_and_the_one_that_may_be_written() -> Result<()>
 }
 
 #[test]
-fn the_settings_are_in_a_config_map_that_the_controller_follows() -> Result<()> {
+fn controller_follows_the_config_map_of_the_chart() -> Result<()> {
     let objects =
         objects(&json!({"controller": {"config": {"proxy-body-size": "8m", "hsts": false}}}))?;
     let flag = value_of(&arguments(&objects, "controller"), "configmap").context("no flag")?;

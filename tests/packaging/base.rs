@@ -56,7 +56,7 @@ fn without_helm(text: &str) -> String {
 }
 
 #[test]
-fn the_base_and_its_components_are_the_chart() -> Result<()> {
+fn kustomize_base_and_components_match_the_chart() -> Result<()> {
     for (part, values) in parts() {
         let folder = repository().join(FOLDER).join(part);
         let expected = files(part, &values)?;
@@ -87,7 +87,7 @@ fn the_base_and_its_components_are_the_chart() -> Result<()> {
 }
 
 #[test]
-fn every_file_is_listed() -> Result<()> {
+fn kustomization_lists_every_file() -> Result<()> {
     for (part, values) in parts() {
         let list = read_yaml(
             &repository()

@@ -72,7 +72,7 @@ fn is_open(policy: &Value, expected: &BTreeSet<String>) -> Result<()> {
 }
 
 #[test]
-fn upstreams_are_open_on_any_port_and_metadata_services_are_not() -> Result<()> {
+fn egress_allows_upstreams_on_any_port_except_metadata_services() -> Result<()> {
     let metadata = METADATA_NETWORKS
         .iter()
         .map(|(network, length)| format!("{network}/{length}"));

@@ -40,7 +40,7 @@ fn default_of(help: &str, flag: &str) -> Result<String> {
 
 /// With `--help` at its end, a command line is read to the end and nothing is started.
 #[test]
-fn every_command_line_is_understood() -> Result<()> {
+fn every_command_line_parses() -> Result<()> {
     for (case, values) in cases() {
         for pod in pods(&objects(&values)?) {
             for container in pod.containers() {
@@ -61,7 +61,7 @@ fn every_command_line_is_understood() -> Result<()> {
 }
 
 #[test]
-fn a_flag_that_does_not_exist_is_seen() -> Result<()> {
+fn unknown_flag_is_detected() -> Result<()> {
     for args in [
         ["run", "--nonsense=1", "--help"],
         ["run", "--http-port=x", "--help"],
@@ -72,7 +72,7 @@ fn a_flag_that_does_not_exist_is_seen() -> Result<()> {
 }
 
 #[test]
-fn the_values_are_the_defaults_of_the_flags() -> Result<()> {
+fn values_match_the_defaults_of_the_flags() -> Result<()> {
     let (run, envoy, values) = (help("run")?, help("envoy")?, values()?);
     for (help, flag, pointer) in [
         (&run, "--http-port", "/dataPlane/containerPort/http"),
@@ -139,7 +139,7 @@ fn with_extra(flag: &str) -> Value {
 }
 
 #[test]
-fn extra_flags_reach_the_controller() -> Result<()> {
+fn extra_args_reach_the_controller() -> Result<()> {
     let args = controller(&json!({"controller": {"extraArgs": {"drain-timeout": "3", "v": "2"}}}))?;
     ensure!(
         args.ends_with(&["--drain-timeout=3".to_owned(), "--v=2".to_owned()]),
@@ -150,7 +150,7 @@ fn extra_flags_reach_the_controller() -> Result<()> {
 
 /// Both would be on the command line, and the rights, ports and mounts of the chart would belong to only one of them.
 #[test]
-fn a_flag_that_the_chart_sets_is_refused_with_the_value_to_set_instead() -> Result<()> {
+fn extra_args_reject_flags_that_the_chart_sets() -> Result<()> {
     for (case, values) in cases() {
         let extra = values
             .pointer("/controller/extraArgs")
@@ -177,7 +177,7 @@ fn a_flag_that_the_chart_sets_is_refused_with_the_value_to_set_instead() -> Resu
 }
 
 #[test]
-fn who_names_the_addresses_is_asked_instead_of_the_service_of_the_chart() -> Result<()> {
+fn publish_flags_in_extra_args_replace_the_charts_service() -> Result<()> {
     for flag in ["publish-service", "publish-status-address"] {
         let args = controller(&with_extra(flag))?;
         let published: Vec<_> = args

@@ -26,7 +26,7 @@ fn instructions(path: &str) -> Result<Vec<(String, String)>> {
 /// A tag says what it is, a digest that it stays so. We cannot know digests here, so each is an argument that whoever
 /// builds must give: without a default there is no build without one.
 #[test]
-fn bases_are_pinned_by_digest() -> Result<()> {
+fn base_images_are_pinned_by_digest() -> Result<()> {
     for path in DOCKERFILES {
         let all = instructions(path)?;
         let mut stages = Vec::new();
@@ -62,7 +62,7 @@ fn bases_are_pinned_by_digest() -> Result<()> {
 }
 
 #[test]
-fn nothing_runs_as_root_and_nothing_is_fetched_in_passing() -> Result<()> {
+fn images_do_not_run_as_root_and_download_nothing() -> Result<()> {
     for path in DOCKERFILES {
         let all = instructions(path)?;
         let last = all
@@ -101,7 +101,7 @@ fn nothing_runs_as_root_and_nothing_is_fetched_in_passing() -> Result<()> {
 
 /// What is tested here and what is shipped is the same Envoy and the same Rust.
 #[test]
-fn versions_are_the_ones_that_are_tested() -> Result<()> {
+fn image_versions_match_the_tested_ones() -> Result<()> {
     let read =
         |path: &str| fs::read_to_string(repository().join(path)).with_context(|| path.to_owned());
     let quoted = |text: &str, before: &str| {

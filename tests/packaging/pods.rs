@@ -58,7 +58,7 @@ fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
 }
 
 #[test]
-fn every_pod_is_restricted() -> Result<()> {
+fn every_pod_meets_the_restricted_profile() -> Result<()> {
     each(|pod| {
         let security = &pod.spec["securityContext"];
         ensure!(
@@ -98,7 +98,7 @@ fn every_pod_is_restricted() -> Result<()> {
 }
 
 #[test]
-fn no_image_is_latest() -> Result<()> {
+fn no_image_uses_the_latest_tag() -> Result<()> {
     each(|pod| {
         for container in pod.containers() {
             let image = container["image"].as_str().context("no image")?;
@@ -113,7 +113,7 @@ fn no_image_is_latest() -> Result<()> {
 }
 
 #[test]
-fn a_digest_wins_over_a_tag() -> Result<()> {
+fn digest_takes_precedence_over_tag() -> Result<()> {
     let image = json!({"image": {"digest": "sha256:00", "tag": "x"}});
     for pod in pods(&objects(&json!({"controller": image, "dataPlane": image}))?) {
         for container in pod.containers() {
@@ -125,7 +125,7 @@ fn a_digest_wins_over_a_tag() -> Result<()> {
 }
 
 #[test]
-fn long_running_pods_have_probes_on_ports_that_they_have() -> Result<()> {
+fn long_running_pods_have_probes_on_existing_ports() -> Result<()> {
     each(|pod| {
         for container in pod.containers().filter(|_| pod.kind != "Job") {
             for probe in ["livenessProbe", "readinessProbe"] {
@@ -142,7 +142,7 @@ fn long_running_pods_have_probes_on_ports_that_they_have() -> Result<()> {
 }
 
 #[test]
-fn the_data_plane_has_no_token_and_no_rights() -> Result<()> {
+fn data_plane_has_no_token_and_no_permissions() -> Result<()> {
     each(|pod| {
         if !pod.is_data_plane() {
             return Ok(());
@@ -187,7 +187,7 @@ fn the_data_plane_has_no_token_and_no_rights() -> Result<()> {
 }
 
 #[test]
-fn a_data_plane_has_the_time_to_finish() -> Result<()> {
+fn grace_period_of_the_data_plane_covers_draining() -> Result<()> {
     each(|pod| {
         for container in pod.containers().filter(|_| pod.is_data_plane()) {
             let args = container["args"].as_array().context("no args")?;

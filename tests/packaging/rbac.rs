@@ -58,7 +58,7 @@ fn rights(objects: &[Value]) -> Result<String> {
 }
 
 #[test]
-fn rights_are_as_recorded() -> Result<()> {
+fn permissions_match_the_snapshot() -> Result<()> {
     let mut found = String::new();
     for (title, values) in [
         ("By default", json!({})),
@@ -97,7 +97,7 @@ fn rights_are_as_recorded() -> Result<()> {
 }
 
 #[test]
-fn no_right_is_a_wildcard_and_only_the_certificates_job_makes_a_secret() -> Result<()> {
+fn no_permission_is_a_wildcard_and_only_the_certgen_job_creates_secrets() -> Result<()> {
     for (case, values) in cases() {
         let rights = rights(&objects(&values)?)?;
         ensure!(!rights.contains('*'), "{case}: {rights}");
@@ -122,7 +122,7 @@ fn no_right_is_a_wildcard_and_only_the_certificates_job_makes_a_secret() -> Resu
 }
 
 #[test]
-fn with_a_scope_nothing_of_other_namespaces_can_be_read() -> Result<()> {
+fn scoped_role_reads_no_other_namespace() -> Result<()> {
     let scoped = json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}});
     let rights = rights(&objects(&scoped)?)?;
     let controllers = |line: &&str| line.starts_with("ClusterRole sluice-controller");

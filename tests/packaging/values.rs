@@ -55,7 +55,7 @@ fn property<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn every_value_is_in_the_schema_with_a_description_and_its_type() -> Result<()> {
+fn every_value_has_a_schema_entry_with_description_and_type() -> Result<()> {
     let schema = schema()?;
     for (path, value) in all_leaves()? {
         let property =
@@ -87,7 +87,7 @@ fn every_value_is_in_the_schema_with_a_description_and_its_type() -> Result<()> 
 }
 
 #[test]
-fn the_schema_knows_no_other_value_and_lets_none_pass() -> Result<()> {
+fn schema_rejects_unknown_values() -> Result<()> {
     fn visit(schema: &Value, path: &str, known: &BTreeMap<String, Value>) -> Result<()> {
         if let Some(properties) = schema["properties"].as_object() {
             ensure!(
@@ -150,7 +150,7 @@ fn merged(mut into: Value, from: Value) -> Value {
 }
 
 #[test]
-fn every_value_changes_something() -> Result<()> {
+fn every_value_changes_the_rendering() -> Result<()> {
     let schema = schema()?;
     for (path, value) in all_leaves()? {
         let change = at(&path, another(&path, &value, &schema));

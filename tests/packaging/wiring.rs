@@ -66,7 +66,7 @@ fn uses(object: &Value) -> Vec<(&Value, Vec<&Value>)> {
 }
 
 #[test]
-fn selectors_find_one_workload_that_has_the_ports() -> Result<()> {
+fn selectors_match_one_workload_that_has_the_ports() -> Result<()> {
     for (case, values) in cases() {
         let objects = objects(&values)?;
         let pods = pods(&objects);
@@ -88,7 +88,7 @@ fn selectors_find_one_workload_that_has_the_ports() -> Result<()> {
 }
 
 #[test]
-fn a_service_monitor_finds_a_service_with_its_port() -> Result<()> {
+fn service_monitor_matches_a_service_with_its_port() -> Result<()> {
     let objects = objects(&json!({"metrics": {"serviceMonitor": {"enabled": true}}}))?;
     let of = |kind: &str| {
         objects
@@ -163,7 +163,7 @@ fn accounts_mounts_and_scale_targets_exist() -> Result<()> {
 
 /// The data plane calls the controller by a name that its Service has and its certificate must have.
 #[test]
-fn the_data_plane_finds_the_controller() -> Result<()> {
+fn data_plane_connects_to_the_controllers_service() -> Result<()> {
     for (case, values) in cases() {
         let objects = objects(&values)?;
         let text = serde_json::to_string(&objects)?;
@@ -192,7 +192,7 @@ fn the_data_plane_finds_the_controller() -> Result<()> {
 }
 
 #[test]
-fn made_certificates_are_for_the_names_that_are_used() -> Result<()> {
+fn generated_certificates_cover_the_names_in_use() -> Result<()> {
     let objects = objects(&json!({}))?;
     let secrets = objects.iter().filter(|object| object["kind"] == "Secret");
     let data: Vec<(&Value, &Value)> = secrets
@@ -225,7 +225,7 @@ fn made_certificates_are_for_the_names_that_are_used() -> Result<()> {
 }
 
 #[test]
-fn certificates_that_are_there_stay_but_never_one_without_the_other() -> Result<()> {
+fn existing_certificates_are_kept_only_as_a_pair() -> Result<()> {
     let data = |controller: &str, data_plane: &str| -> Result<Vec<Value>> {
         let names = json!({"xds": {"controllerSecret": controller, "dataPlaneSecret": data_plane}});
         let objects = objects(&names)?;
@@ -248,7 +248,7 @@ fn certificates_that_are_there_stay_but_never_one_without_the_other() -> Result<
 }
 
 #[test]
-fn every_object_says_where_it_belongs() -> Result<()> {
+fn every_object_is_unique_and_has_namespace_and_labels() -> Result<()> {
     let cluster = [
         "ClusterRole",
         "ClusterRoleBinding",

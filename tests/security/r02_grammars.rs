@@ -7,10 +7,10 @@ use sluice_tests::hostile::{TEXTS, ingresses};
 use sluice_tests::manifests;
 use sluice_translate::{Object, Options, Resources, translate};
 
-use crate::translated::{all, is_in, meanings};
+use crate::translation::{all, is_in, meanings};
 
 #[test]
-fn a_text_outside_of_the_grammar_of_an_annotation_says_nothing() {
+fn annotation_text_outside_its_grammar_has_no_effect() {
     let (mut count, mut wrong) = (0, Vec::new());
     for (number, annotation) in all().enumerate() {
         // Blank ones are told apart from bad ones: tests/security/r06_settings.
@@ -31,7 +31,7 @@ fn a_text_outside_of_the_grammar_of_an_annotation_says_nothing() {
 
 /// Hosts, paths and names, whoever wrote what into them: the configuration has none that could not have been meant.
 #[test]
-fn hosts_paths_and_names_are_in_their_grammars_or_not_served() {
+fn hosts_paths_and_names_outside_their_grammars_are_not_served() {
     let is_name = |text: &str| {
         text.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte))

@@ -88,7 +88,7 @@ fn by_pattern(pattern: &str) -> Canary {
 }
 
 #[test]
-fn canary_patterns_cost_what_their_size_and_the_value_allow() {
+fn cost_of_canary_patterns_is_bounded() {
     // As long as the value may be for each size of a program, and far too long.
     let shortest = MOST_MATCHING / LARGEST_PATTERN;
     let lengths = || (0..5).map(|n| shortest << n).chain([64 << 10]);
@@ -113,7 +113,7 @@ fn canary_patterns_cost_what_their_size_and_the_value_allow() {
 }
 
 #[test]
-fn cookies_of_64_kilobytes_cost_what_they_are_long() {
+fn cost_of_64_kilobyte_cookies_is_bounded() {
     let pairs = (0..8_000)
         .map(|n| format!("c{n}=x"))
         .collect::<Vec<_>>()
@@ -166,7 +166,7 @@ fn cookies_of_64_kilobytes_cost_what_they_are_long() {
 }
 
 #[test]
-fn ten_thousand_arguments_and_headers_cost_what_they_are_long() {
+fn cost_of_ten_thousand_arguments_and_headers_is_bounded() {
     let arguments = format!(
         "/?{}",
         (0..10_000)
@@ -199,7 +199,7 @@ fn ten_thousand_arguments_and_headers_cost_what_they_are_long() {
 }
 
 #[test]
-fn a_subset_of_65535_costs_no_more_than_the_largest_one() {
+fn subset_of_65535_costs_no_more_than_the_largest_allowed() {
     let (key, _) = HashKey::parse("$http_x");
     for count in [1, 3, 5_000] {
         let load_balance = LoadBalance::chash_subset(key.clone(), NonZeroU16::MAX);
@@ -219,7 +219,7 @@ fn a_subset_of_65535_costs_no_more_than_the_largest_one() {
 }
 
 #[test]
-fn a_hundred_thousand_endpoints_fit_into_a_worker_and_a_choice_among_them_is_bounded() {
+fn hundred_thousand_endpoints_fit_into_a_worker_and_picks_are_bounded() {
     for load_balance in [
         LoadBalance::round_robin(),
         LoadBalance::named("ewma"),

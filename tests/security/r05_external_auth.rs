@@ -16,8 +16,8 @@ use sluice_tests::{tls, wait};
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    answers_wait_for_no_translation,
-    connections_to_the_service_are_kept_and_few
+    auth_answers_do_not_wait_for_translation,
+    auth_service_connections_are_few_and_reused
 );
 
 const HOST: &str = "guarded.test";
@@ -86,7 +86,7 @@ impl Guarded {
     }
 }
 
-async fn answers_wait_for_no_translation(plane: Plane) -> Result<()> {
+async fn auth_answers_do_not_wait_for_translation(plane: Plane) -> Result<()> {
     let guarded = Guarded::start(plane, "http").await?;
     let addr = guarded.sluice.http();
     guarded.faults.hold("translation")?;
@@ -117,7 +117,7 @@ async fn answers_wait_for_no_translation(plane: Plane) -> Result<()> {
     guarded.sluice.stop()
 }
 
-async fn connections_to_the_service_are_kept_and_few(plane: Plane) -> Result<()> {
+async fn auth_service_connections_are_few_and_reused(plane: Plane) -> Result<()> {
     const CLIENTS: usize = 8;
     for scheme in ["http", "https"] {
         let guarded = Guarded::start(plane, scheme).await?;

@@ -11,10 +11,10 @@ use sluice_tests::wait;
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_question_about_a_question_is_none,
-    what_comes_back_ends,
-    tries_on_the_way_back_do_not_multiply,
-    who_comes_through_others_is_served,
+    auth_request_that_loops_back_is_denied,
+    request_loops_end,
+    retries_do_not_multiply_in_a_loop,
+    requests_through_other_proxies_are_served,
 );
 
 /// The Service that leads back, which is a host of Sluice's, too.
@@ -25,7 +25,7 @@ const PASSES: u64 = 1 + sluice_ir::MAX_LOOPS as u64;
 /// Only a request that did not come back yet is retried, so tries add up and do not multiply.
 const TRIES: u64 = 3;
 
-async fn a_question_about_a_question_is_none(plane: Plane) -> Result<()> {
+async fn auth_request_that_loops_back_is_denied(plane: Plane) -> Result<()> {
     let (tenants, back) = (Tenants::start().await?, Service::start().await?);
     tenants
         .manifests
@@ -54,7 +54,7 @@ async fn a_question_about_a_question_is_none(plane: Plane) -> Result<()> {
 }
 
 /// The pod counts passes: it gets the request, or a copy of it, in each.
-async fn what_comes_back_ends(plane: Plane) -> Result<()> {
+async fn request_loops_end(plane: Plane) -> Result<()> {
     let (tenants, back) = (Tenants::start().await?, Service::start().await?);
     tenants
         .manifests
@@ -100,7 +100,7 @@ async fn what_comes_back_ends(plane: Plane) -> Result<()> {
 }
 
 /// Three hosts lead back, over several addresses each, and the last one to a pod that fails.
-async fn tries_on_the_way_back_do_not_multiply(plane: Plane) -> Result<()> {
+async fn retries_do_not_multiply_in_a_loop(plane: Plane) -> Result<()> {
     const HOSTS: [&str; 4] = ["one.test", "two.test", "three.test", "last.test"];
     let tenants = Tenants::start().await?;
     let mut backs = Vec::new();
@@ -145,7 +145,7 @@ async fn tries_on_the_way_back_do_not_multiply(plane: Plane) -> Result<()> {
 }
 
 /// Only our own marks count, however many others there are; a pod sees all of them.
-async fn who_comes_through_others_is_served(plane: Plane) -> Result<()> {
+async fn requests_through_other_proxies_are_served(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(
         &Ingress::new(OWNER, "open")

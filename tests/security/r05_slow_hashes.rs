@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(a_crowd_of_slow_logins_keeps_no_other_tenant_waiting);
+on_every_plane!(slow_logins_of_one_tenant_delay_no_other);
 
 /// Enough for one to take longer than a request.
 const SLOW: u32 = 11;
@@ -53,7 +53,7 @@ fn guard(tenants: &Tenants, namespace: &str, number: usize, cost: u32) -> Result
     )
 }
 
-async fn a_crowd_of_slow_logins_keeps_no_other_tenant_waiting(plane: Plane) -> Result<()> {
+async fn slow_logins_of_one_tenant_delay_no_other(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     for number in 0..SECRETS {
         guard(&tenants, FOREIGN, number, SLOW)?;

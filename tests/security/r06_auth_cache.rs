@@ -14,8 +14,8 @@ use sluice_tests::wait;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    nobody_comes_in_by_an_answer_that_somebody_else_got,
-    an_answer_holds_where_it_was_given_and_nowhere_else,
+    cached_auth_answer_admits_no_other_client,
+    cached_auth_answer_holds_only_for_its_location,
 );
 
 /// Services that know one session: by its cookie, whose name has no case to them.
@@ -80,7 +80,7 @@ async fn with(sluice: &Sluice, name: &str, cookie: Option<&str>) -> Result<Respo
     http::send(sluice.http(), &request).await
 }
 
-async fn nobody_comes_in_by_an_answer_that_somebody_else_got(plane: Plane) -> Result<()> {
+async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let (auth, _port) = service(&tenants, OWNER, knows_a_session).await?;
     let keys = [
@@ -134,7 +134,7 @@ async fn nobody_comes_in_by_an_answer_that_somebody_else_got(plane: Plane) -> Re
     sluice.stop()
 }
 
-async fn an_answer_holds_where_it_was_given_and_nowhere_else(plane: Plane) -> Result<()> {
+async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let (_mine, _port) = service(&tenants, OWNER, knows_a_session).await?;
     let (theirs, _other) = service(&tenants, FOREIGN, knows_everybody).await?;

@@ -1,7 +1,7 @@
 //! R6: what an authentication service tells pods in a header, no client tells them in its place, whoever lets it in and however
 //! its request goes on.
 
-mod site;
+mod fixture;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
@@ -14,12 +14,12 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::setup::{Plane, on_every_plane};
-use site::{Site, host, with_configmap};
+use fixture::{Site, host, with_configmap};
 
 on_every_plane!(
-    no_client_says_what_only_an_authentication_service_may_say,
-    no_client_tells_the_service_what_only_a_proxy_may_tell,
-    no_client_says_what_the_operator_takes_away_or_says_itself,
+    clients_cannot_forge_auth_response_headers,
+    clients_cannot_forge_proxy_headers_to_the_auth_service,
+    clients_cannot_override_headers_of_the_operator,
 );
 
 const FORGED: &str = "forged";
@@ -139,7 +139,7 @@ async fn nobody_heard_what_was_forged(site: &Site) -> Result<()> {
     Ok(())
 }
 
-async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane) -> Result<()> {
+async fn clients_cannot_forge_auth_response_headers(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     ways(&site)?;
     let operator = json!({
@@ -250,7 +250,7 @@ const OF_PROXIES: &[&str] = &[
     "Ssl-Client-Verify",
 ];
 
-async fn no_client_tells_the_service_what_only_a_proxy_may_tell(plane: Plane) -> Result<()> {
+async fn clients_cannot_forge_proxy_headers_to_the_auth_service(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let asked = ("auth-url", "http://auth.default.svc/");
     site.ingress("plain", "/", &[asked])?;
@@ -292,7 +292,7 @@ async fn no_client_tells_the_service_what_only_a_proxy_may_tell(plane: Plane) ->
 }
 
 /// `proxy-set-headers`: what a pod hears is what the operator says, and nothing when that is nothing.
-async fn no_client_says_what_the_operator_takes_away_or_says_itself(plane: Plane) -> Result<()> {
+async fn clients_cannot_override_headers_of_the_operator(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let metadata = json!({"namespace": "sluice", "name": "headers"});
     let headers = json!({

@@ -10,9 +10,9 @@ use sluice_tests::sluice::{Options, Sluice};
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_snippet_that_may_guard_closes_its_paths_and_no_others,
-    a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host,
-    a_snippet_of_the_operator_that_may_guard_closes_everything,
+    access_control_snippet_closes_only_its_paths,
+    server_snippet_closes_the_paths_of_its_namespace,
+    access_control_snippet_of_the_operator_closes_everything,
 );
 
 /// Each of these keeps somebody out, or a header away from somebody, in ingress-nginx.
@@ -86,7 +86,7 @@ fn with_configmap(plane: Plane, tenants: &Tenants) -> Options {
         .arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()])
 }
 
-async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -> Result<()> {
+async fn access_control_snippet_closes_only_its_paths(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let mut ingresses = Vec::new();
     let mut expected = Vec::new();
@@ -129,9 +129,7 @@ async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -
 }
 
 /// As in ingress-nginx, where it stands in the server; but what it does there to others is none of its business.
-async fn a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host(
-    plane: Plane,
-) -> Result<()> {
+async fn server_snippet_closes_the_paths_of_its_namespace(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let on = |namespace: &str, name: &str, path: &str| {
         Ingress::new(namespace, name)
@@ -163,7 +161,7 @@ async fn a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host(
     sluice.stop()
 }
 
-async fn a_snippet_of_the_operator_that_may_guard_closes_everything(plane: Plane) -> Result<()> {
+async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.write(
         "web.yaml",

@@ -17,8 +17,8 @@ use sluice_tests::sluice::{Options, Sluice};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    who_serves_holds_nothing_of_the_controllers,
-    what_is_private_is_readable_by_nobody_else
+    data_plane_holds_nothing_of_the_controller,
+    private_files_are_readable_only_by_their_owner
 );
 
 /// The data plane and all that it has started.
@@ -41,7 +41,7 @@ fn open_files(pid: u32) -> Result<BTreeSet<String>> {
 
 /// With an API server, its token and its Secrets: none of its connections and files is the data plane's, and no Secret was asked
 /// for that no Ingress names.
-async fn who_serves_holds_nothing_of_the_controllers(plane: Plane) -> Result<()> {
+async fn data_plane_holds_nothing_of_the_controller(plane: Plane) -> Result<()> {
     let cluster = Cluster::fake().await?;
     let namespace = cluster.namespace().to_owned();
     let pods = cluster.pods("web", 1).await?;
@@ -91,7 +91,7 @@ async fn who_serves_holds_nothing_of_the_controllers(plane: Plane) -> Result<()>
 }
 
 /// Keys, passwords and sockets: the folder lets nobody else in, or the file does not.
-async fn what_is_private_is_readable_by_nobody_else(plane: Plane) -> Result<()> {
+async fn private_files_are_readable_only_by_their_owner(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let mut objects = Vec::new();
     for namespace in [OWNER, FOREIGN] {

@@ -19,7 +19,7 @@ use sluice_tests::wait;
 
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(nothing_that_listens_here_is_reached_through_the_proxy);
+on_every_plane!(own_listeners_are_unreachable_through_the_proxy);
 
 /// The name of this machine, where it has one that leads to itself.
 fn own_name() -> Option<String> {
@@ -148,7 +148,7 @@ fn ensure_private(path: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn nothing_that_listens_here_is_reached_through_the_proxy(plane: Plane) -> Result<()> {
+async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     // As wide as an operator can open it.
     let open = ["--allow-upstream-cidr", "0.0.0.0/0,::/0"];

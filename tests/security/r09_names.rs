@@ -13,8 +13,8 @@ use sluice_tests::wait;
 use crate::setup::{Plane, on_every_plane};
 
 on_every_plane!(
-    a_name_leads_where_dns_says_and_nowhere_that_is_forbidden,
-    copies_and_questions_follow_names
+    names_follow_dns_but_never_to_forbidden_addresses,
+    mirrors_and_auth_requests_follow_dns
 );
 
 const NAME: &str = "app.upstream.test";
@@ -104,7 +104,7 @@ async fn reported(sluice: &Sluice, text: &str) -> Result<()> {
     Ok(())
 }
 
-async fn a_name_leads_where_dns_says_and_nowhere_that_is_forbidden(plane: Plane) -> Result<()> {
+async fn names_follow_dns_but_never_to_forbidden_addresses(plane: Plane) -> Result<()> {
     let stage = Stage::start().await?;
     stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
     stage.service("ext", NAME)?;
@@ -156,7 +156,7 @@ async fn a_name_leads_where_dns_says_and_nowhere_that_is_forbidden(plane: Plane)
     sluice.stop()
 }
 
-async fn copies_and_questions_follow_names(plane: Plane) -> Result<()> {
+async fn mirrors_and_auth_requests_follow_dns(plane: Plane) -> Result<()> {
     let stage = Stage::start().await?;
     stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
     stage

@@ -131,7 +131,7 @@ fn know(resources: &mut Resources, changes: &mut Changes) {
 }
 
 #[test]
-fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
+fn own_ports_on_sluice_machines_are_never_endpoints() {
     let (mut resources, options) = (Resources::default(), options());
     apply(&mut resources, naming());
     let mut translation = translate(&resources, &options);
@@ -177,7 +177,7 @@ fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
 }
 
 #[test]
-fn who_is_ours_no_more_may_be_an_endpoint_again() {
+fn former_sluice_machine_may_be_an_endpoint_again() {
     let (mut resources, options) = (Resources::default(), options());
     apply(&mut resources, naming());
     let fresh = endpoints(&translate(&resources, &options));
@@ -206,7 +206,7 @@ fn front(ports: Value) -> Value {
 
 /// The Service in front of the data planes: requests that come back are counted (R5), connections are not.
 #[test]
-fn connections_do_not_come_back_by_our_own_service_and_requests_may() {
+fn publish_service_may_loop_http_but_not_tcp() {
     let front = front(json!([
         {"name": "http", "port": 80, "targetPort": 8080},
         {"name": "db", "port": 9000, "targetPort": 9000},

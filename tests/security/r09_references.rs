@@ -15,7 +15,7 @@ use sluice_translate::{Object, ObjectKey, Options, Resources, translate};
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(an_older_mirror_leaves_the_balancing_to_the_namespace_of_the_service);
+on_every_plane!(older_foreign_mirror_does_not_change_balancing);
 
 /// Everything that says how a Service is balanced.
 const BALANCING: [(&str, &str); 12] = [
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_reference_from_another_namespace_changes_how_a_service_is_balanced(
+    fn foreign_references_do_not_change_balancing(
         own in subsequence(BALANCING.to_vec(), 0..5),
         is_routed in any::<bool>(),
         (reference, foreign) in (select(references()), subsequence(BALANCING.to_vec(), 0..5)),
@@ -158,7 +158,7 @@ proptest! {
 
     /// A reference of the owner's own that is no route has no say either, as in ingress-nginx.
     #[test]
-    fn copies_and_questions_of_its_own_namespace_leave_the_balancing_to_its_routes(
+    fn own_mirrors_and_auth_requests_do_not_change_balancing(
         own in subsequence(BALANCING.to_vec(), 0..5),
         reference in select(references()[..5].to_vec()),
     ) {
@@ -177,7 +177,7 @@ proptest! {
 
 /// As the operator's own reference: a port without HTTP is balanced as ever, whoever has copies sent there.
 #[test]
-fn a_foreign_reference_does_not_decide_for_the_operator() {
+fn foreign_references_do_not_change_balancing_of_l4_ports() {
     let key = |name| Some(ObjectKey::new("ops", name));
     let options = Options {
         class_is_implied: true,
@@ -201,9 +201,7 @@ fn a_foreign_reference_does_not_decide_for_the_operator() {
 }
 
 /// Each path of the owner has one of the two pods, as it says, however old the stranger is who has copies sent to them.
-async fn an_older_mirror_leaves_the_balancing_to_the_namespace_of_the_service(
-    plane: Plane,
-) -> Result<()> {
+async fn older_foreign_mirror_does_not_change_balancing(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let network = Network::reserve()?;
     let mut pods = Vec::new();

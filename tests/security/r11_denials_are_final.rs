@@ -12,7 +12,7 @@ use sluice_tests::sluice::Sluice;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(nothing_turns_a_denial_into_an_answer);
+on_every_plane!(no_feature_turns_a_denial_into_a_response);
 
 type Annotations = &'static [(&'static str, &'static str)];
 
@@ -166,7 +166,7 @@ async fn asked(sluice: &Sluice, host: &str) -> Result<()> {
     Ok(())
 }
 
-async fn nothing_turns_a_denial_into_an_answer(plane: Plane) -> Result<()> {
+async fn no_feature_turns_a_denial_into_a_response(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let (hosts, mut objects) = objects();
     objects.push(

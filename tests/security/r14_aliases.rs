@@ -6,9 +6,9 @@ use sluice_tests::hostile::TEXTS;
 use sluice_tests::manifests::Ingress;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
-use crate::translated::{all, is_alike, is_reported, one, some_data_plane, with};
+use crate::translation::{all, is_alike, is_reported, one, some_data_plane, with};
 
-on_every_plane!(an_older_name_keeps_out_who_the_name_keeps_out);
+on_every_plane!(alias_denies_the_clients_that_its_name_denies);
 
 const VALUES: &[&str] = &[
     "10.0.0.0/8",
@@ -34,7 +34,7 @@ fn settings(level: &str) -> Value {
 }
 
 #[test]
-fn an_alias_comes_to_what_its_name_comes_to_at_every_level() {
+fn alias_equals_its_name_at_every_risk_level() {
     for (alias, name) in aliases() {
         for (number, value) in VALUES.iter().chain(TEXTS).enumerate() {
             for level in ["Low", "Medium", "Critical"] {
@@ -58,7 +58,7 @@ fn an_alias_comes_to_what_its_name_comes_to_at_every_level() {
 
 /// In either order, whatever the other says.
 #[test]
-fn of_both_the_name_counts_and_the_alias_is_reported() {
+fn name_overrides_its_alias_and_the_alias_is_reported() {
     for (alias, name) in aliases() {
         for (value, other) in [
             ("10.0.0.0/8", "0.0.0.0/0"),
@@ -77,7 +77,7 @@ fn of_both_the_name_counts_and_the_alias_is_reported() {
     }
 }
 
-async fn an_older_name_keeps_out_who_the_name_keeps_out(plane: Plane) -> Result<()> {
+async fn alias_denies_the_clients_that_its_name_denies(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let guards = ["allowlist-source-range", "whitelist-source-range"];
     let mut hosts = Vec::new();

@@ -138,7 +138,7 @@ fn every_kind_of_test_is_found() {
     let names: Vec<String> = tests_in(text).into_iter().collect();
     assert_eq!(names, ["a", "c", "d", "e", "f", "g"]);
     assert_eq!(
-        rule_of("tests/security/r06_guards/mod.rs").as_deref(),
+        rule_of("tests/security/r06_access_control/mod.rs").as_deref(),
         Some("R6")
     );
     assert_eq!(rule_of("tests/security/setup.rs"), None);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 
-use crate::everywhere::everywhere;
+use crate::each_apiserver::everywhere;
 
 const REGISTRATION: &str = "admissionregistration.k8s.io/v1";
 const WEBHOOKS: &str = "ValidatingWebhookConfiguration";
@@ -67,7 +67,7 @@ async fn authorities(cluster: &Cluster, name: &str) -> Result<(Value, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_job_makes_the_certificate_and_a_second_run_keeps_it() -> Result<()> {
+async fn certgen_creates_the_certificate_once() -> Result<()> {
     everywhere(async |cluster| {
         let name = format!("{}-admission", cluster.namespace());
         cluster.apply(&webhooks(cluster, &name)).await?;
@@ -114,7 +114,7 @@ async fn one_job_makes_the_certificate_and_a_second_run_keeps_it() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_patch_of_what_is_not_there_fails_and_names_it() -> Result<()> {
+async fn patching_a_missing_webhook_fails_and_names_it() -> Result<()> {
     everywhere(async |cluster| {
         let done = certgen(cluster, &["patch", "--webhook-name", "nowhere"]).await?;
         let said = String::from_utf8_lossy(&done.stderr);

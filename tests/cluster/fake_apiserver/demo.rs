@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
-use crate::everywhere::everywhere;
+use crate::each_apiserver::everywhere;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_plays_in_a_namespace_of_its_own_and_leaves_nothing_behind() -> Result<()> {
+async fn demo_uses_its_own_namespace_and_cleans_up() -> Result<()> {
     everywhere(async |cluster| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
         command

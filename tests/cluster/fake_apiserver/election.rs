@@ -7,8 +7,8 @@ use sluice_tests::apiserver::gate::{Fault, Gate};
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::everywhere::everywhere;
-use crate::scene::{NETWORKING, addresses, flags, lead};
+use crate::each_apiserver::everywhere;
+use crate::setup::{NETWORKING, addresses, flags, lead};
 
 const LEASE: (&str, &str, &str) = (
     "coordination.k8s.io/v1",
@@ -70,7 +70,7 @@ async fn populate(cluster: &Cluster) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_leader_leaves_the_other_leads_at_once() -> Result<()> {
+async fn leader_shutdown_hands_over_at_once() -> Result<()> {
     everywhere(async |cluster| {
         populate(cluster).await?;
         let gate = cluster.another_gate().await?;
@@ -100,7 +100,7 @@ async fn when_the_leader_leaves_the_other_leads_at_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_that_loses_the_lease_while_it_writes_leaves_the_rest_to_the_next() -> Result<()> {
+async fn leader_that_loses_the_lease_stops_writing() -> Result<()> {
     everywhere(async |cluster| {
         populate(cluster).await?;
         let (gate, other) = (cluster.gate(), cluster.another_gate().await?);

@@ -8,8 +8,8 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::everywhere::everywhere;
-use crate::scene::{NETWORKING, leads, web};
+use crate::each_apiserver::everywhere;
+use crate::setup::{NETWORKING, leads, web};
 
 async fn start(cluster: &Cluster) -> Result<Sluice> {
     Options::in_cluster(cluster)
@@ -41,7 +41,7 @@ async fn event(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_annotation_is_an_event_on_its_ingress() -> Result<()> {
+async fn invalid_annotation_becomes_an_event_on_its_ingress() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         cluster.apply(&wrong(cluster).to_json()).await?;
@@ -82,7 +82,7 @@ async fn a_wrong_annotation_is_an_event_on_its_ingress() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_still_holds_after_a_restart_is_counted_and_not_told_again() -> Result<()> {
+async fn restart_increments_existing_events() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         cluster.apply(&wrong(cluster).to_json()).await?;
@@ -105,7 +105,7 @@ async fn what_still_holds_after_a_restart_is_counted_and_not_told_again() -> Res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
+async fn missing_permission_for_events_affects_nothing_else() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         cluster.apply(&wrong(cluster).to_json()).await?;
@@ -122,7 +122,7 @@ async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_that_nginx_has_loaded_is_an_event_on_the_pod_that_runs_it() -> Result<()> {
+async fn nginx_reload_becomes_an_event_on_its_pod() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         cluster

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 
-use crate::everywhere::everywhere;
-use crate::scene::{lead, leads, web};
+use crate::each_apiserver::everywhere;
+use crate::setup::{lead, leads, web};
 
 async fn lint(cluster: &Cluster) -> Result<Value> {
     let mut command = Command::new(artifacts::sluice()?);
@@ -24,7 +24,7 @@ async fn lint(cluster: &Cluster) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_is_judged_as_it_is() -> Result<()> {
+async fn lint_checks_a_live_cluster() -> Result<()> {
     everywhere(async |cluster| {
         cluster.ingress_class(cluster.namespace()).await?;
         let _pods = web(cluster).await?;

@@ -6,8 +6,8 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::everywhere::{everywhere, say};
-use crate::scene::{NETWORKING, lead, leads, web};
+use crate::each_apiserver::{everywhere, say};
+use crate::setup::{NETWORKING, lead, leads, web};
 
 /// Ingresses that say less, or more, than there is to say.
 fn odd(cluster: &Cluster) -> Vec<Value> {
@@ -53,7 +53,7 @@ fn wrong(cluster: &Cluster) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_objects_do_not_touch_their_neighbours() -> Result<()> {
+async fn malformed_objects_affect_no_others() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         for ingress in odd(cluster) {
@@ -88,8 +88,7 @@ async fn odd_objects_do_not_touch_their_neighbours() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_becomes_unreadable_is_served_as_it_was_and_its_owner_is_told() -> Result<()>
-{
+async fn object_that_becomes_invalid_keeps_its_last_state_and_is_reported() -> Result<()> {
     everywhere(async |cluster| {
         let Some(fake) = cluster.as_fake() else {
             say("a real API server does not take what is wrong: not played");

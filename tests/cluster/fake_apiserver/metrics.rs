@@ -7,8 +7,8 @@ use sluice_tests::cases::ingress::certificates::Authorities;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{http, wait};
 
-use crate::everywhere::everywhere;
-use crate::scene::{flags, lead, leads, web};
+use crate::each_apiserver::everywhere;
+use crate::setup::{flags, lead, leads, web};
 
 const HOST: &str = "secure.test";
 
@@ -45,7 +45,7 @@ async fn certificate(cluster: &Cluster, name: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_leader_says_that_it_leads_and_the_other_that_it_does_not() -> Result<()> {
+async fn leadership_metric_tells_leader_from_follower() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
         let start = async |pod: &str| {
@@ -75,7 +75,7 @@ async fn the_leader_says_that_it_leads_and_the_other_that_it_does_not() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn certificates_of_hosts_show_when_they_end_and_go_with_their_hosts() -> Result<()> {
+async fn certificate_expiry_metrics_follow_their_hosts() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         certificate(cluster, "own").await?;

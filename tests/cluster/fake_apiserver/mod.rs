@@ -1,19 +1,19 @@
 //! The tests. Their names say that it is a fake that they run against; what else they ran against is in their output.
 
-mod away;
+mod apiserver_errors;
+mod apiserver_outage;
 mod certgen;
-mod classes;
+mod configmap;
 mod demo;
 mod election;
 mod events;
+mod ingress_classes;
 mod lint;
 mod malformed;
 mod metrics;
-mod refusals;
-mod rights;
-mod scopes;
+mod namespace_scope;
+mod permissions;
 mod secrets;
-mod settings;
 mod status;
-mod watching;
+mod watch;
 mod weights;

@@ -6,8 +6,8 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::everywhere::everywhere;
-use crate::scene::{leads, web};
+use crate::each_apiserver::everywhere;
+use crate::setup::{leads, web};
 
 async fn secret(cluster: &Cluster, name: &str, value: &str) -> Result<()> {
     cluster
@@ -54,7 +54,7 @@ async fn caught_up(cluster: &Cluster, sluice: &Sluice, host: &str) -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_secrets_that_our_ingresses_name_are_read() -> Result<()> {
+async fn only_secrets_of_own_ingresses_are_read() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         for name in ["named", "unnamed", "theirs"] {
@@ -99,7 +99,7 @@ fn everything_else_was_metadata(cluster: &Cluster) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_that_is_deleted_while_used_stops_no_traffic() -> Result<()> {
+async fn deleting_a_secret_in_use_stops_no_traffic() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         secret(cluster, "named", "1").await?;

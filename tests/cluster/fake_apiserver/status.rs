@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::everywhere::{everywhere, say};
-use crate::scene::{NETWORKING, addresses, flags, lead, leads};
+use crate::each_apiserver::{everywhere, say};
+use crate::setup::{NETWORKING, addresses, flags, lead, leads};
 
 /// The shortest that there is.
 const INTERVAL: &str = "--status-update-interval=5";
@@ -48,7 +48,7 @@ fn service(cluster: &Cluster, spec: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fixed_addresses_are_written_once_and_only_to_ours() -> Result<()> {
+async fn static_addresses_are_written_once_and_only_to_own_ingresses() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
         cluster
@@ -98,7 +98,7 @@ async fn fixed_addresses_are_written_once_and_only_to_ours() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_addresses_of_a_service_are_followed() -> Result<()> {
+async fn status_follows_the_publish_service() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
         cluster
@@ -122,7 +122,7 @@ async fn the_addresses_of_a_service_are_followed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_service_the_nodes_of_the_pods_are_the_addresses() -> Result<()> {
+async fn status_lists_node_addresses_without_a_service() -> Result<()> {
     let test = async |cluster: &Cluster| {
         // Nodes belong to nobody's namespace: in a real cluster a test must not make any.
         let Some(fake) = cluster.as_fake() else {
@@ -170,7 +170,7 @@ async fn without_a_service_the_nodes_of_the_pods_are_the_addresses() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_to_leave_takes_its_only_address_away() -> Result<()> {
+async fn last_replica_clears_the_status_on_shutdown() -> Result<()> {
     everywhere(async |cluster| {
         const ADDRESS: &str = "--publish-status-address=192.0.2.7";
         lead(cluster, "web", "web.test").await?;
@@ -188,7 +188,7 @@ async fn the_last_to_leave_takes_its_only_address_away() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_leaves_others_behind_leaves_the_status_too() -> Result<()> {
+async fn replica_with_peers_keeps_the_status_on_shutdown() -> Result<()> {
     everywhere(async |cluster| {
         for name in ["sluice-0", "sluice-1"] {
             cluster
@@ -212,7 +212,7 @@ async fn one_that_leaves_others_behind_leaves_the_status_too() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_an_election_nobody_writes_status() -> Result<()> {
+async fn status_is_not_written_without_leader_election() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
         let off = flags([

@@ -10,8 +10,8 @@ use sluice_tests::manifests::endpoint_slice;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::everywhere::everywhere;
-use crate::scene::{flags, lead};
+use crate::each_apiserver::everywhere;
+use crate::setup::{flags, lead};
 
 const HOST: &str = "web.test";
 const REQUESTS: u64 = 100;
@@ -57,7 +57,7 @@ async fn share(sluice: &Sluice) -> Result<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn weights_of_pods_are_followed_when_that_is_asked_for() -> Result<()> {
+async fn pod_weights_are_followed_when_enabled() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = weighted(cluster, "9").await?;
         let sluice = Options::in_cluster(cluster)
@@ -84,8 +84,7 @@ async fn weights_of_pods_are_followed_when_that_is_asked_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_are_asked_for_only_when_their_weights_are_wanted_and_only_their_metadata()
--> Result<()> {
+async fn only_pod_metadata_is_watched_and_only_for_weights() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = weighted(cluster, "9").await?;
         let sluice = Options::in_cluster(cluster).start().await?;

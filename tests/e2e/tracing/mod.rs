@@ -10,7 +10,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::site::{HOST, Site, page};
+use crate::fixture::{HOST, Site, page};
 use collector::{Collector, Span};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -95,7 +95,7 @@ fn attribute<'a>(span: &'a Span, name: &str) -> &'a str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_goes_on_from_the_client_through_a_span_to_the_pod() -> Result<()> {
+async fn trace_context_propagates_from_client_to_pod() -> Result<()> {
     let collector = Collector::start().await?;
     let moved = path("/moved").annotation("rewrite-target", "/elsewhere");
     let settings = json!({"enable-opentelemetry": "true", "otel-service-name": "edge"});
@@ -190,17 +190,17 @@ async fn switched_and_named(flags: &[&str]) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ingress_switches_its_spans_off_or_names_them() -> Result<()> {
+async fn ingress_disables_or_names_its_spans() -> Result<()> {
     switched_and_named(&[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn spans_are_the_same_where_hosts_have_a_scope_each() -> Result<()> {
+async fn ingress_disables_or_names_its_spans_in_route_scopes() -> Result<()> {
     switched_and_named(&["--scopes-from", "1"]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ingress_has_spans_where_nobody_else_has() -> Result<()> {
+async fn ingress_enables_spans_that_are_off_by_default() -> Result<()> {
     let collector = Collector::start().await?;
     let on = path("/on").annotation("enable-opentelemetry", "true");
     let traced = Traced::start(&collector.port, json!({}), &[on]).await?;
@@ -213,7 +213,7 @@ async fn an_ingress_has_spans_where_nobody_else_has() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ratio_of_none_leaves_only_traces_that_somebody_else_has_begun() -> Result<()> {
+async fn sampling_ratio_zero_keeps_only_traces_begun_upstream() -> Result<()> {
     let collector = Collector::start().await?;
     let settings = json!({
         "enable-opentelemetry": "true",
@@ -232,7 +232,7 @@ async fn a_ratio_of_none_leaves_only_traces_that_somebody_else_has_begun() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_not_trusted_begins_no_trace_and_decides_about_none() -> Result<()> {
+async fn untrusted_trace_context_is_ignored() -> Result<()> {
     let collector = Collector::start().await?;
     let settings = json!({
         "enable-opentelemetry": "true",
@@ -252,7 +252,7 @@ async fn a_client_that_is_not_trusted_begins_no_trace_and_decides_about_none() -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collector_that_is_away_holds_nobody_up() -> Result<()> {
+async fn unreachable_collector_delays_no_request() -> Result<()> {
     let nobody = Port::reserve()?;
     let settings = json!({"enable-opentelemetry": "true", "otel-max-queuesize": "10"});
     let traced = Traced::start(&nobody, settings, &[]).await?;
@@ -265,7 +265,7 @@ async fn a_collector_that_is_away_holds_nobody_up() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collector_is_named_and_taken_away_while_requests_come() -> Result<()> {
+async fn collector_is_set_and_unset_under_load() -> Result<()> {
     let collector = Collector::start().await?;
     let settings = json!({"enable-opentelemetry": "true"});
     let traced = Traced::start(&collector.port, settings.clone(), &[]).await?;

@@ -14,17 +14,17 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::tls;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 
+use super::access_controls::{GUARDS, Guard, LIMITS, NARROWING, NARROWING_UNSEEN, NO_GUARDS};
 use super::bad_values;
-use super::guards::{GUARDS, Guard, LIMITS, NARROWING, NARROWING_UNSEEN, NO_GUARDS};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_bad_value_of_a_guard_lets_nobody_in,
-    a_bad_value_of_what_narrows_is_the_strictest
+    invalid_access_control_annotation_denies_every_client,
+    invalid_restriction_takes_its_strictest_value
 );
 
 #[test]
-fn every_annotation_has_a_class() {
+fn every_annotation_is_classified() {
     let guards = GUARDS.iter().chain(LIMITS).map(|guard| guard.name);
     let narrowing = NARROWING
         .iter()
@@ -195,7 +195,7 @@ fn cases(
     values.enumerate().map(case).collect()
 }
 
-async fn a_bad_value_of_a_guard_lets_nobody_in(plane: Plane) -> Result<()> {
+async fn invalid_access_control_annotation_denies_every_client(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let own = |guard: &Guard| {
         let bad = guard.bad.iter();
@@ -252,7 +252,7 @@ async fn a_bad_value_of_a_guard_lets_nobody_in(plane: Plane) -> Result<()> {
     sluice.stop()
 }
 
-async fn a_bad_value_of_what_narrows_is_the_strictest(plane: Plane) -> Result<()> {
+async fn invalid_restriction_takes_its_strictest_value(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let all = NARROWING.iter().flat_map(|narrowing| {
         let own = narrowing.bad.iter().map(|bad| (*bad).to_owned());

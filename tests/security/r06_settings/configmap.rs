@@ -179,7 +179,7 @@ fn action(served: &Value) -> &Value {
 }
 
 #[test]
-fn every_key_that_guards_has_a_class() {
+fn every_access_control_key_is_classified() {
     let classes: BTreeSet<&str> = GUARDS
         .iter()
         .map(|(key, _)| *key)
@@ -205,7 +205,7 @@ fn every_key_that_guards_has_a_class() {
 }
 
 #[test]
-fn a_bad_value_of_a_guard_closes_every_path() {
+fn invalid_access_control_key_closes_every_path() {
     assert_ne!(*action(&served(&json!({}))), json!("denied"));
     for (key, values) in GUARDS {
         for value in *values {
@@ -216,7 +216,7 @@ fn a_bad_value_of_a_guard_closes_every_path() {
 }
 
 #[test]
-fn a_bad_value_of_what_narrows_is_the_strictest() {
+fn invalid_restriction_takes_its_strictest_value() {
     for (key, values, beside, place, expected) in NARROWING {
         for value in *values {
             let served = served(&data(beside, key, value));
@@ -244,7 +244,7 @@ const SET: &[(&[(&str, &str)], &str)] = &[
 ];
 
 #[test]
-fn every_compared_field_is_one_of_the_model() {
+fn every_compared_field_exists_in_the_model() {
     for (settings, place) in SET {
         let settings: serde_json::Map<String, Value> = settings
             .iter()

@@ -3,11 +3,11 @@
 //!
 //! The tables are complete: an annotation or a key of the ConfigMap without a class fails the tests.
 
+mod access_controls;
 mod annotations;
 mod configmap;
-mod deleted;
-mod forwarded;
-mod guards;
+mod deleted_config_map;
+mod trusted_proxies;
 
 /// Values that are none, whatever is asked for: blank, of another type, too long, and not of one line.
 fn bad_values() -> Vec<String> {

@@ -12,8 +12,8 @@ use super::{changes_are_taken, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_hostile_request_costs_little_and_opens_nothing,
-    what_people_write_is_not_given_up
+    backtracking_request_is_cheap_and_opens_nothing,
+    realistic_patterns_are_not_aborted
 );
 
 /// Patterns that are tried in exponentially or polynomially many ways, each with a path that none of them takes.
@@ -34,7 +34,7 @@ const TIMES: u32 = 10;
 /// CPU time of the data plane for one of them: a hundred times of what it takes, a hundredth of what it took.
 const MOST: Duration = Duration::from_millis(200);
 
-async fn a_hostile_request_costs_little_and_opens_nothing(plane: Plane) -> Result<()> {
+async fn backtracking_request_is_cheap_and_opens_nothing(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     let mut paths = Vec::new();
@@ -85,7 +85,7 @@ fn cpu_time(sluice: &Sluice) -> Duration {
 
 /// A pattern whose comparison is given up is not one that does not match: nothing behind it takes the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_takes_a_request_in_nginx_whose_comparison_was_given_up() -> Result<()> {
+async fn aborted_match_in_nginx_falls_through_to_no_other_path() -> Result<()> {
     let tenants = Tenants::start().await?;
     let guarded = Ingress::new(OWNER, "guarded").annotation("use-regex", "true");
     let guarded = guarded
@@ -116,7 +116,7 @@ async fn nothing_takes_a_request_in_nginx_whose_comparison_was_given_up() -> Res
 
 /// nginx's `map` takes a comparison that was given up for one that did not match.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_blocked_in_nginx_is_not_let_in_because_a_comparison_was_given_up() -> Result<()> {
+async fn aborted_match_in_nginx_does_not_bypass_a_block_list() -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     let data = serde_json::json!({ "block-user-agents": "~*(x+x+)+[yz],bad" });
@@ -154,7 +154,7 @@ async fn who_is_blocked_in_nginx_is_not_let_in_because_a_comparison_was_given_up
 }
 
 /// Patterns that step back a lot, and paths as long as people have them.
-async fn what_people_write_is_not_given_up(plane: Plane) -> Result<()> {
+async fn realistic_patterns_are_not_aborted(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = format!("/{}", "segment-of-a-path/".repeat(12));
     for (number, pattern) in [

@@ -17,10 +17,10 @@ use super::neighbour;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended,
-    on_a_shared_host_only_the_culprits_paths_close,
-    what_was_accepted_last_is_served_on,
-    many_culprits_are_found_from_the_start_and_after_restarts,
+    rejected_host_affects_no_other_and_is_served_once_fixed,
+    rejected_ingress_closes_only_its_own_paths_on_a_shared_host,
+    last_accepted_configuration_keeps_serving,
+    many_rejected_objects_are_found_at_startup_and_after_restarts,
 );
 
 /// More than this Envoy compiles, and less than translation lets through.
@@ -181,9 +181,7 @@ fn mended(name: &str, host: &str) -> Ingress {
         .path("/bad/[a-f]+", "web", 80)
 }
 
-async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(
-    plane: Plane,
-) -> Result<()> {
+async fn rejected_host_affects_no_other_and_is_served_once_fixed(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     for number in 0..30 {
         tenants.manifests.ingress(&neighbour(&host(number)))?;
@@ -234,7 +232,7 @@ async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(
     site.stop().await
 }
 
-async fn on_a_shared_host_only_the_culprits_paths_close(plane: Plane) -> Result<()> {
+async fn rejected_ingress_closes_only_its_own_paths_on_a_shared_host(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let own = || {
         Ingress::new(OWNER, "own")
@@ -274,7 +272,7 @@ async fn on_a_shared_host_only_the_culprits_paths_close(plane: Plane) -> Result<
     site.stop().await
 }
 
-async fn what_was_accepted_last_is_served_on(plane: Plane) -> Result<()> {
+async fn last_accepted_configuration_keeps_serving(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     tenants.manifests.ingress(&mended("app", "app.test"))?;
@@ -300,7 +298,7 @@ async fn what_was_accepted_last_is_served_on(plane: Plane) -> Result<()> {
     site.stop().await
 }
 
-async fn many_culprits_are_found_from_the_start_and_after_restarts(plane: Plane) -> Result<()> {
+async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     for number in 0..40 {
         tenants.manifests.ingress(&neighbour(&host(number)))?;

@@ -10,8 +10,8 @@ use super::{changes_are_taken, is_reported, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    no_name_of_a_header_freezes_anybody,
-    the_host_of_the_operator_is_what_pods_see
+    no_header_name_blocks_updates,
+    pods_see_the_host_set_by_the_operator
 );
 
 /// What is kept from everybody, each with what is said of it.
@@ -99,7 +99,7 @@ fn every_header(tenants: &Tenants) -> Result<()> {
     Ok(())
 }
 
-async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
+async fn no_header_name_blocks_updates(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     every_header(&tenants)?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
@@ -146,7 +146,7 @@ async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
 }
 
 /// In `proxy-set-headers`, as in ingress-nginx; a location may say another one.
-async fn the_host_of_the_operator_is_what_pods_see(plane: Plane) -> Result<()> {
+async fn pods_see_the_host_set_by_the_operator(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let data = json!({ "Host": "inside.example", "X-Asked": "$host" });
     tenants

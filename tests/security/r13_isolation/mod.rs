@@ -6,7 +6,7 @@
 mod backtracking;
 mod containment;
 mod headers;
-mod names;
+mod internal_names;
 mod patterns;
 mod resources;
 

@@ -8,10 +8,10 @@ use super::{changes_are_taken, is_reported, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_pattern_of_any_size_freezes_nobody,
-    what_is_usual_is_served_however_long_it_is,
-    origins_are_compared_however_many_there_are,
-    what_a_refused_path_guarded_is_closed,
+    oversized_patterns_block_no_updates,
+    usual_patterns_are_served_at_any_length,
+    many_cors_origins_are_compared,
+    protected_path_with_a_rejected_pattern_is_closed,
 );
 
 /// Patterns that an engine refuses, each with what is said of it.
@@ -29,7 +29,7 @@ const TOO_LARGE: &[(&str, &str)] = &[
     ("/^*", "a repetition of an assertion"),
 ];
 
-async fn a_pattern_of_any_size_freezes_nobody(plane: Plane) -> Result<()> {
+async fn oversized_patterns_block_no_updates(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     let large: String = "s".repeat(1000);
@@ -65,7 +65,7 @@ async fn a_pattern_of_any_size_freezes_nobody(plane: Plane) -> Result<()> {
     sluice.stop()
 }
 
-async fn what_is_usual_is_served_however_long_it_is(plane: Plane) -> Result<()> {
+async fn usual_patterns_are_served_at_any_length(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let words = "users|orders|products|carts|payments|shipments|returns|accounts|sessions";
     let nine_words = format!("/api/v1/({words})/([0-9]+)(/|$)(.*)");
@@ -126,7 +126,7 @@ async fn what_is_usual_is_served_however_long_it_is(plane: Plane) -> Result<()> 
 }
 
 /// Up to the limit; beyond it nobody is allowed, and the limit is named.
-async fn origins_are_compared_however_many_there_are(plane: Plane) -> Result<()> {
+async fn many_cors_origins_are_compared(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let origin = |number: usize| format!("https://{}-{number}.kiosk.example", "s".repeat(40));
     for (host, count) in [("few.test", 7), ("many.test", 199), ("beyond.test", 200)] {
@@ -189,7 +189,7 @@ async fn origins_are_compared_however_many_there_are(plane: Plane) -> Result<()>
 
 /// Nothing behind it takes the requests of a path that guards access and cannot be served. What is tried before it, and what it
 /// could never take, is served as before.
-async fn what_a_refused_path_guarded_is_closed(plane: Plane) -> Result<()> {
+async fn protected_path_with_a_rejected_pattern_is_closed(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let guarded = |name: &str| {
         let ingress = Ingress::new(OWNER, name).annotation("whitelist-source-range", "192.0.2.1");

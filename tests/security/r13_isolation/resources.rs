@@ -15,9 +15,9 @@ use sluice_tests::{process, wait};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
-    a_refused_filter_chain_costs_only_its_host,
-    a_refused_cluster_costs_only_its_backend,
-    a_refused_certificate_costs_only_its_host,
+    rejected_filter_chain_affects_only_its_host,
+    rejected_cluster_affects_only_its_backend,
+    rejected_certificate_affects_only_its_host,
 );
 
 const INNOCENT: usize = 9;
@@ -176,7 +176,7 @@ fn faults(plane: Plane) -> Result<Faults> {
     Ok(faults)
 }
 
-async fn a_refused_filter_chain_costs_only_its_host(plane: Plane) -> Result<()> {
+async fn rejected_filter_chain_affects_only_its_host(plane: Plane) -> Result<()> {
     let culprit = || with(FOREIGN, BAD, "bad", &[("ssl-ciphers", CIPHERS)]);
     let mut site = Site::start(plane, faults(plane)?, &culprit()?).await?;
     site.others_are_served("late.test").await?;
@@ -204,7 +204,7 @@ async fn a_refused_filter_chain_costs_only_its_host(plane: Plane) -> Result<()> 
     site.sluice.stop()
 }
 
-async fn a_refused_cluster_costs_only_its_backend(plane: Plane) -> Result<()> {
+async fn rejected_cluster_affects_only_its_backend(plane: Plane) -> Result<()> {
     let towards_pods = [
         ("backend-protocol", "HTTPS"),
         ("proxy-ssl-secret", "foreign/bad"),
@@ -232,7 +232,7 @@ async fn a_refused_cluster_costs_only_its_backend(plane: Plane) -> Result<()> {
 }
 
 /// nginx reads a certificate when a client asks for it.
-async fn a_refused_certificate_costs_only_its_host(plane: Plane) -> Result<()> {
+async fn rejected_certificate_affects_only_its_host(plane: Plane) -> Result<()> {
     if plane == Plane::Nginx {
         return Ok(());
     }

@@ -1,0 +1,219 @@
+//! The API server goes away, or breaks off: what was served is served, and what changed meanwhile arrives afterwards.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::http::Request;
+use sluice_tests::load::{Load, Running};
+use sluice_tests::process;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+
+use crate::each_apiserver::everywhere;
+use crate::setup::{NETWORKING, lead, web};
+
+const STAYS: &str = "stays.test";
+const GOES: &str = "goes.test";
+const COMES: &str = "comes.test";
+
+/// Requests to a host that is there all the time; not one may fail.
+fn load(sluice: &Sluice) -> Running {
+    let request = Request::get(STAYS, "/");
+    Load::new(sluice.http(), request)
+        .connections(2)
+        .pause(Duration::from_millis(5))
+        .start()
+}
+
+async fn none_failed(load: Running) -> Result<()> {
+    let tally = load.stop().await?;
+    ensure!(tally.failed() == 0 && tally.total() > 0, "{tally}");
+    Ok(())
+}
+
+/// Two hosts, one of which is about to go.
+async fn start(cluster: &Cluster) -> Result<Sluice> {
+    lead(cluster, "stays", STAYS).await?;
+    lead(cluster, "goes", GOES).await?;
+    let sluice = Options::in_cluster(cluster).start().await?;
+    for host in [STAYS, GOES] {
+        sluice.wait_for_status(host, "/", 200).await?;
+    }
+    Ok(sluice)
+}
+
+async fn change(cluster: &Cluster) -> Result<()> {
+    lead(cluster, "comes", COMES).await?;
+    cluster.delete(NETWORKING, "Ingress", "goes").await
+}
+
+async fn has_arrived(sluice: &Sluice) -> Result<()> {
+    sluice.wait_for_status(COMES, "/", 200).await?;
+    sluice.wait_for_status(GOES, "/", 404).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outage_fails_no_request_and_changes_arrive_afterwards() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        let load = load(&sluice);
+        cluster.gate().close();
+        sluice
+            .log()
+            .wait_for("what was read before is still served")
+            .await?;
+        change(cluster).await?;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        for host in [STAYS, GOES] {
+            ensure!(
+                sluice.get(host, "/").await?.status == 200,
+                "{host}: nobody said that it is gone"
+            );
+        }
+        cluster.gate().open().await?;
+        has_arrived(&sluice).await?;
+        none_failed(load).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+/// A whole minute, in real time: long enough for the waits between attempts to have grown to the longest.
+#[tokio::test(flavor = "multi_thread")]
+async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
+    const MINUTE: Duration = Duration::from_secs(60);
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        let load = load(&sluice);
+        cluster.gate().close();
+        sluice
+            .log()
+            .wait_for("what was read before is still served")
+            .await?;
+        // What was under way has come back by now.
+        let asked = cluster.gate().count("", "");
+        change(cluster).await?;
+        tokio::time::sleep(MINUTE).await;
+        for host in [STAYS, GOES] {
+            ensure!(
+                sluice.get(host, "/").await?.status == 200,
+                "{host}: nobody said that it is gone"
+            );
+        }
+        ensure!(
+            cluster.gate().count("", "") == asked,
+            "the API server was not gone"
+        );
+        // At once, after half a minute, and perhaps once more: not a line for each attempt.
+        let lines = sluice.log().lines();
+        let is_told =
+            |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
+        let told = lines.iter().filter(is_told).count();
+        ensure!(
+            (1..=3).contains(&told),
+            "told {told} times that Ingresses cannot be watched"
+        );
+        cluster.gate().open().await?;
+        // The longest wait between two attempts, before its jitter.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        has_arrived(&sluice).await?;
+        none_failed(load).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_watch_resumes_where_it_stopped() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        let load = load(&sluice);
+        let lists = cluster.gate().lists("/ingresses");
+        cluster.gate().cut();
+        change(cluster).await?;
+        has_arrived(&sluice).await?;
+        ensure!(
+            cluster.gate().lists("/ingresses") == lists,
+            "everything was listed again"
+        );
+        none_failed(load).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_resource_version_causes_a_new_list() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        let load = load(&sluice);
+        let lists = cluster.gate().lists("/ingresses");
+        cluster.gate().close();
+        change(cluster).await?;
+        if let Some(fake) = cluster.as_fake() {
+            fake.compact();
+        }
+        cluster.gate().open().await?;
+        cluster.gate().expire_watches();
+        has_arrived(&sluice).await?;
+        // A real API server remembers for minutes; its watches are told so by the gate, and nothing may change by it.
+        cluster.gate().expire_watches();
+        let listed = async || (cluster.gate().lists("/ingresses") > lists).then_some(());
+        wait::until("a new list", listed).await?;
+        ensure!(sluice.get(COMES, "/").await?.status == 200);
+        none_failed(load).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn envoy_restarted_during_an_outage_serves_the_last_good_configuration() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        cluster.gate().close();
+        let first = sluice.envoy_pid().context("no envoy")?;
+        process::kill(first);
+        let again = async || sluice.envoy_pid().filter(|pid| *pid != first);
+        wait::until("another envoy", again).await?;
+        sluice.wait_for_status(STAYS, "/", 200).await?;
+        cluster.gate().open().await?;
+        change(cluster).await?;
+        has_arrived(&sluice).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controller_started_during_an_outage_waits() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        lead(cluster, "stays", STAYS).await?;
+        cluster.gate().close();
+        let started = Options::in_cluster(cluster).spawn()?;
+        started
+            .log()
+            .wait_for("the API server does not answer")
+            .await?;
+        cluster.gate().open().await?;
+        let sluice = started.ready().await?;
+        sluice.wait_for_status(STAYS, "/", 200).await?;
+        sluice.stop()?;
+
+        cluster.gate().close();
+        let waits = Options::in_cluster(cluster).spawn()?;
+        waits
+            .log()
+            .wait_for("the API server does not answer")
+            .await?;
+        waits.stop()
+    })
+    .await
+}

@@ -1,0 +1,191 @@
+//! The chart gives the controller the rights that it uses: none is missing, and none is too many.
+//!
+//! `tests/packaging/rbac.txt` says what the chart gives; the gate says what was asked for.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::apiserver::gate::Asked;
+use sluice_tests::artifacts::repository;
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::each_apiserver::everywhere;
+use crate::setup::{NETWORKING, addresses, leads};
+
+/// `group/resource verb`, and for what has names of its own `group/resource/name verb`.
+type Rights = BTreeSet<String>;
+
+/// The rights that stand below this title, in lines like `  group/resource [names]: verbs`.
+fn given(title: &str) -> Result<Rights> {
+    let text = fs::read_to_string(repository().join("tests/packaging/rbac.txt"))?;
+    let (_, rest) = text
+        .split_once(&format!("# {title}\n"))
+        .context("no such title")?;
+    let mut rights = Rights::new();
+    let mut is_controllers = false;
+    for line in rest.split("\n# ").next().unwrap_or_default().lines() {
+        if !line.starts_with(' ') {
+            // The Job that makes certificates has rights of its own.
+            is_controllers = !line.contains("certgen");
+        }
+        if !is_controllers {
+            continue;
+        }
+        let Some((resource, rest)) = line.trim().split_once(" [") else {
+            continue;
+        };
+        let (names, verbs) = rest.split_once("]: ").with_context(|| line.to_owned())?;
+        let names: Vec<&str> = if names.is_empty() {
+            vec![""]
+        } else {
+            names.split(' ').collect()
+        };
+        for (name, verb) in names
+            .iter()
+            .flat_map(|name| verbs.split(' ').map(move |verb| (name, verb)))
+        {
+            let name = if name.is_empty() {
+                String::new()
+            } else {
+                format!("/{name}")
+            };
+            rights.insert(format!("{resource}{name} {verb}"));
+        }
+    }
+    Ok(rights)
+}
+
+/// The right that a request needs, in the same words.
+fn needed(asked: &Asked) -> Result<(String, Option<String>)> {
+    let (path, query) = asked.target.split_once('?').unwrap_or((&asked.target, ""));
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => anyhow::bail!("{asked:?}"),
+    };
+    let rest = if let ["namespaces", _, rest @ ..] = rest {
+        rest
+    } else {
+        rest
+    };
+    let (resource, name) = match rest {
+        [resource] => ((*resource).to_owned(), None),
+        [resource, name] => ((*resource).to_owned(), Some((*name).to_owned())),
+        [resource, name, part] => (format!("{resource}/{part}"), Some((*name).to_owned())),
+        _ => anyhow::bail!("{asked:?}"),
+    };
+    let verb = match (asked.method.as_str(), &name) {
+        ("GET", None) if query.contains("watch=true") => "watch",
+        ("GET", None) => "list",
+        ("GET", Some(_)) => "get",
+        ("POST", _) => "create",
+        ("PUT", _) => "update",
+        ("PATCH", _) => "patch",
+        _ => "another",
+    };
+    Ok((
+        format!("{group}/{resource} {verb}"),
+        name.map(|name| format!("{group}/{resource}/{name} {verb}")),
+    ))
+}
+
+fn is_used(asked: &[Asked], given: &Rights) -> Result<()> {
+    let mut used = Rights::new();
+    for asked in asked {
+        let (general, named) = needed(asked)?;
+        let right = [Some(general), named]
+            .into_iter()
+            .flatten()
+            .find(|right| given.contains(right));
+        used.insert(right.with_context(|| format!("the chart does not allow {asked:?}"))?);
+    }
+    let unused: Vec<&String> = given.difference(&used).collect();
+    ensure!(
+        unused.is_empty(),
+        "the chart gives rights that nobody uses: {unused:?}"
+    );
+    Ok(())
+}
+
+/// Everything that the controller does: something wrong to tell, something to read, and a status to write.
+async fn populate(cluster: &Cluster) -> Result<()> {
+    let metadata = |name: &str| json!({ "namespace": cluster.namespace(), "name": name });
+    for kind in ["Secret", "ConfigMap"] {
+        cluster
+            .apply(&json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata("named") }))
+            .await?;
+    }
+    let ingress = leads(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon");
+    let mut ingress = ingress.annotation("custom-headers", "named").to_json();
+    ingress["spec"]["tls"] = json!([{ "secretName": "named" }]);
+    cluster.apply(&ingress).await?;
+    let mut own = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata("sluice-0") });
+    own["metadata"]["labels"] =
+        json!({ "app": "sluice", "app.kubernetes.io/component": "data-plane" });
+    own["spec"] = json!({ "nodeName": "a", "containers": [{ "name": "none", "image": "registry.invalid/none" }] });
+    cluster.apply(&own).await
+}
+
+/// Two starts: what is told again is told otherwise than what is new.
+async fn perform(cluster: &Cluster, more: &[&str]) -> Result<()> {
+    populate(cluster).await?;
+    for count in 1..=2 {
+        let arguments = more.iter().map(|flag| (*flag).to_owned()).collect();
+        let sluice = Options::in_cluster(cluster)
+            .arguments(arguments)
+            .without_data_plane()
+            .start()
+            .await?;
+        all_done(cluster, &sluice, count).await?;
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+async fn all_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> {
+    let place = (NETWORKING, "Ingress", "web");
+    cluster
+        .wait_for(place, "to have an address", |object| {
+            addresses(object) == ["192.0.2.9"]
+        })
+        .await?;
+    let probe = async || {
+        let events = cluster.list("v1", "Event").await.ok()?;
+        events
+            .iter()
+            .any(|event| event["count"] == count)
+            .then_some(())
+    };
+    sluice_tests::wait::until(&format!("an Event with count {count}"), probe).await?;
+    sluice.log().wait_for("published").await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chart_grants_exactly_the_permissions_in_use() -> Result<()> {
+    gives_what_is_used("By default", &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pod_weights_need_their_own_permission() -> Result<()> {
+    gives_what_is_used("With controller.podWeights", &["--pod-weights"]).await
+}
+
+async fn gives_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
+    everywhere(async |cluster| {
+        cluster.apply(&json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": { "namespace": cluster.namespace(), "name": "sluice-data-plane" },
+            "spec": { "type": "NodePort", "externalIPs": ["192.0.2.9"], "ports": [{ "name": "http", "port": 80 }] },
+        }))
+        .await?;
+        let service = format!("--publish-service={}/sluice-data-plane", cluster.namespace());
+        let flags: Vec<&str> = flags.iter().copied().chain([service.as_str(), "--election-id=sluice-leader"]).collect();
+        perform(cluster, &flags).await?;
+        is_used(&cluster.gate().asked(), &given(title)?)
+    })
+    .await
+}

@@ -1,0 +1,185 @@
+//! Requests that are written down, in every data plane: what the operator asked for, without the paths that asked to be
+//! left out.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::connection::Connection;
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::{Ingress, Manifests};
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+
+use crate::fixture::{HOST, Site, page};
+
+const QUIET: &str = "quiet.test";
+
+/// The line of a request, found by its `User-Agent`.
+async fn line(sluice: &Sluice, agent: &str) -> Result<Value> {
+    // As JSON has it.
+    let line = sluice
+        .log()
+        .wait_for(&serde_json::to_string(agent)?)
+        .await?;
+    serde_json::from_str(&line).with_context(|| line.clone())
+}
+
+/// Requests are written down where that is asked for.
+pub(crate) async fn requests(data_plane: &str) -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let quiet = Ingress::new("default", "quiet")
+        .host(QUIET)
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&quiet.annotation("enable-access-log", "false"))?;
+    let options = Options::new(&site.manifests).arguments(vec!["--access-log".to_owned()]);
+    let sluice = options.data_plane(data_plane).start().await?;
+    let ask = async |host: &str, agent: &str| {
+        http::send(
+            sluice.http(),
+            &Request::get(host, "/a?b=c").header("user-agent", agent),
+        )
+        .await
+    };
+    ensure!(ask(QUIET, "left-out").await?.status == 200);
+    ensure!(ask("nobody.test", "no-route").await?.status == 404);
+    ensure!(ask(HOST, "a \"quoted\" one").await?.status == 200);
+    let served = line(&sluice, "a \"quoted\" one").await?;
+    ensure!(
+        served["host"] == HOST && served["request_uri"] == "/a?b=c",
+        "{served}"
+    );
+    ensure!(
+        served["status"] == 200 && served["location"] == format!("{HOST}/"),
+        "{served}"
+    );
+    ensure!(
+        served["upstream_addr"] == site.pods[0].addr().to_string(),
+        "{served}"
+    );
+    ensure!(line(&sluice, "no-route").await?["status"] == 404);
+    let lines = sluice.log().lines();
+    ensure!(
+        !lines.iter().any(|line| line.contains("left-out")),
+        "the quiet host is in the log"
+    );
+    sluice.stop()
+}
+
+fn config_map(manifests: &Manifests, name: &str, data: Value) -> Result<()> {
+    let metadata = json!({"name": name, "namespace": "sluice"});
+    manifests.object(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
+    )
+}
+
+async fn with_settings(site: &Site, data_plane: &str, more: &[&str]) -> Result<Sluice> {
+    let flags = ["--access-log", "--configmap", "sluice/settings"]
+        .iter()
+        .chain(more);
+    let flags = flags.map(|flag| (*flag).to_owned()).collect();
+    Options::new(&site.manifests)
+        .arguments(flags)
+        .data_plane(data_plane)
+        .start()
+        .await
+}
+
+/// A line looks as the operator wrote it, and some paths have none. A user of nobody is `user`.
+pub(crate) async fn formats(data_plane: &str, user: &str) -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let format = r#"{"at": "$time_iso8601", "who": "$remote_addr", "agent": "$http_user_agent", "status": $status,
+        "request": {"line": "$request", "user": "$remote_user"}, "none": "$geoip_city", "to": "$proxy_upstream_name"}"#;
+    let settings = json!({
+        "log-format-escape-json": "true",
+        "log-format-upstream": format,
+        "skip-access-log-urls": "/healthz,/quiet?a=b",
+    });
+    config_map(&site.manifests, "settings", settings)?;
+    let rewritten = Ingress::new("default", "moved")
+        .host("moved.test")
+        .path("/from", "web", 80);
+    site.manifests
+        .ingress(&rewritten.annotation("rewrite-target", "/healthz"))?;
+    let sluice = with_settings(&site, data_plane, &[]).await?;
+    let ask = async |host: &str, path: &str, agent: &str| {
+        http::send(
+            sluice.http(),
+            &Request::get(host, path).header("user-agent", agent),
+        )
+        .await
+    };
+    for path in ["/healthz", "/quiet?a=b"] {
+        ensure!(ask(HOST, path, "left-out").await?.status == 200);
+    }
+    ensure!(ask("moved.test", "/from", "moved").await?.status == 200);
+    ensure!(ask(HOST, "/quiet", "a \"quoted\" one").await?.status == 200);
+
+    let served = line(&sluice, "a \"quoted\" one").await?;
+    ensure!(
+        served["status"] == 200 && served["who"] == "127.0.0.1",
+        "{served}"
+    );
+    ensure!(
+        served["request"] == json!({"line": "GET /quiet HTTP/1.1", "user": user}),
+        "{served}"
+    );
+    ensure!(served["to"] == "default/web/80", "{served}");
+    let at = served["at"].as_str().unwrap_or_default();
+    ensure!(
+        at.len() == "2006-01-02T15:04:05+00:00".len() && at.contains('T'),
+        "{served}"
+    );
+    ensure!(line(&sluice, "moved").await?["request"]["line"] == "GET /from HTTP/1.1");
+    let lines = sluice.log().lines();
+    ensure!(
+        !lines.iter().any(|line| line.contains("left-out")),
+        "a path that is left out is in the log"
+    );
+    ensure!(
+        lines.iter().any(|line| line.contains("got $geoip_city")),
+        "it is said what there is not"
+    );
+    sluice.stop()
+}
+
+/// Connections of a TCP port are written down as text or not at all.
+pub(crate) async fn connections(data_plane: &str) -> Result<()> {
+    let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
+    let format = "stream 100% $remote_addr [$time_local] $protocol $bytes_sent to $upstream_addr";
+    let settings = |more: &str| json!({"log-format-stream": format, "disable-http-access-log": "true", more: "true"});
+    config_map(
+        &site.manifests,
+        "settings",
+        settings("log-format-escape-none"),
+    )?;
+    config_map(
+        &site.manifests,
+        "tcp",
+        json!({(port.number().to_string()): "default/web:80"}),
+    )?;
+    let sluice = with_settings(
+        &site,
+        data_plane,
+        &["--tcp-services-configmap", "sluice/tcp"],
+    )
+    .await?;
+    let open = async || Connection::open(port.addr()).await.ok();
+    let (mut connection, _) = wait::until("the TCP port to be listened on", open).await?;
+    ensure!(connection.send(&page()).await?.pod() == Some("web-0"));
+    drop(connection);
+    let written = sluice.log().wait_for("stream 100% 127.0.0.1 [").await?;
+    ensure!(
+        written.ends_with(&format!(" to {}", site.pods[0].addr())),
+        "{written}"
+    );
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    ensure!(
+        !sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(HOST) && line.contains("GET"))
+    );
+    sluice.stop()
+}

@@ -1,0 +1,8 @@
+//! Scenarios that run on both data planes: the tests of Envoy and those of nginx call them.
+
+pub(crate) mod access_log;
+pub(crate) mod certificate_rotation;
+pub(crate) mod ciphers;
+pub(crate) mod concurrency_limits;
+pub(crate) mod l4_ports;
+pub(crate) mod response_rewrite;

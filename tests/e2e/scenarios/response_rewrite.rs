@@ -1,0 +1,192 @@
+//! What pods say about where they are, in every data plane: clients get it in the words of an Ingress, and what the data
+//! plane says by itself stays as it is.
+
+use anyhow::{Result, ensure};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::script::{Answer, Script};
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::fixture::{HOST, Site};
+
+/// The same pods under any name, with a rule that would show whether it is followed twice.
+const ANY_HOST: &str = "*.any.test";
+/// The same pods without a word of an Ingress.
+const PLAIN_HOST: &str = "plain.test";
+/// All paths lead elsewhere, without a pod.
+const MOVED_HOST: &str = "moved.test";
+
+/// What a pod says, and what clients get.
+const REDIRECTS: &[(&str, &str, &str)] = &[
+    (
+        "location",
+        "http://web.internal:8080/login?to=$host",
+        "https://web.test/shop/login?to=$host",
+    ),
+    (
+        "location",
+        "http://web.internal:8080/",
+        "https://web.test/shop/",
+    ),
+    (
+        "location",
+        "http://web.internal:8080",
+        "http://web.internal:8080",
+    ),
+    (
+        "location",
+        "http://WEB.internal:8080/",
+        "http://WEB.internal:8080/",
+    ),
+    ("location", "/login", "/login"),
+    (
+        "refresh",
+        "3; URL=http://web.internal:8080/a",
+        "3; URL=https://web.test/shop/a",
+    ),
+    ("refresh", "3; url=/a", "3; url=/a"),
+];
+
+const COOKIES: &[(&str, &str)] = &[
+    (
+        "a=1; Domain=web.internal; Path=/app/x",
+        "a=1; Domain=web.test; Path=/shop/x",
+    ),
+    (
+        "b=1; Domain=other.test;  Path=/other",
+        "b=1; Domain=other.test;  Path=/other",
+    ),
+    (
+        "c=1=2;domain = .WEB.internal ;Secure; HttpOnly",
+        "c=1=2; domain=.web.test; Secure; HttpOnly",
+    ),
+    (
+        "d=/app/; Max-Age=3; path=/app/",
+        "d=/app/; Max-Age=3; path=/shop/",
+    ),
+    (
+        "e=web.internal; Domain=x.web.internal",
+        "e=web.internal; Domain=x.web.internal",
+    ),
+    ("Path=/app/; HttpOnly", "Path=/app/; HttpOnly"),
+    ("f; Path=/app/", "f; Path=/app/"),
+    ("g=1; Path=/App/; Path", "g=1; Path=/App/; Path"),
+];
+
+/// Clients see redirects and cookies where they see the pod.
+pub(crate) async fn clients_see(data_plane: &str, arguments: &[&str]) -> Result<()> {
+    let site = site().await?;
+    let arguments = arguments
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
+    let options = Options::new(&site.manifests)
+        .data_plane(data_plane)
+        .arguments(arguments);
+    let sluice = options.start().await?;
+    for host in [HOST, PLAIN_HOST] {
+        sluice.wait_for_status(host, "/", 200).await?;
+    }
+    redirects(&site, &sluice).await?;
+    cookies(&site, &sluice).await?;
+    once(&site, &sluice).await?;
+    let moved = sluice.get(MOVED_HOST, "/").await?;
+    ensure!(
+        moved.header("location") == Some("http://web.internal:8080/own"),
+        "{moved:?}"
+    );
+    sluice.stop()
+}
+
+async fn site() -> Result<Site> {
+    let site = Site::start(1, 1).await?;
+    let known = |name: &str, host: &str| {
+        let ingress = Ingress::new("default", name)
+            .host(host)
+            .path("/", "web", 80);
+        ingress
+            .annotation("proxy-redirect-from", "http://web.internal:8080/")
+            .annotation("proxy-redirect-to", "https://$http_host/shop/")
+            .annotation("proxy-cookie-domain", ".web.internal .web.test")
+            .annotation("proxy-cookie-path", "/app/ /shop/")
+    };
+    let sticky = known("web", HOST)
+        .annotation("affinity", "cookie")
+        .annotation("session-cookie-path", "/app/");
+    site.manifests.ingress(&sticky)?;
+    let moved = known("moved", MOVED_HOST);
+    site.manifests
+        .ingress(&moved.annotation("permanent-redirect", "http://web.internal:8080/own"))?;
+    let any = Ingress::new("default", "any")
+        .host(ANY_HOST)
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&any.annotation("proxy-cookie-path", "/ /shop/"))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "plain")
+            .host(PLAIN_HOST)
+            .path("/", "web", 80),
+    )?;
+    Ok(site)
+}
+
+/// The pod answers with these headers.
+fn answering(site: &Site, status: u16, headers: &[(&str, &str)]) {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    site.pods[0].script(Script::echo().answer(
+        "/go",
+        Answer {
+            status,
+            headers,
+            ..Answer::default()
+        },
+    ));
+}
+
+async fn redirects(site: &Site, sluice: &Sluice) -> Result<()> {
+    for (name, said, seen) in REDIRECTS {
+        answering(site, 302, &[(name, said)]);
+        let (known, plain) = (
+            sluice.get(HOST, "/go").await?,
+            sluice.get(PLAIN_HOST, "/go").await?,
+        );
+        ensure!(
+            known.status == 302 && known.header(name) == Some(seen),
+            "{said}: {known:?}"
+        );
+        ensure!(plain.header(name) == Some(said), "{said}: {plain:?}");
+    }
+    Ok(())
+}
+
+async fn once(site: &Site, sluice: &Sluice) -> Result<()> {
+    answering(site, 200, &[("Set-Cookie", "a=1; Path=/")]);
+    let answer = sluice.get("some.any.test", "/go").await?;
+    ensure!(
+        answer.header("set-cookie") == Some("a=1; Path=/shop/"),
+        "{answer:?}"
+    );
+    Ok(())
+}
+
+/// One after the other, in one answer and in their order; the last one is that of the session, which begins here.
+async fn cookies(site: &Site, sluice: &Sluice) -> Result<()> {
+    let said: Vec<_> = COOKIES
+        .iter()
+        .map(|(said, _)| ("Set-Cookie", *said))
+        .collect();
+    answering(site, 200, &said);
+    let answer = http::send(sluice.http(), &Request::get(HOST, "/go")).await?;
+    let seen: Vec<&str> = answer.headers("set-cookie").collect();
+    let (session, pods) = seen.split_last().unwrap_or((&"", &[]));
+    let expected: Vec<&str> = COOKIES.iter().map(|(_, seen)| *seen).collect();
+    ensure!(pods == expected, "{pods:#?}");
+    ensure!(
+        session.starts_with("INGRESSCOOKIE=") && session.contains("; Path=/app/;"),
+        "{session}"
+    );
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! An `Upgrade` header takes no policy away; what is said on a WebSocket is no body, though.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Network;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::wait;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::forms::upgraded;
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(
+    upgrade_does_not_bypass_the_body_limit,
+    websocket_data_has_no_body_limit,
+);
+
+/// Bytes that the limits below allow, and more than any of them.
+const SHORT: usize = 512;
+const LONG: usize = 2 << 20;
+
+/// Hosts whose bodies are limited: by the ConfigMap's default, by an annotation, each beside another policy and without.
+const HOSTS: &[(&str, &[(&str, &str)])] = &[
+    ("usual.test", &[]),
+    ("own.test", &[("proxy-body-size", "1k")]),
+    (
+        "usual-guarded.test",
+        &[("allowlist-source-range", "127.0.0.0/8")],
+    ),
+    (
+        "own-guarded.test",
+        &[
+            ("allowlist-source-range", "127.0.0.0/8"),
+            ("proxy-body-size", "1k"),
+        ],
+    ),
+    ("usual-limited.test", &[("limit-rps", "1000")]),
+];
+
+async fn serve(plane: Plane, tenants: &Tenants, service: &str) -> Result<Sluice> {
+    let mut objects = Vec::new();
+    for (host, annotations) in HOSTS {
+        let ingress = Ingress::new(OWNER, &host.replace('.', "-"))
+            .host(host)
+            .path("/", service, 80);
+        let all = annotations.iter();
+        objects.push(
+            all.fold(ingress, |ingress, (name, value)| {
+                ingress.annotation(name, value)
+            })
+            .to_json(),
+        );
+    }
+    objects.push(
+        Ingress::new(OWNER, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
+    tenants.write("all.yaml", &objects)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    sluice.wait_for_status("last.test", "/", 200).await?;
+    Ok(sluice)
+}
+
+async fn upgrade_does_not_bypass_the_body_limit(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let sluice = serve(plane, &tenants, "web").await?;
+    for (host, _) in HOSTS {
+        for method in ["POST", "PUT", "GET"] {
+            let request = Request::new(method, host, "/");
+            let long = request.clone().body("x".repeat(LONG));
+            let variants = [
+                ("plain", long.clone()),
+                ("chunked", chunked(request.clone())),
+                ("upgrade", upgraded(&long)),
+                (
+                    "h2c",
+                    long.clone()
+                        .header("connection", "Upgrade")
+                        .header("upgrade", "h2c"),
+                ),
+                (
+                    "without connection",
+                    long.clone().header("upgrade", "websocket"),
+                ),
+                (
+                    "chunked without connection",
+                    chunked(request.clone().header("upgrade", "websocket")),
+                ),
+            ];
+            for (name, request) in variants {
+                let answer = http::send(sluice.http(), &request)
+                    .await
+                    .with_context(|| format!("{host} {method} {name}"))?;
+                ensure!(
+                    answer.status == 413,
+                    "{host} {method} {name}: {}",
+                    answer.status
+                );
+            }
+        }
+        let short = Request::new("POST", host, "/").body("x".repeat(SHORT));
+        ensure!(
+            http::send(sluice.http(), &short).await?.status == 200,
+            "{host}: a short body"
+        );
+        let nothing = upgraded(&Request::new("POST", host, "/")).header("content-length", "0");
+        ensure!(
+            http::send(sluice.http(), &nothing).await?.status == 200,
+            "{host}: no body"
+        );
+    }
+    sluice.stop()
+}
+
+/// The same request with a body that does not say how long it is.
+fn chunked(request: Request) -> Request {
+    let begin = format!("{LONG:x}\r\n");
+    let body = [
+        begin.as_bytes(),
+        "x".repeat(LONG).as_bytes(),
+        b"\r\n0\r\n\r\n",
+    ]
+    .concat();
+    request.header("transfer-encoding", "chunked").body(body)
+}
+
+/// Agrees to every upgrade and says how many bytes it got.
+async fn counting_pod(listener: TcpListener) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await?);
+            }
+            let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+            stream.write_all(agreed.as_bytes()).await?;
+            let mut rest = vec![0; LONG];
+            stream.read_exact(&mut rest).await?;
+            stream.write_all(b"all").await
+        });
+    }
+}
+
+async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let network = Network::reserve()?;
+    let pod = tokio::spawn(counting_pod(TcpListener::bind(network.pod(0)).await?));
+    tenants
+        .manifests
+        .service(OWNER, "socket", 80, &[network.pod(0)])?;
+    let sluice = serve(plane, &tenants, "socket").await?;
+    for (host, _) in HOSTS {
+        let talk = async {
+            let mut stream = TcpStream::connect(sluice.http()).await?;
+            stream
+                .write_all(&upgraded(&Request::get(host, "/")).to_bytes())
+                .await?;
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await?);
+            }
+            ensure!(
+                head.starts_with(b"HTTP/1.1 101"),
+                "{}",
+                String::from_utf8_lossy(&head)
+            );
+            stream.write_all(&vec![0; LONG]).await?;
+            let mut last = [0; 3];
+            stream.read_exact(&mut last).await?;
+            ensure!(&last == b"all");
+            Ok(())
+        };
+        tokio::time::timeout(wait::LIMIT, talk)
+            .await
+            .context("no end")?
+            .with_context(|| (*host).to_owned())?;
+    }
+    for (host, _) in HOSTS {
+        let mut stream = TcpStream::connect(sluice.http()).await?;
+        // Whoever refuses it need not read it.
+        let _ = stream
+            .write_all(&chunked(upgraded(&Request::new("POST", host, "/"))).to_bytes())
+            .await;
+        let mut answer = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+        ensure!(
+            !answer.ends_with(b"all"),
+            "{host}: all of a body that is too long reaches the pod"
+        );
+    }
+    pod.abort();
+    sluice.stop()
+}

@@ -1,0 +1,287 @@
+//! R6: the server that takes a request is the one that its guards are asked about, and that its pods hear of, however a client
+//! names another one beside it.
+
+use anyhow::{Context as _, Result, ensure};
+use sluice_tests::dial::Dial;
+use sluice_tests::echo::{Echo, EchoIdentity, Journal, Received, Setup};
+use sluice_tests::http::{self, Request, Response};
+use sluice_tests::http2;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Network;
+use sluice_tests::script::Answer;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::tls::ClientTls;
+
+use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(auth_service_is_asked_about_the_server_that_serves);
+
+/// What the attacker's hosts are named with, and the owner's are not.
+const EVIL: &str = "evil";
+
+const WILDCARD: &str = "wildcard";
+
+type Annotations = &'static [(&'static str, &'static str)];
+
+/// Guards that say where they were asked for. The service lets everybody in who asks for an attacker's host.
+const GUARDS: &[(&str, Annotations)] = &[
+    (
+        "host-in-url",
+        &[("auth-url", "http://auth.owner.svc/$host")],
+    ),
+    (
+        "header-in-url",
+        &[("auth-url", "http://auth.owner.svc/?to=$http_host")],
+    ),
+    ("original-url", &[("auth-url", "http://auth.owner.svc/")]),
+    (
+        "way-back",
+        &[
+            ("auth-url", "http://auth.owner.svc/"),
+            ("auth-request-redirect", "$scheme://$host/back"),
+        ],
+    ),
+    (
+        "sign-in",
+        &[
+            ("auth-url", "http://auth.owner.svc/$host"),
+            ("auth-signin", "https://$host/start?at=$http_host"),
+        ],
+    ),
+    (
+        "remembered",
+        &[
+            ("auth-url", "http://auth.owner.svc/$host"),
+            ("auth-cache-key", "$host$http_host"),
+        ],
+    ),
+    (
+        "either",
+        &[
+            ("auth-url", "http://auth.owner.svc/$host"),
+            ("satisfy", "any"),
+        ],
+    ),
+    ("address", &[("whitelist-source-range", "192.0.2.0/24")]),
+    (
+        "password",
+        &[("auth-type", "basic"), ("auth-secret", "users")],
+    ),
+    // A host that a client may choose a part of.
+    (WILDCARD, &[("auth-url", "http://auth.owner.svc/$host")]),
+    // Nobody is asked, and pods hear which host it was.
+    ("open", &[]),
+];
+
+fn lets_the_attacker_in(heard: &Received) -> Option<Answer> {
+    let status = if shown(heard).contains(EVIL) {
+        200
+    } else {
+        401
+    };
+    Some(Answer {
+        status,
+        ..Answer::default()
+    })
+}
+
+/// All that somebody heard.
+fn shown(heard: &Received) -> String {
+    format!("{} {:?} {:?}", heard.path, heard.query, heard.headers)
+}
+
+struct Site {
+    sluice: Sluice,
+    journal: Journal,
+    _auth: Echo,
+    _tenants: Tenants,
+    _network: Network,
+}
+
+impl Site {
+    async fn start(plane: Plane) -> Result<Site> {
+        let (tenants, network, journal) = (
+            Tenants::start().await?,
+            Network::reserve()?,
+            Journal::default(),
+        );
+        let identity = EchoIdentity {
+            pod: "auth".to_owned(),
+            service: "auth".to_owned(),
+            namespace: OWNER.to_owned(),
+        };
+        let reflex: Option<sluice_tests::echo::Reflex> = Some(lets_the_attacker_in);
+        let setup = Setup {
+            journal: Some(journal.clone()),
+            reflex,
+            ..Setup::default()
+        };
+        let auth = Echo::start_with(network.pod(0), identity, setup).await?;
+        tenants
+            .manifests
+            .service(OWNER, "auth", 80, &[auth.addr()])?;
+        let mut ingresses = vec![serde_json::json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
+            "stringData": {"auth": "ada:{PLAIN}secret\n"},
+        })];
+        for (name, annotations) in GUARDS {
+            let guarded = Ingress::new(OWNER, name)
+                .host(&host_of(name))
+                .path("/", "web", 80);
+            let guarded = annotations.iter().fold(guarded, |guarded, (name, value)| {
+                guarded.annotation(name, value)
+            });
+            ingresses.push(guarded.annotation("ssl-redirect", "false").to_json());
+        }
+        let open = Ingress::new(FOREIGN, "open")
+            .host(&attackers())
+            .path("/", "web", 80);
+        ingresses.push(open.to_json());
+        tenants.write("all.yaml", &ingresses)?;
+        let sluice = plane.options(&tenants.manifests).start().await?;
+        sluice.wait_for_status(&attackers(), "/", 200).await?;
+        Ok(Site {
+            sluice,
+            journal,
+            _auth: auth,
+            _tenants: tenants,
+            _network: network,
+        })
+    }
+
+    async fn ask(&self, request: Request) -> Result<(String, Response)> {
+        let answer = http::send(self.sluice.http(), &request).await?;
+        Ok((format!("{request:?}"), answer))
+    }
+
+    /// What a client gets that names `server` where routes are found, and `other` beside it; in every form that has both.
+    async fn answers(&self, server: &str, other: &str) -> Result<Vec<(String, Response)>> {
+        let mut answers = Vec::new();
+        for target in [
+            format!("http://{server}/x"),
+            format!("HTTP://{}/x", server.to_uppercase()),
+            format!("http://{server}:80/x"),
+            format!("http://{server}./x"),
+            format!("https://{server}/x"),
+        ] {
+            for host in [
+                other.to_owned(),
+                format!("{other}:80"),
+                format!("{other}."),
+                format!("{server}.{other}"),
+            ] {
+                answers.push(self.ask(Request::get(&host, &target)).await?);
+            }
+        }
+        let named = Request::get(server, "/x")
+            .header("x-forwarded-host", other)
+            .header("x-original-host", other);
+        answers.push(self.ask(named).await?);
+        let parent = server.split_once('.').map_or(server, |(_, parent)| parent);
+        for host in [
+            format!("{server}:{other}"),
+            format!("{server}:80@{other}"),
+            format!("{other}:1.{parent}:80"),
+            format!("{other}:80@a.{parent}"),
+            format!("{other}/.{parent}"),
+        ] {
+            answers.push(self.ask(Request::get(&host, "/x")).await?);
+        }
+        let both = Request::get(server, "/x").header("host", other);
+        let tls = ClientTls {
+            sni: Some(server.to_owned()),
+            http2: true,
+            ..ClientTls::default()
+        };
+        let dialled = Dial {
+            tls: Some(tls),
+            ..Dial::plain(self.sluice.https())
+        }
+        .connect()
+        .await?;
+        // It may be refused as no request at all.
+        if let Ok(answer) = http2::send(dialled.stream, &both, true, false).await {
+            answers.push((format!("http/2 {both:?}"), answer));
+        }
+        Ok(answers)
+    }
+}
+
+fn host_of(guard: &str) -> String {
+    if guard == WILDCARD {
+        format!("*.{guard}.test")
+    } else {
+        format!("{guard}.test")
+    }
+}
+
+/// A name that leads to it.
+fn owners(guard: &str) -> String {
+    host_of(guard).replace('*', "a")
+}
+
+fn attackers() -> String {
+    format!("{EVIL}.test")
+}
+
+/// No request at all, one of another scheme, or a server of neither.
+fn is_refused(answer: &Response) -> bool {
+    answer.pod().is_none()
+        && answer.header("location").is_none()
+        && [400, 403, 404].contains(&answer.status)
+}
+
+async fn auth_service_is_asked_about_the_server_that_serves(plane: Plane) -> Result<()> {
+    let site = Site::start(plane).await?;
+    let mut wrong = Vec::new();
+    for (name, _) in GUARDS {
+        let host = owners(name);
+        let plain = site.sluice.get(&host, "/x").await?;
+        ensure!(
+            plain.pod().is_some() == (*name == "open"),
+            "{name}: {plain:?}"
+        );
+        for (request, answer) in site
+            .answers(&host, &attackers())
+            .await
+            .with_context(|| host.clone())?
+        {
+            // Or the attacker's own server, which is open.
+            if is_refused(&answer) || answer.pod() == Some(FOREIGN) {
+                continue;
+            }
+            let same = answer.status == plain.status && answer.pod() == plain.pod();
+            let told = format!("{:?} {}", answer.header("location"), answer.text());
+            // What was said beside, pods may hear as such.
+            let told = told.replace(
+                &format!("\"x-original-forwarded-host\":[\"{}\"]", attackers()),
+                "",
+            );
+            let told = told.replace(&format!("\"x-original-host\":[\"{}\"]", attackers()), "");
+            // Where nobody is asked, pods hear a port as it was written.
+            let is_written = *name == "open" && request.contains(&format!("{host}:"));
+            if !same || (told.contains(EVIL) && !is_written) {
+                wrong.push(format!(
+                    "{name}: {request}: {} {:?} {told}",
+                    answer.status,
+                    answer.pod()
+                ));
+            }
+        }
+        // And nobody who names the attacker's host there and the owner's beside it gets to the owner's pod.
+        for (request, answer) in site.answers(&attackers(), &host).await? {
+            if answer.pod() == Some(OWNER) && *name != "open" {
+                wrong.push(format!("{name}: {request}: {}", answer.status));
+            }
+        }
+    }
+    let asked = site.journal.since(0);
+    ensure!(
+        asked.len() > GUARDS.len(),
+        "the service was asked {} times",
+        asked.len()
+    );
+    wrong.extend(asked.iter().map(shown).filter(|heard| heard.contains(EVIL)));
+    ensure!(wrong.is_empty(), "{plane:?}:\n{}", wrong.join("\n"));
+    site.sluice.stop()
+}

@@ -1,0 +1,80 @@
+//! What comes in front of Sluice is believed only from where the operator says, and nothing makes up for a list that cannot be
+//! read.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::Sluice;
+
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(only_listed_proxies_are_trusted);
+
+const HOST: &str = "guarded.test";
+/// A client that the Ingress lets in, and that nobody here is.
+const CLAIMED: &str = "192.0.2.7";
+
+async fn claims(sluice: &Sluice) -> Result<http::Response> {
+    let request = Request::get(HOST, "/")
+        .header("X-Forwarded-For", CLAIMED)
+        .header("X-Real-IP", CLAIMED);
+    http::send(sluice.http(), &request.header("X-Forwarded-Proto", "https")).await
+}
+
+async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let guarded = Ingress::new(OWNER, "guarded")
+        .host(HOST)
+        .path("/", "web", 80);
+    let guarded = guarded.annotation("allowlist-source-range", "192.0.2.0/24");
+    let open = Ingress::new(OWNER, "open")
+        .host("open.test")
+        .path("/", "web", 80);
+    tenants.write("all.yaml", &[guarded.to_json(), open.to_json()])?;
+    let believing =
+        |list: &str| json!({"use-forwarded-headers": "true", "proxy-real-ip-cidr": list});
+    let believes = [believing("127.0.0.0/8"), believing("127.0.0.0/8,nonsense")];
+    let believes_nobody = [
+        believing("nonsense"),
+        believing(""),
+        believing("127.0.0.0/33"),
+        believing("10.0.0.0/8,nonsense"),
+        json!({"use-forwarded-headers": "true", "forwarded-for-header": "X Y"}),
+        json!({"compute-full-forwarded-for": "true"}),
+        json!({"compute-full-forwarded-for": "true", "proxy-real-ip-cidr": "127.0.0.0/8"}),
+    ];
+    for (data, is_believed) in believes
+        .iter()
+        .map(|data| (data, true))
+        .chain(believes_nobody.iter().map(|data| (data, false)))
+    {
+        tenants.write("operator.yaml", &[operator(data)])?;
+        let arguments = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
+        let sluice = plane
+            .options(&tenants.manifests)
+            .arguments(arguments)
+            .start()
+            .await?;
+        sluice.wait_for_status("open.test", "/", 200).await?;
+        let answer = claims(&sluice).await?;
+        ensure!(
+            answer.pod().is_some() == is_believed,
+            "{data}: {}",
+            answer.status
+        );
+        let request = Request::get("open.test", "/").header("X-Forwarded-For", CLAIMED);
+        let pod = http::send(sluice.http(), &request).await?.json()?;
+        let chain = pod["headers"]["x-forwarded-for"].to_string();
+        ensure!(
+            chain.contains(CLAIMED) == is_believed,
+            "{data}: pods hear {chain}"
+        );
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+fn operator(data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"}, "data": data})
+}

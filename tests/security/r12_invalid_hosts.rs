@@ -1,0 +1,128 @@
+//! A host that is no name of one is nobody's: it is reported, takes no request (neither those of a catch-all nor those of another
+//! host), and costs the other rules of its Ingress nothing.
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::connection::Connection;
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+
+use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(invalid_host_takes_no_requests);
+
+/// Wildcards that are too wide, words and patterns of nginx, other spellings of the neighbour's host, and no names at all.
+const ODD: &[&str] = &[
+    "*",
+    "**",
+    "*.",
+    "*.*",
+    "*.*.test",
+    "a.*.test",
+    "*a.test",
+    "neigh*.test",
+    "*.test*",
+    "_",
+    "\"\"",
+    "''",
+    "~.*",
+    "~^(?<x>.+)$",
+    ".test",
+    ".neighbour.test",
+    "neighbour.test.",
+    "neighbour.test:80",
+    "neighbour.test ",
+    " neighbour.test",
+    "neighbour.test\t",
+    "neighbour.test\n",
+    "neighbour.test;",
+    "neighbour.test/",
+    "neighbour.test,other.test",
+    "neighbour.test other.test",
+    "http://neighbour.test",
+    "neighbour.test#",
+    "neighbour.test\u{0}",
+    "neighbour\u{2024}test",
+    "n\u{eb}ighbour.test",
+    "\u{ff4e}eighbour.test",
+    "a_b.test",
+    "-a.test",
+    "a-.test",
+    "..",
+    "/",
+    "[::1]",
+    "$host",
+    "${host}",
+    "default_server",
+    "%6eeighbour.test",
+    "\\neighbour.test",
+    " ",
+    "\t",
+    "{",
+    "}",
+];
+
+const NOBODYS: [&str; 6] = [
+    "any.test",
+    "a.neighbour.test",
+    "other.example",
+    "a.b.test",
+    "localhost",
+    "127.0.0.1",
+];
+
+async fn invalid_host_takes_no_requests(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let long = ["a".repeat(64), format!("{}.test", "a.".repeat(130))];
+    let odd: Vec<&str> = ODD
+        .iter()
+        .copied()
+        .chain(long.iter().map(String::as_str))
+        .collect();
+    // Older than the neighbour, so that nothing is its own only because it came first.
+    let ingress = odd
+        .iter()
+        .fold(Ingress::new(FOREIGN, "a-odd"), |ingress, host| {
+            ingress.host(host).path("/", "web", 80)
+        });
+    let ingress = ingress.host("good.test").path("/", "web", 80);
+    let mut object = ingress.to_json();
+    object["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z".into();
+    tenants.write("odd.yaml", &[object])?;
+    let neighbour = Ingress::new(OWNER, "neighbour")
+        .host("neighbour.test")
+        .path("/", "web", 80);
+    tenants.manifests.ingress(&neighbour)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    // The other rule of the same Ingress.
+    sluice.wait_for_pod("good.test", FOREIGN).await?;
+    sluice.wait_for_pod("neighbour.test", OWNER).await?;
+    for host in NOBODYS {
+        let page = http::get(sluice.http(), host, "/").await?;
+        ensure!(
+            page.status == 404 && page.pod().is_none(),
+            "{host}: {} {:?}",
+            page.status,
+            page.pod()
+        );
+    }
+    for host in &odd {
+        // What is no header at all ends the connection.
+        let Ok(page) = http::get(sluice.http(), host, "/").await else {
+            continue;
+        };
+        ensure!(page.pod() != Some(FOREIGN), "{host:?} is served");
+    }
+    let page = Connection::open_tls(sluice.https(), "any.test")
+        .await?
+        .send(&Request::get("any.test", "/"))
+        .await?;
+    ensure!(page.status == 404, "over TLS: {}", page.status);
+    let told = sluice.log().lines();
+    for (number, host) in odd.iter().enumerate() {
+        let field = format!("Ingress {FOREIGN}/a-odd: spec.rules[{number}].host: ");
+        told.iter()
+            .find(|line| line.contains(&field))
+            .with_context(|| format!("{host:?} is not reported"))?;
+    }
+    sluice.stop()
+}

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use sluice_tests::apiserver::Cluster;
 
 /// Runs a test against the fake, and against a real API server when `KUBECONFIG` names one.
-pub(crate) async fn everywhere(test: impl AsyncFn(&Cluster) -> Result<()>) -> Result<()> {
+pub(crate) async fn on_each_apiserver(test: impl AsyncFn(&Cluster) -> Result<()>) -> Result<()> {
     run(&Cluster::fake().await?, &test).await?;
     match Cluster::real("sluice-test").await? {
         Some(cluster) => {
@@ -12,14 +12,14 @@ pub(crate) async fn everywhere(test: impl AsyncFn(&Cluster) -> Result<()>) -> Re
             cluster.remove().await
         }
         None => {
-            say("KUBECONFIG is not set: not run against a real API server");
+            print("KUBECONFIG is not set: not run against a real API server");
             Ok(())
         }
     }
 }
 
 async fn run(cluster: &Cluster, test: &impl AsyncFn(&Cluster) -> Result<()>) -> Result<()> {
-    say(&format!("runs against {}", cluster.described()));
+    print(&format!("runs against {}", cluster.described()));
     test(cluster)
         .await
         .with_context(|| format!("against {}", cluster.described()))
@@ -30,6 +30,6 @@ async fn run(cluster: &Cluster, test: &impl AsyncFn(&Cluster) -> Result<()>) -> 
     clippy::print_stderr,
     reason = "which API server ran belongs into the output of a test"
 )]
-pub(crate) fn say(text: &str) {
+pub(crate) fn print(text: &str) {
     eprintln!("{text}");
 }

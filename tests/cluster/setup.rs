@@ -28,13 +28,15 @@ pub(crate) async fn web_in(cluster: &Cluster, namespace: &str, pods: &[Echo]) ->
 }
 
 /// An Ingress of our class that leads a host to `web`.
-pub(crate) fn leads(cluster: &Cluster, name: &str, host: &str) -> Ingress {
+pub(crate) fn web_ingress(cluster: &Cluster, name: &str, host: &str) -> Ingress {
     cluster.ingress(name).host(host).path("/", "web", 80)
 }
 
 /// Applies one.
-pub(crate) async fn lead(cluster: &Cluster, name: &str, host: &str) -> Result<()> {
-    cluster.apply(&leads(cluster, name, host).to_json()).await
+pub(crate) async fn apply_web_ingress(cluster: &Cluster, name: &str, host: &str) -> Result<()> {
+    cluster
+        .apply(&web_ingress(cluster, name, host).to_json())
+        .await
 }
 
 /// The addresses in the status of an Ingress.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::{artifacts, http, wait};
 
-use crate::fixture::Site;
+use crate::fixture::Fixture;
 
 fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
@@ -19,7 +19,7 @@ fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     Ok(command.output()?)
 }
 
-fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
+fn stdout_of(sluice: &Sluice, words: &[&str]) -> Result<String> {
     let output = dbg(sluice, words)?;
     ensure!(
         output.status.success(),
@@ -31,27 +31,27 @@ fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dbg_shows_the_published_configuration() -> Result<()> {
-    let site = Site::start(2, 2).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(2, 2).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(
-        printed(&sluice, &["backends", "list"])? == "default-web-80\nupstream-default-backend\n"
+        stdout_of(&sluice, &["backends", "list"])? == "default-web-80\nupstream-default-backend\n"
     );
     let backend: Value =
-        serde_json::from_str(&printed(&sluice, &["backends", "get", "default-web-80"])?)?;
+        serde_json::from_str(&stdout_of(&sluice, &["backends", "get", "default-web-80"])?)?;
     let endpoints = backend["endpoints"].as_array().context("endpoints")?;
     ensure!(endpoints.len() == 2, "{backend}");
-    let port = site.pods[0].addr().port().to_string();
+    let port = fixture.pods[0].addr().port().to_string();
     ensure!(
         endpoints
             .iter()
             .all(|endpoint| endpoint["port"] == port.as_str()),
         "{backend}"
     );
-    let all: Value = serde_json::from_str(&printed(&sluice, &["backends", "all"])?)?;
+    let all: Value = serde_json::from_str(&stdout_of(&sluice, &["backends", "all"])?)?;
     ensure!(all[0] == backend, "{all}");
-    ensure!(printed(&sluice, &["general"])? == "{}\n");
-    ensure!(printed(&sluice, &["conf"])?.contains("web.test"));
-    ensure!(printed(&sluice, &["certs", "get", "_"])?.starts_with("-----BEGIN CERTIFICATE-----"));
+    ensure!(stdout_of(&sluice, &["general"])? == "{}\n");
+    ensure!(stdout_of(&sluice, &["conf"])?.contains("web.test"));
+    ensure!(stdout_of(&sluice, &["certs", "get", "_"])?.starts_with("-----BEGIN CERTIFICATE-----"));
     for words in [["backends", "get", "nope"], ["certs", "get", "nope.test"]] {
         ensure!(!dbg(&sluice, &words)?.status.success(), "{words:?}");
     }
@@ -60,8 +60,8 @@ async fn dbg_shows_the_published_configuration() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_reports_connections_and_initialization() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(
         http::get_unix(&sluice.admin_socket(), "/is-dynamic-lb-initialized")
             .await?
@@ -82,8 +82,8 @@ async fn status_reports_connections_and_initialization() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wait_shutdown_stops_the_controller_and_waits_for_its_exit() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let mut command = Command::new(artifacts::sluice()?);
     command
         .arg("wait-shutdown")

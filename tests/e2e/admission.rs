@@ -11,7 +11,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{http, wait};
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 const NAME: &str = "webhook.sluice.svc";
 
@@ -68,9 +68,9 @@ struct Webhook {
 }
 
 impl Webhook {
-    async fn start(site: &Site) -> Result<Self> {
+    async fn start(fixture: &Fixture) -> Result<Self> {
         let (port, certificate) = (Port::reserve()?, Certificate::new()?);
-        let sluice = Options::new(&site.manifests)
+        let sluice = Options::new(&fixture.manifests)
             .arguments(certificate.arguments(&port))
             .start()
             .await?;
@@ -82,7 +82,7 @@ impl Webhook {
     }
 
     /// Asks on a connection of its own, trusting this authority.
-    async fn ask(&self, authority: &Path, ingress: &Value) -> Result<Value> {
+    async fn review(&self, authority: &Path, ingress: &Value) -> Result<Value> {
         let authority = fs::read_to_string(authority)?;
         let kind = json!({"group": "networking.k8s.io", "version": "v1", "kind": "Ingress"});
         let request = json!({
@@ -113,19 +113,23 @@ fn ingress(name: &str, host: &str, path: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn webhook_denies_ingresses_that_would_not_be_served() -> Result<()> {
-    let webhook = Webhook::start(&Site::start(1, 1).await?).await?;
+    let webhook = Webhook::start(&Fixture::start(1, 1).await?).await?;
     let authority = webhook.certificate.chain();
     let good = webhook
-        .ask(&authority, &ingress("new", "new.test", "/"))
+        .review(&authority, &ingress("new", "new.test", "/"))
         .await?;
     ensure!(good == json!({"uid": "9", "allowed": true}), "{good}");
-    let taken = webhook.ask(&authority, &ingress("new", HOST, "/")).await?;
+    let taken = webhook
+        .review(&authority, &ingress("new", HOST, "/"))
+        .await?;
     let message = taken["status"]["message"].as_str().unwrap_or_default();
     ensure!(
         message.contains("is already defined in ingress default/web"),
         "{taken}"
     );
-    let owner = webhook.ask(&authority, &ingress("web", HOST, "/")).await?;
+    let owner = webhook
+        .review(&authority, &ingress("web", HOST, "/"))
+        .await?;
     ensure!(owner["allowed"] == true, "{owner}");
     let metrics = http::get(webhook.sluice.health(), "metrics", "/metrics")
         .await?
@@ -142,13 +146,13 @@ async fn webhook_denies_ingresses_that_would_not_be_served() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn webhook_loads_a_renewed_certificate_and_ignores_a_broken_one() -> Result<()> {
-    let webhook = Webhook::start(&Site::start(1, 1).await?).await?;
+    let webhook = Webhook::start(&Fixture::start(1, 1).await?).await?;
     let old = webhook.certificate.folder.path().join("old");
     fs::copy(webhook.certificate.chain(), &old)?;
     webhook.certificate.renew()?;
     let renewed = async || {
         webhook
-            .ask(
+            .review(
                 &webhook.certificate.chain(),
                 &ingress("new", "new.test", "/"),
             )
@@ -158,7 +162,7 @@ async fn webhook_loads_a_renewed_certificate_and_ignores_a_broken_one() -> Resul
     wait::until("the new certificate", renewed).await?;
     ensure!(
         webhook
-            .ask(&old, &ingress("new", "new.test", "/"))
+            .review(&old, &ingress("new", "new.test", "/"))
             .await
             .is_err(),
         "the old one is gone"
@@ -166,17 +170,17 @@ async fn webhook_loads_a_renewed_certificate_and_ignores_a_broken_one() -> Resul
     let authority = webhook.certificate.folder.path().join("authority");
     fs::copy(webhook.certificate.chain(), &authority)?;
     fs::write(webhook.certificate.key(), "no key")?;
-    let said = async || {
+    let reported = async || {
         let lines = webhook.sluice.log().lines();
         lines
             .iter()
             .any(|line| line.contains("the last good certificate stays"))
             .then_some(())
     };
-    wait::until("the log to name the broken key", said).await?;
+    wait::until("the log to name the broken key", reported).await?;
     ensure!(
         webhook
-            .ask(&authority, &ingress("new", "new.test", "/"))
+            .review(&authority, &ingress("new", "new.test", "/"))
             .await?["allowed"]
             == true
     );

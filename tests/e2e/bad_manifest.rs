@@ -5,25 +5,26 @@ use serde_json::json;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 #[tokio::test]
 async fn bad_manifests_are_reported_and_good_ones_served() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    site.manifests
+    let fixture = Fixture::start(1, 1).await?;
+    fixture
+        .manifests
         .write("garbage.yaml", "kind: Ingress\nmetadata: [\n")?;
-    site.manifests.object(&json!({
+    fixture.manifests.object(&json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
         "metadata": { "namespace": "default", "name": "broken" },
         "spec": { "ingressClassName": "nginx", "rules": "none" },
     }))?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "dangling")
             .host("dangling.test")
             .path("/", "no", 80),
     )?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
 
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     ensure!(sluice.get("dangling.test", "/").await?.status == 503);
@@ -35,16 +36,17 @@ async fn bad_manifests_are_reported_and_good_ones_served() -> Result<()> {
 
 #[tokio::test]
 async fn manifest_that_breaks_and_recovers_affects_no_other() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let place = sluice.log().len();
-    site.manifests.write("late.yaml", "{")?;
+    fixture.manifests.write("late.yaml", "{")?;
     sluice.log().wait_after(place, "late.yaml").await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     let late = Ingress::new("default", "late")
         .host("late.test")
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .write("late.yaml", &late.to_json().to_string())?;
     sluice.wait_for_status("late.test", "/", 200).await?;
     sluice.stop()
@@ -52,14 +54,15 @@ async fn manifest_that_breaks_and_recovers_affects_no_other() -> Result<()> {
 
 #[tokio::test]
 async fn oversized_annotations_are_rejected_and_others_served() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let huge = "x".repeat(10 << 20);
     let ingress = Ingress::new("default", "huge")
         .host("huge.test")
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("nginx.ingress.kubernetes.io/proxy-body-size", &huge))?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     ensure!(sluice.get("huge.test", "/").await?.status == 503);
     sluice

@@ -13,13 +13,13 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 const CLOSED: &str = "closed.test";
 
-/// The site again, for those who know a password; `of` more annotations.
-async fn site(of: &[(&str, &str)]) -> Result<Site> {
-    let site = Site::start(1, 1).await?;
+/// The site again, for those who know a password; `annotations` more annotations.
+async fn fixture(annotations: &[(&str, &str)]) -> Result<Fixture> {
+    let fixture = Fixture::start(1, 1).await?;
     let guarded = Ingress::new("default", "closed")
         .host(CLOSED)
         .path("/", "web", 80);
@@ -28,13 +28,13 @@ async fn site(of: &[(&str, &str)]) -> Result<Site> {
         ("auth-secret", "users"),
         ("auth-realm", "the shop"),
     ];
-    let all = asked.iter().chain(of);
+    let all = asked.iter().chain(annotations);
     let guarded = all.fold(guarded, |ingress, (name, value)| {
         ingress.annotation(name, value)
     });
-    site.manifests.ingress(&guarded)?;
-    password(&site.manifests, "bar")?;
-    Ok(site)
+    fixture.manifests.ingress(&guarded)?;
+    password(&fixture.manifests, "bar")?;
+    Ok(fixture)
 }
 
 fn password(manifests: &Manifests, password: &str) -> Result<()> {
@@ -45,7 +45,7 @@ fn password(manifests: &Manifests, password: &str) -> Result<()> {
     }))
 }
 
-async fn ask(addr: SocketAddr, credentials: Option<&str>) -> Result<Response> {
+async fn log_in(addr: SocketAddr, credentials: Option<&str>) -> Result<Response> {
     let request = Request::get(CLOSED, "/");
     let encoded = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)));
     let request = encoded.iter().fold(request, |request, value| {
@@ -54,9 +54,9 @@ async fn ask(addr: SocketAddr, credentials: Option<&str>) -> Result<Response> {
     http::send(addr, &request).await
 }
 
-async fn answers(addr: SocketAddr, credentials: &str, status: u16) -> Result<()> {
+async fn wait_for_answer(addr: SocketAddr, credentials: &str, status: u16) -> Result<()> {
     let answered =
-        async || (ask(addr, Some(credentials)).await.ok()?.status == status).then_some(());
+        async || (log_in(addr, Some(credentials)).await.ok()?.status == status).then_some(());
     wait::until(&format!("{status} for {credentials}"), answered)
         .await
         .map(drop)
@@ -64,11 +64,11 @@ async fn answers(addr: SocketAddr, credentials: &str, status: u16) -> Result<()>
 
 #[tokio::test]
 async fn only_the_correct_password_is_accepted_and_pods_never_see_it() -> Result<()> {
-    let site = site(&[]).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    answers(sluice.http(), "foo:bar", 200).await?;
+    let fixture = fixture(&[]).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    wait_for_answer(sluice.http(), "foo:bar", 200).await?;
     for _ in 0..3 {
-        let found = ask(sluice.http(), Some("foo:bar")).await?;
+        let found = log_in(sluice.http(), Some("foo:bar")).await?;
         ensure!(found.status == 200, "{found:?}");
         ensure!(
             !found.text().to_lowercase().contains("authorization"),
@@ -82,7 +82,7 @@ async fn only_the_correct_password_is_accepted_and_pods_never_see_it() -> Result
             Some("nobody:bar"),
             Some(""),
         ] {
-            let refused = ask(sluice.http(), wrong).await?;
+            let refused = log_in(sluice.http(), wrong).await?;
             ensure!(
                 refused.status == 401 && refused.pod().is_none(),
                 "{wrong:?}: {refused:?}"
@@ -101,23 +101,23 @@ async fn only_the_correct_password_is_accepted_and_pods_never_see_it() -> Result
 
 #[tokio::test]
 async fn changed_password_secret_applies_at_once_and_a_deleted_one_denies() -> Result<()> {
-    let site = site(&[]).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    answers(sluice.http(), "foo:bar", 200).await?;
-    password(&site.manifests, "new")?;
-    answers(sluice.http(), "foo:new", 200).await?;
-    let old = ask(sluice.http(), Some("foo:bar")).await?;
+    let fixture = fixture(&[]).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    wait_for_answer(sluice.http(), "foo:bar", 200).await?;
+    password(&fixture.manifests, "new")?;
+    wait_for_answer(sluice.http(), "foo:new", 200).await?;
+    let old = log_in(sluice.http(), Some("foo:bar")).await?;
     ensure!(old.status == 401, "{old:?}");
-    site.manifests.object(&json!({
+    fixture.manifests.object(&json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"},
     }))?;
-    answers(sluice.http(), "foo:new", 503).await?;
+    wait_for_answer(sluice.http(), "foo:new", 503).await?;
     sluice.stop()
 }
 
 #[tokio::test]
 async fn satisfy_any_accepts_an_allowed_address() -> Result<()> {
-    let near = site(&[
+    let near = fixture(&[
         ("satisfy", "any"),
         ("whitelist-source-range", "127.0.0.0/8"),
     ])
@@ -125,38 +125,38 @@ async fn satisfy_any_accepts_an_allowed_address() -> Result<()> {
     let sluice = Sluice::start(&near.manifests).await?;
     sluice.wait_for_status(CLOSED, "/", 200).await?;
     sluice.stop()?;
-    let far = site(&[
+    let far = fixture(&[
         ("satisfy", "any"),
         ("whitelist-source-range", "192.0.2.0/24"),
     ])
     .await?;
     let sluice = Sluice::start(&far.manifests).await?;
-    answers(sluice.http(), "foo:bar", 200).await?;
-    let stranger = ask(sluice.http(), None).await?;
+    wait_for_answer(sluice.http(), "foo:bar", 200).await?;
+    let stranger = log_in(sluice.http(), None).await?;
     ensure!(stranger.status == 401, "{stranger:?}");
     sluice.stop()?;
-    let both = site(&[("whitelist-source-range", "192.0.2.0/24")]).await?;
+    let both = fixture(&[("whitelist-source-range", "192.0.2.0/24")]).await?;
     let sluice = Sluice::start(&both.manifests).await?;
     sluice.wait_for_status(CLOSED, "/", 403).await?;
-    answers(sluice.http(), "foo:bar", 403).await?;
+    wait_for_answer(sluice.http(), "foo:bar", 403).await?;
     sluice.stop()
 }
 
 #[tokio::test]
 async fn without_the_controller_logins_are_denied_and_other_hosts_served() -> Result<()> {
-    let site = site(&[]).await?;
+    let fixture = fixture(&[]).await?;
     let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
     let xds = format!("unix:{}", folder.path().join("xds.sock").display());
-    let options = Options::new(&site.manifests)
+    let options = Options::new(&fixture.manifests)
         .without_data_plane()
         .http(http.addr())
         .xds(&xds);
     let controller = options.start().await?;
     let mut envoy = Envoy::start(&sluice::bootstrap(&xds, "guarded")?).await?;
     envoy.ready().await?;
-    answers(http.addr(), "foo:bar", 200).await?;
+    wait_for_answer(http.addr(), "foo:bar", 200).await?;
     controller.stop()?;
-    answers(http.addr(), "foo:bar", 503).await?;
+    wait_for_answer(http.addr(), "foo:bar", 503).await?;
     let open = http::get(http.addr(), HOST, "/").await?;
     ensure!(open.status == 200, "{open:?}");
     envoy.stop()

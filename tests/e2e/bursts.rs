@@ -30,7 +30,7 @@ const CLIENTS: usize = 8;
 
 /// Where objects come from.
 #[derive(Clone, Copy, Debug)]
-enum From {
+enum Origin {
     Folder,
     ApiServer,
 }
@@ -45,76 +45,80 @@ enum Secrets {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_directory_in_one_route_table() -> Result<()> {
-    plays(From::Folder, &[]).await
+    run_bursts(Origin::Folder, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_directory_in_route_scopes() -> Result<()> {
-    plays(From::Folder, &["--scopes-from", "0"]).await
+    run_bursts(Origin::Folder, &["--scopes-from", "0"]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_fake_api_server_in_one_route_table() -> Result<()> {
-    plays(From::ApiServer, &[]).await
+    run_bursts(Origin::ApiServer, &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn from_a_fake_api_server_in_route_scopes() -> Result<()> {
-    plays(From::ApiServer, &["--scopes-from", "0"]).await
+    run_bursts(Origin::ApiServer, &["--scopes-from", "0"]).await
 }
 
-async fn plays(from: From, arguments: &[&str]) -> Result<()> {
+async fn run_bursts(from: Origin, arguments: &[&str]) -> Result<()> {
     let (size, rounds) = (
-        number("SLUICE_BURST_SIZE", HOSTS)?,
-        number("SLUICE_BURST_ROUNDS", 1)?,
+        number_from_env("SLUICE_BURST_SIZE", HOSTS)?,
+        number_from_env("SLUICE_BURST_ROUNDS", 1)?,
     );
-    let world = World::start(from).await?;
+    let environment = Environment::start(from).await?;
     let arguments = arguments
         .iter()
         .map(|argument| (*argument).to_owned())
         .collect();
-    let sluice = world.options().arguments(arguments).start().await?;
+    let sluice = environment.options().arguments(arguments).start().await?;
     for round in 0..rounds {
         for secrets in [Secrets::Before, Secrets::With, Secrets::After] {
-            let burst = Burst::new(&world, &format!("{round}-{secrets:?}").to_lowercase(), size)?;
-            world.put(&burst.objects(secrets))?;
+            let burst = Burst::new(
+                &environment,
+                &format!("{round}-{secrets:?}").to_lowercase(),
+                size,
+            )?;
+            environment.apply(&burst.objects(secrets))?;
             let [some, all] = burst
                 .is_served(&sluice)
                 .await
                 .with_context(|| format!("round {round}, {secrets:?}"))?;
-            note(&format!(
+            print(&format!(
                 "{from:?} {secrets:?} round {round}: {} ms, {} ms to ask all",
                 some.as_millis(),
                 all.as_millis()
             ));
-            holds_what_is_acked(&sluice, limit(size)).await?;
-            world.remove(&burst.objects(secrets))?;
+            envoy_matches_acknowledged_state(&sluice, time_limit(size)).await?;
+            environment.remove(&burst.objects(secrets))?;
         }
     }
     sluice.stop()
 }
 
 /// An Envoy makes filter chains of so many hosts one after the other.
-fn limit(hosts: usize) -> Duration {
+fn time_limit(hosts: usize) -> Duration {
     wait::LIMIT * u32::try_from(hosts.div_ceil(500)).unwrap_or(1)
 }
 
 #[allow(clippy::print_stdout, reason = "the measure of a hunt")]
-fn note(line: &str) {
+fn print(line: &str) {
     println!("{line}");
 }
 
-fn number(variable: &str, usual: usize) -> Result<usize> {
+fn number_from_env(variable: &str, default: usize) -> Result<usize> {
     match env::var(variable) {
         Ok(text) => text
             .parse()
             .with_context(|| format!("{variable}: expected a number, got {text:?}")),
-        Err(_) => Ok(usual),
+        Err(_) => Ok(default),
     }
 }
 
 /// Where bursts happen.
-struct World {
+struct Environment {
     source: Source,
     pod: Echo,
     _network: Network,
@@ -125,15 +129,15 @@ enum Source {
     ApiServer(Cluster),
 }
 
-impl World {
-    async fn start(from: From) -> Result<World> {
+impl Environment {
+    async fn start(from: Origin) -> Result<Environment> {
         let network = Network::reserve()?;
         let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
         let source = match from {
-            From::Folder => Source::Folder(Manifests::new()?),
-            From::ApiServer => Source::ApiServer(Cluster::fake().await?),
+            Origin::Folder => Source::Folder(Manifests::new()?),
+            Origin::ApiServer => Source::ApiServer(Cluster::fake().await?),
         };
-        Ok(World {
+        Ok(Environment {
             source,
             pod,
             _network: network,
@@ -161,7 +165,7 @@ impl World {
         }
     }
 
-    fn put(&self, objects: &[Value]) -> Result<()> {
+    fn apply(&self, objects: &[Value]) -> Result<()> {
         match &self.source {
             Source::Folder(manifests) => objects
                 .iter()
@@ -201,8 +205,8 @@ struct Host {
 }
 
 impl Burst {
-    fn new(world: &World, name: &str, size: usize) -> Result<Burst> {
-        let hosts = (0..size).map(|number| Host::new(world, &format!("b{name}-{number}")));
+    fn new(environment: &Environment, name: &str, size: usize) -> Result<Burst> {
+        let hosts = (0..size).map(|number| Host::new(environment, &format!("b{name}-{number}")));
         Ok(Burst {
             hosts: hosts.collect::<Result<_>>()?,
         })
@@ -238,7 +242,7 @@ impl Burst {
         let step = self.hosts.len().div_ceil(HOSTS);
         let ask = async |step: usize| -> Result<Duration> {
             let hosts = stream::iter(self.hosts.iter().rev().step_by(step));
-            let waits = hosts.map(|host| host.is_served(sluice, limit(self.hosts.len())));
+            let waits = hosts.map(|host| host.is_served(sluice, time_limit(self.hosts.len())));
             let served: Result<Vec<()>> = waits.buffer_unordered(CLIENTS).try_collect().await;
             served.with_context(|| sluice.log().tail())?;
             Ok(start.elapsed())
@@ -248,8 +252,8 @@ impl Burst {
 }
 
 impl Host {
-    fn new(world: &World, name: &str) -> Result<Host> {
-        let (namespace, host) = (world.namespace(), format!("{name}.test"));
+    fn new(environment: &Environment, name: &str) -> Result<Host> {
+        let (namespace, host) = (environment.namespace(), format!("{name}.test"));
         let pair = Pair::of(&[&host])?;
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
@@ -257,14 +261,14 @@ impl Host {
             "data": { "tls.crt": STANDARD.encode(&pair.pem), "tls.key": STANDARD.encode(&pair.key) },
         });
         let ingress = Ingress::new(namespace, name)
-            .class(world.class())
+            .class(environment.class())
             .host(&host);
         let ingress = ingress
             .annotation("ssl-redirect", "false")
             .path("/", name, 80);
         let mut ingress = ingress.to_json();
         ingress["spec"]["tls"] = json!([{ "hosts": [host], "secretName": name }]);
-        let pods = [world.pod.addr()];
+        let pods = [environment.pod.addr()];
         let others = vec![
             service(namespace, name, 80, &pods),
             endpoint_slice(namespace, name, &pods),
@@ -278,19 +282,19 @@ impl Host {
         })
     }
 
-    async fn is_served(&self, sluice: &Sluice, limit: Duration) -> Result<()> {
+    async fn is_served(&self, sluice: &Sluice, time_limit: Duration) -> Result<()> {
         let name = &self.name;
         let is_routed = async || (sluice.get(name, "/").await.ok()?.status == 200).then_some(());
-        wait::until_within(limit, &format!("{name} to be served"), is_routed).await?;
+        wait::until_within(time_limit, &format!("{name} to be served"), is_routed).await?;
         presents(sluice, name, &self.pair).await
     }
 }
 
 /// What the controller takes for answered comes to be what Envoy has: every resource in its latest version, none refused, and
 /// none that still waits for something. What nobody uses any more leaves later, so both are asked each time.
-async fn holds_what_is_acked(sluice: &Sluice, limit: Duration) -> Result<()> {
+async fn envoy_matches_acknowledged_state(sluice: &Sluice, time_limit: Duration) -> Result<()> {
     let mut last = String::new();
-    let holds = async || match differences(sluice).await {
+    let holds = async || match differences_from_envoy(sluice).await {
         Ok(differences) => {
             last = differences;
             last.is_empty().then_some(())
@@ -300,12 +304,13 @@ async fn holds_what_is_acked(sluice: &Sluice, limit: Duration) -> Result<()> {
             None
         }
     };
-    let held = wait::until_within(limit, "Envoy to hold what it has acknowledged", holds).await;
+    let held =
+        wait::until_within(time_limit, "Envoy to hold what it has acknowledged", holds).await;
     held.map(drop).with_context(|| last)
 }
 
 /// The controller's account; an error while something is not answered.
-async fn answered(sluice: &Sluice) -> Result<Value> {
+async fn acknowledged_state(sluice: &Sluice) -> Result<Value> {
     let status: Value = serde_json::from_str(&unix::get(&sluice.admin_socket(), "/xds").await?)?;
     let streams = status["answered"].as_array().context("answered")?;
     let published = &status["generation"];
@@ -317,8 +322,8 @@ async fn answered(sluice: &Sluice) -> Result<Value> {
 }
 
 /// In which Envoy's own account differs from the controller's.
-async fn differences(sluice: &Sluice) -> Result<String> {
-    let status = answered(sluice).await?;
+async fn differences_from_envoy(sluice: &Sluice) -> Result<String> {
+    let status = acknowledged_state(sluice).await?;
     let socket = sluice.run_dir().join("envoy-admin.sock");
     let dump: Value = serde_json::from_str(&unix::get(&socket, "/config_dump").await?)?;
     let mut differences = String::new();

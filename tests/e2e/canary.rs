@@ -11,32 +11,32 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 const REQUESTS: u64 = 1_000;
 
 /// The site with a canary of one pod, `new-0`.
 async fn with_canary(
     canary: impl FnOnce(Ingress) -> Ingress,
-) -> Result<(Site, Vec<Echo>, Network)> {
-    let site = Site::start(2, 2).await?;
+) -> Result<(Fixture, Vec<Echo>, Network)> {
+    let fixture = Fixture::start(2, 2).await?;
     let network = Network::reserve()?;
     let new = Echo::start_all("new", &network.pods(1)).await?;
     let addrs: Vec<SocketAddr> = new.iter().map(Echo::addr).collect();
-    site.manifests.service("default", "new", 80, &addrs)?;
+    fixture.manifests.service("default", "new", 80, &addrs)?;
     let ingress = Ingress::new("default", "canary")
         .host(HOST)
         .path("/", "new", 80)
         .annotation("canary", "true");
-    site.manifests.ingress(&canary(ingress))?;
-    Ok((site, new, network))
+    fixture.manifests.ingress(&canary(ingress))?;
+    Ok((fixture, new, network))
 }
 
 #[tokio::test]
 async fn canary_receives_its_weight_of_requests() -> Result<()> {
-    let (site, _new, _network) =
+    let (fixture, _new, _network) =
         with_canary(|ingress| ingress.annotation("canary-weight", "20")).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let load = Load::new(sluice.http(), page())
         .connections(2)
         .max_requests(REQUESTS);
@@ -63,8 +63,8 @@ async fn canary_header_and_cookie_take_precedence_over_weight() -> Result<()> {
             .annotation("canary-by-cookie", "beta");
         ingress.annotation("canary-weight", "0")
     };
-    let (site, _new, _network) = with_canary(rules).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let (fixture, _new, _network) = with_canary(rules).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     for (header, value, is_canary) in [
         ("x-canary", "always", true),
         ("x-canary", "never", false),
@@ -95,13 +95,15 @@ async fn always_goes_to(sluice: &Sluice, request: &Request, pod: &str) -> Result
 
 #[tokio::test]
 async fn several_canaries_follow_their_own_rules() -> Result<()> {
-    let (site, _new, network) =
+    let (fixture, _new, network) =
         with_canary(|ingress| ingress.annotation("canary-weight", "30")).await?;
     let addrs = network.pods(3);
     let mut pods = Vec::new();
     for (service, addr) in ["eu", "beta"].into_iter().zip(&addrs[1..]) {
         pods.extend(Echo::start_all(service, &[*addr]).await?);
-        site.manifests.service("default", service, 80, &[*addr])?;
+        fixture
+            .manifests
+            .service("default", service, 80, &[*addr])?;
     }
     let canary = |service| {
         let ingress = Ingress::new("default", service)
@@ -110,16 +112,18 @@ async fn several_canaries_follow_their_own_rules() -> Result<()> {
         ingress.annotation("canary", "true")
     };
     let by_header = canary("eu").annotation("canary-by-header", "x-region");
-    site.manifests
+    fixture
+        .manifests
         .ingress(&by_header.annotation("canary-by-header-value", "eu"))?;
-    site.manifests
+    fixture
+        .manifests
         .ingress(&canary("beta").annotation("canary-by-cookie", "beta"))?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "new")
             .host("new.test")
             .path("/", "new", 80),
     )?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
 
     let (eu, beta) = (
         page().header("x-region", "eu"),

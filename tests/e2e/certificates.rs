@@ -3,13 +3,13 @@
 use anyhow::Result;
 use sluice_tests::sluice::Options;
 
-use crate::scenarios::certificate_rotation::{Clients, Many, Rotation};
+use crate::scenarios::certificate_rotation::{Clients, ManyHosts, Rotation};
 
 #[tokio::test]
 async fn certificate_renewal_keeps_open_connections() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
-    rotation.renews_under_open_connections(&sluice).await?;
+    rotation.renews_without_closing_connections(&sluice).await?;
     sluice.stop()
 }
 
@@ -24,8 +24,8 @@ async fn invalid_or_deleted_secret_falls_back_to_the_default_certificate() -> Re
 
 #[tokio::test]
 async fn thousand_hosts_present_their_own_certificates() -> Result<()> {
-    let many = Many::start().await?;
-    let sluice = Options::new(&many.site.manifests).start().await?;
-    many.present_their_own(&sluice).await?;
+    let many = ManyHosts::start().await?;
+    let sluice = Options::new(&many.fixture.manifests).start().await?;
+    many.present_own_certificates(&sluice).await?;
     sluice.stop()
 }

@@ -7,8 +7,8 @@ use crate::scenarios::concurrency_limits;
 
 #[tokio::test]
 async fn limit_connections_counts_across_workers() -> Result<()> {
-    let site = concurrency_limits::site().await?;
-    let sluice = Options::new(&site.manifests).workers(3).start().await?;
-    concurrency_limits::holds_the_limit(&site, &sluice).await?;
+    let fixture = concurrency_limits::fixture().await?;
+    let sluice = Options::new(&fixture.manifests).workers(3).start().await?;
+    concurrency_limits::enforces_the_limit(&fixture, &sluice).await?;
     sluice.stop()
 }

@@ -7,23 +7,26 @@ use sluice_tests::http::{Request, send};
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 /// A controller with these settings.
-async fn with(site: &Site, data: Value) -> Result<Sluice> {
+async fn start_with(fixture: &Fixture, data: Value) -> Result<Sluice> {
     let metadata = json!({"name": "settings", "namespace": "sluice"});
-    site.manifests.object(
+    fixture.manifests.object(
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
     )?;
     let flags = ["--configmap", "sluice/settings"].map(str::to_owned).into();
-    Options::new(&site.manifests).arguments(flags).start().await
+    Options::new(&fixture.manifests)
+        .arguments(flags)
+        .start()
+        .await
 }
 
 #[tokio::test]
 async fn response_uses_the_best_enabled_and_accepted_encoding() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let data = json!({"use-gzip": "true", "enable-brotli": "true", "gzip-min-length": "10", "gzip-types": "*"});
-    let sluice = with(&site, data).await?;
+    let sluice = start_with(&fixture, data).await?;
     for (accepted, expected) in [
         ("gzip, br", Some("br")),
         ("gzip", Some("gzip")),
@@ -46,9 +49,9 @@ async fn response_uses_the_best_enabled_and_accepted_encoding() -> Result<()> {
 
 #[tokio::test]
 async fn ssl_reject_handshake_rejects_unknown_names() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let data = json!({"ssl-reject-handshake": "true", "ssl-ecdh-curve": "X25519:prime256v1", "ssl-session-timeout": "1h"});
-    let sluice = with(&site, data).await?;
+    let sluice = start_with(&fixture, data).await?;
     let mut known = Connection::open_tls(sluice.https(), HOST).await?;
     ensure!(known.send(&page()).await?.status == 200);
     ensure!(
@@ -62,9 +65,9 @@ async fn ssl_reject_handshake_rejects_unknown_names() -> Result<()> {
 
 #[tokio::test]
 async fn oversized_headers_are_rejected_and_slow_responses_complete() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let data = json!({"upstream-keepalive-requests": "2", "large-client-header-buffers": "1 2k", "limit-rate": "4"});
-    let sluice = with(&site, data).await?;
+    let sluice = start_with(&fixture, data).await?;
     let long = page().header("x-long", &"a".repeat(4000));
     ensure!(
         send(sluice.http(), &long).await?.status == 431,
@@ -74,7 +77,7 @@ async fn oversized_headers_are_rejected_and_slow_responses_complete() -> Result<
         body: Some("x".repeat(6 * 1024)),
         ..Answer::default()
     };
-    site.pods[0].script(Script::echo().answer("/large", body));
+    fixture.pods[0].script(Script::echo().answer("/large", body));
     for _ in 0..3 {
         let answer = send(sluice.http(), &Request::get(HOST, "/large")).await?;
         ensure!(

@@ -8,15 +8,15 @@ use sluice_tests::load::Load;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn envoys_serve_without_the_controller_and_follow_it_when_it_returns() -> Result<()> {
-    let site = Site::start(3, 2).await?;
+    let fixture = Fixture::start(3, 2).await?;
     let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
     let xds = format!("unix:{}", folder.path().join("xds.sock").display());
     let options = || {
-        Options::new(&site.manifests)
+        Options::new(&fixture.manifests)
             .without_data_plane()
             .http(http.addr())
             .xds(&xds)
@@ -37,15 +37,15 @@ async fn envoys_serve_without_the_controller_and_follow_it_when_it_returns() -> 
         load.tally()
     );
 
-    site.endpoints(&[1, 2])?;
+    fixture.endpoints(&[1, 2])?;
     let controller = options().await?;
     load.until("traffic on web-2", |tally| tally.pod("web-2") > 0)
         .await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}\n{}", envoy.log().tail());
 
-    site.endpoints(&[0, 2])?;
-    let follows = async || spreads_evenly(http.addr(), &[0, 2]).await.ok();
+    fixture.endpoints(&[0, 2])?;
+    let follows = async || ensure_even_spread(http.addr(), &[0, 2]).await.ok();
     sluice_tests::wait::until("the next change to arrive", follows).await?;
     envoy.stop()?;
     controller.stop()

@@ -32,15 +32,15 @@ struct Clients(Vec<Running>);
 
 impl Clients {
     /// Some keep their connections, others make one for each request.
-    fn of_both_kinds(sluice: &Sluice) -> Clients {
-        let mut clients = Clients::that_connect(sluice);
+    fn persistent_and_new(sluice: &Sluice) -> Clients {
+        let mut clients = Clients::new_per_request(sluice);
         clients.0.push(load(sluice, Request::get(HOST, "/")));
         clients
     }
 
     /// They make a connection for each request. nginx closes connections at rest whenever it takes routes, also under a
     /// request that is on its way.
-    fn that_connect(sluice: &Sluice) -> Clients {
+    fn new_per_request(sluice: &Sluice) -> Clients {
         Clients(vec![load(
             sluice,
             Request::get(HOST, "/").header("connection", "close"),
@@ -48,7 +48,7 @@ impl Clients {
     }
 
     /// Waits until all have got some more answers.
-    async fn go_on(&self) -> Result<()> {
+    async fn make_progress(&self) -> Result<()> {
         for load in &self.0 {
             let before = load.tally().total();
             load.until("more answers", |tally| tally.total() > before + 50)
@@ -57,7 +57,7 @@ impl Clients {
         Ok(())
     }
 
-    async fn lost_nothing(self) -> Result<()> {
+    async fn ensure_no_failures(self) -> Result<()> {
         for load in self.0 {
             let tally = load.stop().await?;
             ensure!(tally.failed() == 0, "{tally}");
@@ -74,7 +74,7 @@ fn load(sluice: &Sluice, request: Request) -> Running {
 }
 
 /// The owner's host is served, and the controller is killed.
-async fn killed(plane: Plane, tenants: &Tenants) -> Result<(Sluice, u32)> {
+async fn start_and_kill_controller(plane: Plane, tenants: &Tenants) -> Result<(Sluice, u32)> {
     tenants
         .manifests
         .ingress(&Ingress::new(OWNER, "old").host(HOST).path("/", "web", 80))?;
@@ -90,7 +90,7 @@ async fn killed(plane: Plane, tenants: &Tenants) -> Result<(Sluice, u32)> {
 }
 
 /// All paths of NAME.test.
-fn whole(namespace: &str, name: &str) -> Ingress {
+fn ingress_for(namespace: &str, name: &str) -> Ingress {
     let host = format!("{name}.test");
     Ingress::new(namespace, name)
         .host(&host)
@@ -99,37 +99,37 @@ fn whole(namespace: &str, name: &str) -> Ingress {
 
 async fn running_data_plane_is_adopted_without_failed_requests(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let (first, data_plane) = killed(plane, &tenants).await?;
+    let (first, data_plane) = start_and_kill_controller(plane, &tenants).await?;
     // Nothing is new, and nothing is to be told.
-    let clients = Clients::of_both_kinds(&first);
-    clients.go_on().await?;
+    let clients = Clients::persistent_and_new(&first);
+    clients.make_progress().await?;
     let mut second = plane
         .options(&tenants.manifests)
         .after(&first)
         .start()
         .await?;
     second.log().wait_for("adopted").await?;
-    clients.go_on().await?;
+    clients.make_progress().await?;
     tenants
         .manifests
         .endpoints(OWNER, "web", &[tenants.foreign.addr()])?;
     second.wait_for_pod(HOST, FOREIGN).await?;
     second.kill()?;
-    clients.go_on().await?;
-    clients.lost_nothing().await?;
+    clients.make_progress().await?;
+    clients.ensure_no_failures().await?;
 
     // What is new while nobody looks.
     let envoy = plane != Plane::Nginx;
     let clients = if envoy {
-        Clients::of_both_kinds(&first)
+        Clients::persistent_and_new(&first)
     } else {
-        Clients::that_connect(&first)
+        Clients::new_per_request(&first)
     };
-    tenants.manifests.ingress(&whole(FOREIGN, "new"))?;
+    tenants.manifests.ingress(&ingress_for(FOREIGN, "new"))?;
     tenants
         .manifests
         .endpoints(OWNER, "web", &[tenants.owner.addr()])?;
-    clients.go_on().await?;
+    clients.make_progress().await?;
     let third = plane
         .options(&tenants.manifests)
         .after(&first)
@@ -137,10 +137,10 @@ async fn running_data_plane_is_adopted_without_failed_requests(plane: Plane) -> 
         .await?;
     third.wait_for_pod("new.test", FOREIGN).await?;
     third.wait_for_pod(HOST, OWNER).await?;
-    tenants.manifests.ingress(&whole(OWNER, "newer"))?;
+    tenants.manifests.ingress(&ingress_for(OWNER, "newer"))?;
     third.wait_for_pod("newer.test", OWNER).await?;
-    clients.go_on().await?;
-    clients.lost_nothing().await?;
+    clients.make_progress().await?;
+    clients.ensure_no_failures().await?;
     ensure!(
         third.data_plane_pid() == Some(data_plane),
         "it was not adopted: {}",
@@ -149,8 +149,8 @@ async fn running_data_plane_is_adopted_without_failed_requests(plane: Plane) -> 
 
     // It is looked after like one's own.
     process::kill(data_plane);
-    let again = async || third.data_plane_pid().filter(|pid| *pid != data_plane);
-    wait::until("another data plane", again).await?;
+    let replacement = async || third.data_plane_pid().filter(|pid| *pid != data_plane);
+    wait::until("another data plane", replacement).await?;
     third.wait_for_pod("newer.test", OWNER).await?;
     let last = third.data_plane_pid().context("no data plane")?;
     third.stop()?;
@@ -168,7 +168,7 @@ fn copy(program: PathBuf) -> Result<(TempDir, PathBuf)> {
 
 async fn data_plane_with_other_arguments_is_replaced(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let (first, former) = killed(plane, &tenants).await?;
+    let (first, former) = start_and_kill_controller(plane, &tenants).await?;
     let load = Load::new(first.http(), Request::get(HOST, "/"))
         .pause(Duration::from_millis(2))
         .start();
@@ -225,14 +225,14 @@ async fn terminating_data_plane_is_replaced(plane: Plane) -> Result<()> {
     .await?;
     tenants.owner.script(Script::echo());
     first.signal("SIGTERM")?;
-    let told = async || {
+    let closing = async || {
         let Ok(mut connection) = Connection::open(addr).await else {
             return Some(());
         };
         connection.send(&Request::get(HOST, "/")).await.ok();
         (!connection.is_reusable()).then_some(())
     };
-    wait::until("clients to be sent elsewhere", told).await?;
+    wait::until("clients to be sent elsewhere", closing).await?;
     first.kill()?;
 
     let second = plane
@@ -258,7 +258,7 @@ async fn terminating_data_plane_is_replaced(plane: Plane) -> Result<()> {
 async fn dead_data_plane_is_restarted(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     // Of nginx the master: its workers live on, have the ports, and take no configuration any more.
-    let (first, data_plane) = killed(plane, &tenants).await?;
+    let (first, data_plane) = start_and_kill_controller(plane, &tenants).await?;
     process::kill(data_plane);
     wait::until("its end", async || {
         (!proc::is_running(data_plane)).then_some(())

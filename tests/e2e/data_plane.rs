@@ -13,11 +13,11 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::{self, Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
 /// One controller of a site, and who signs for whom.
 struct Cluster {
-    site: Site,
+    fixture: Fixture,
     authority: Authority,
     identity: Identity,
     http: Port,
@@ -27,12 +27,12 @@ struct Cluster {
 
 impl Cluster {
     async fn start(pods: u16) -> Result<Cluster> {
-        let (site, authority) = (Site::start(pods, pods.into()).await?, Authority::new()?);
+        let (fixture, authority) = (Fixture::start(pods, pods.into()).await?, Authority::new()?);
         let (http, xds) = (Port::reserve()?, Port::reserve()?);
         let identity = authority.identity(CONTROLLER)?;
-        let controller = controller(&site, &identity, &http, &xds).await?;
+        let controller = controller(&fixture, &identity, &http, &xds).await?;
         Ok(Cluster {
-            site,
+            fixture,
             authority,
             identity,
             http,
@@ -46,8 +46,13 @@ impl Cluster {
     }
 }
 
-async fn controller(site: &Site, identity: &Identity, http: &Port, xds: &Port) -> Result<Sluice> {
-    let options = Options::new(&site.manifests)
+async fn controller(
+    fixture: &Fixture,
+    identity: &Identity,
+    http: &Port,
+    xds: &Port,
+) -> Result<Sluice> {
+    let options = Options::new(&fixture.manifests)
         .without_data_plane()
         .http(http.addr());
     options
@@ -71,9 +76,9 @@ async fn authenticated_data_plane_serves_and_follows_updates() -> Result<()> {
     let data_plane = cluster.data_plane(&identity).await?;
     data_plane.ready().await?;
     sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
-    spreads_evenly(cluster.http.addr(), &[0, 1, 2]).await?;
-    cluster.site.endpoints(&[0, 2])?;
-    cluster.site.left_alone(1).await?;
+    ensure_even_spread(cluster.http.addr(), &[0, 1, 2]).await?;
+    cluster.fixture.endpoints(&[0, 2])?;
+    cluster.fixture.wait_until_idle(1).await?;
 
     let metrics = data_plane.page("/metrics").await?.text();
     let polls = |line: &&str| {
@@ -178,7 +183,7 @@ async fn untrusted_peers_neither_receive_nor_provide_configuration() -> Result<(
 #[tokio::test]
 async fn renewed_xds_certificates_need_no_restart() -> Result<()> {
     let Cluster {
-        site,
+        fixture,
         authority,
         identity,
         http,
@@ -209,12 +214,12 @@ async fn renewed_xds_certificates_need_no_restart() -> Result<()> {
     two.stop()?;
     let xds = first.xds().to_owned();
     first.stop()?;
-    let options = Options::new(&site.manifests)
+    let options = Options::new(&fixture.manifests)
         .without_data_plane()
         .http(http.addr())
         .xds(xds);
     let _second = options.arguments(certificates(&identity)).start().await?;
-    site.manifests.remove("ingress-default-web.yaml")?;
+    fixture.manifests.remove("ingress-default-web.yaml")?;
     sluice::wait_for_status(http.addr(), HOST, "/", 404)
         .await
         .with_context(|| one.log().tail())?;
@@ -227,7 +232,7 @@ async fn terminating_data_plane_becomes_unready_then_drains() -> Result<()> {
     let identity = cluster.authority.identity("data-plane")?;
     let data_plane = cluster.data_plane(&identity).await?;
     data_plane.ready().await?;
-    let (addr, pod) = (cluster.http.addr(), &cluster.site.pods[0]);
+    let (addr, pod) = (cluster.http.addr(), &cluster.fixture.pods[0]);
     sluice::wait_for_status(addr, HOST, "/", 200).await?;
     // Longer than the grace period, shorter than that and the drain.
     pod.script(Script::echo().delay(Duration::from_secs(2)));
@@ -258,10 +263,10 @@ async fn terminating_data_plane_becomes_unready_then_drains() -> Result<()> {
 
 #[tokio::test]
 async fn unauthenticated_xds_over_tcp_is_rejected() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     // A proxy on this machine reaches loopback as well.
     for address in ["0.0.0.0:1", "127.0.0.1:1", "[::1]:1"] {
-        let refused = Options::new(&site.manifests)
+        let refused = Options::new(&fixture.manifests)
             .without_data_plane()
             .xds(address)
             .start()

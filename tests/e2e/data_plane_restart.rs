@@ -21,10 +21,10 @@ use crate::setup::{Plane, on_every_plane};
 on_every_plane!(restarted_data_plane_has_its_whole_configuration);
 
 const HOSTS: usize = 40;
-const DEATHS: usize = 3;
+const KILLS: usize = 3;
 
 /// Hosts of all kinds, each with a certificate and a Service of its own.
-struct Site {
+struct Fixture {
     manifests: Manifests,
     certificates: Vec<Pair>,
     _pods: Vec<Echo>,
@@ -39,8 +39,8 @@ fn request(n: usize) -> Request {
     Request::get(&host(n), "/a")
 }
 
-impl Site {
-    async fn start() -> Result<Site> {
+impl Fixture {
+    async fn start() -> Result<Fixture> {
         let (manifests, network) = (Manifests::new()?, Network::reserve()?);
         let pods = Echo::start_all("web", &network.pods(3)).await?;
         let mut certificates = Vec::new();
@@ -68,7 +68,7 @@ impl Site {
             }
             manifests.object(&ingress)?;
         }
-        Ok(Site {
+        Ok(Fixture {
             manifests,
             certificates,
             _pods: pods,
@@ -77,7 +77,7 @@ impl Site {
     }
 
     /// The first who gets a connection is served by every host, and sees its certificate.
-    async fn is_whole(&self, https: SocketAddr) -> Result<()> {
+    async fn serves_every_host(&self, https: SocketAddr) -> Result<()> {
         wait::until("the first connection", async || {
             TcpStream::connect(https).await.ok()
         })
@@ -95,7 +95,7 @@ impl Site {
     }
 }
 
-async fn dies(sluice: &Sluice) -> Result<()> {
+async fn kill_data_plane(sluice: &Sluice) -> Result<()> {
     let before = sluice.data_plane_pid().context("no data plane")?;
     process::kill(before);
     let after = async || sluice.data_plane_pid().filter(|pid| *pid != before);
@@ -103,8 +103,8 @@ async fn dies(sluice: &Sluice) -> Result<()> {
 }
 
 async fn restarted_data_plane_has_its_whole_configuration(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let sluice = plane.options(&site.manifests).start().await?;
+    let fixture = Fixture::start().await?;
+    let sluice = plane.options(&fixture.manifests).start().await?;
     for n in 0..HOSTS {
         sluice.wait_for_status(&host(n), "/a", 200).await?;
     }
@@ -113,11 +113,12 @@ async fn restarted_data_plane_has_its_whole_configuration(plane: Plane) -> Resul
         .connections(8)
         .pause(Duration::from_millis(1))
         .start();
-    for death in 0..DEATHS {
-        dies(&sluice).await?;
-        site.is_whole(sluice.https())
+    for kill in 0..KILLS {
+        kill_data_plane(&sluice).await?;
+        fixture
+            .serves_every_host(sluice.https())
             .await
-            .with_context(|| format!("death {death}"))?;
+            .with_context(|| format!("death {kill}"))?;
         let served =
             |tally: &sluice_tests::tally::Tally| tally.by_status.get(&200).copied().unwrap_or(0);
         let before = served(&load.tally());

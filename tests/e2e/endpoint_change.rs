@@ -4,12 +4,12 @@ use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 use sluice_tests::sluice::Sluice;
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rolling_update_under_load_fails_no_request() -> Result<()> {
-    let site = Site::start(6, 2).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(6, 2).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let envoy = sluice.envoy_pid();
     let load = Load::new(sluice.http(), page()).connections(8).start();
     load.until("traffic", |tally| {
@@ -19,28 +19,28 @@ async fn rolling_update_under_load_fails_no_request() -> Result<()> {
 
     for new in 2..6 {
         let old = new - 2;
-        site.endpoints(&[new - 1, new])?;
+        fixture.endpoints(&[new - 1, new])?;
         load.until(&format!("traffic on web-{new}"), |tally| {
             tally.pod(&format!("web-{new}")) > 0
         })
         .await?;
-        site.left_alone(old).await?;
+        fixture.wait_until_idle(old).await?;
     }
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
-    spreads_evenly(sluice.http(), &[4, 5]).await?;
+    ensure_even_spread(sluice.http(), &[4, 5]).await?;
     ensure!(sluice.envoy_pid() == envoy, "envoy was started again");
     sluice.stop()
 }
 
 #[tokio::test]
 async fn no_endpoints_means_503_until_one_returns() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
-    site.endpoints(&[])?;
+    fixture.endpoints(&[])?;
     sluice.wait_for_status(HOST, "/", 503).await?;
-    site.endpoints(&[0])?;
+    fixture.endpoints(&[0])?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     sluice.stop()
 }

@@ -5,18 +5,18 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::{proc, process, wait};
 
-use crate::fixture::{HOST, Site, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread};
 
 #[tokio::test]
 async fn killed_envoy_is_restarted_and_serves() -> Result<()> {
-    let site = Site::start(2, 2).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(2, 2).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let first = sluice.envoy_pid().context("no envoy")?;
     process::kill(first);
     let again = async || sluice.envoy_pid().filter(|pid| *pid != first);
     let (second, _) = wait::until("another envoy", again).await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
-    spreads_evenly(sluice.http(), &[0, 1]).await?;
+    ensure_even_spread(sluice.http(), &[0, 1]).await?;
     sluice.stop()?;
     ensure!(!proc::is_running(second), "envoy outlives the controller");
     Ok(())
@@ -25,8 +25,8 @@ async fn killed_envoy_is_restarted_and_serves() -> Result<()> {
 /// Whoever waits for a new host is told what for.
 #[tokio::test]
 async fn envoy_that_lags_behind_is_reported_until_it_catches_up() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let says = async |words: &str| {
         let is_said = async || {
@@ -41,7 +41,7 @@ async fn envoy_that_lags_behind_is_reported_until_it_catches_up() -> Result<()> 
     };
     let envoy = sluice.envoy_pid().context("no envoy")?;
     process::signal_by_name(envoy, "SIGSTOP")?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "new")
             .host("new.test")
             .path("/", "web", 80),

@@ -19,10 +19,10 @@ struct Shop {
 
 impl Shop {
     async fn start(ingress: &Ingress) -> Result<Shop> {
-        Shop::of_pods(1, ingress).await
+        Shop::with_pods(1, ingress).await
     }
 
-    async fn of_pods(count: u16, ingress: &Ingress) -> Result<Shop> {
+    async fn with_pods(count: u16, ingress: &Ingress) -> Result<Shop> {
         let networks = [Network::reserve()?, Network::reserve()?];
         let pods = Echo::start_all("shop", &networks[0].pods(count)).await?;
         let pages = Echo::start_all("pages", &networks[1].pods(1)).await?;
@@ -61,7 +61,7 @@ fn header<'a>(echo: &'a Value, name: &str) -> Option<&'a str> {
     value.as_str().or_else(|| value.get(0)?.as_str())
 }
 
-fn told(response: &Response, expected: &[(&str, &str)]) -> Result<()> {
+fn ensure_request_headers(response: &Response, expected: &[(&str, &str)]) -> Result<()> {
     ensure!(
         response.status == 200 && response.pod() == Some("pages-0"),
         "{response:?}"
@@ -91,7 +91,7 @@ async fn error_service_receives_the_failed_request_as_the_client_sees_it() -> Re
         .header("accept", "text/html")
         .header("x-sluice-error", "a/b/c");
     let failed = send(sluice.http(), &failed.header("x-request-id", "unique")).await?;
-    told(
+    ensure_request_headers(
         &failed,
         &[
             ("x-code", "404"),
@@ -146,7 +146,7 @@ async fn denied_client_gets_the_error_page_and_reaches_no_pod() -> Result<()> {
         Shop::start(&ingress("shop.test").annotation("whitelist-source-range", "192.0.2.0/24"))
             .await?;
     let sluice = Sluice::start(&shop.manifests).await?;
-    told(&sluice.get("shop.test", "/").await?, &[("x-code", "403")])?;
+    ensure_request_headers(&sluice.get("shop.test", "/").await?, &[("x-code", "403")])?;
     // Before the end of a body nothing is replaced.
     let body = Request::new("POST", "shop.test", "/").body("secret");
     let refused = send(sluice.http(), &body).await?;
@@ -162,14 +162,14 @@ async fn failed_request_with_a_body_reaches_the_error_service() -> Result<()> {
     let sluice = Sluice::start(&shop.manifests).await?;
     let body = Request::new("POST", "shop.test", "/buy").body(vec![b'x'; 300_000]);
     let failed = send(sluice.http(), &body).await.context("with a body")?;
-    told(&failed, &[("x-code", "503"), ("x-original-uri", "/buy")])?;
+    ensure_request_headers(&failed, &[("x-code", "503"), ("x-original-uri", "/buy")])?;
     sluice.stop()
 }
 
 /// Envoy begins such a request anew, and must tell of the end of the first one.
 #[tokio::test]
 async fn error_page_ends_the_in_flight_request_of_the_failed_pod() -> Result<()> {
-    let shop = Shop::of_pods(
+    let shop = Shop::with_pods(
         2,
         &ingress("shop.test").annotation("load-balance", "least_conn"),
     )

@@ -11,22 +11,22 @@ use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
-const GUARDED: &str = "guarded.test";
+const PROTECTED: &str = "guarded.test";
 
 /// The site again, and external authentication for a part of it.
-struct Asked {
-    site: Site,
+struct ExternalAuth {
+    fixture: Fixture,
     service: Echo,
     journal: Journal,
     _port: Port,
     sluice: Sluice,
 }
 
-impl Asked {
-    async fn start(of: &[(&str, &str)]) -> Result<Asked> {
-        let site = Site::start(1, 1).await?;
+impl ExternalAuth {
+    async fn start(annotations: &[(&str, &str)]) -> Result<ExternalAuth> {
+        let fixture = Fixture::start(1, 1).await?;
         let (port, journal) = (Port::reserve()?, Journal::default());
         let setup = Setup {
             journal: Some(journal.clone()),
@@ -34,27 +34,28 @@ impl Asked {
         };
         let service =
             Echo::start_with(port.addr(), EchoIdentity::of("auth", "auth-0"), setup).await?;
-        site.manifests
+        fixture
+            .manifests
             .service("default", "auth", 80, &[port.addr()])?;
-        let guarded = Ingress::new("default", "guarded")
-            .host(GUARDED)
+        let protected = Ingress::new("default", "guarded")
+            .host(PROTECTED)
             .path("/", "web", 80);
         let url = (
             "auth-url",
             "http://auth.default.svc/verify?for=$request_uri",
         );
-        let all = [url].into_iter().chain(of.iter().copied());
-        let guarded = all.fold(guarded, |ingress, (name, value)| {
+        let all = [url].into_iter().chain(annotations.iter().copied());
+        let protected = all.fold(protected, |ingress, (name, value)| {
             ingress.annotation(name, value)
         });
-        site.manifests.ingress(&guarded)?;
-        let sluice = Sluice::start(&site.manifests).await?;
+        fixture.manifests.ingress(&protected)?;
+        let sluice = Sluice::start(&fixture.manifests).await?;
         let ready = async || {
-            (http::get(sluice.http(), GUARDED, "/").await.ok()?.status == 200).then_some(())
+            (http::get(sluice.http(), PROTECTED, "/").await.ok()?.status == 200).then_some(())
         };
         wait::until("the guarded host to be served", ready).await?;
-        Ok(Asked {
-            site,
+        Ok(ExternalAuth {
+            fixture,
             service,
             journal,
             _port: port,
@@ -62,7 +63,7 @@ impl Asked {
         })
     }
 
-    fn says(&self, status: u16, headers: &[(&str, &str)]) {
+    fn respond_with(&self, status: u16, headers: &[(&str, &str)]) {
         let headers = headers
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -85,22 +86,22 @@ impl Asked {
         self.sluice.http()
     }
 
-    async fn last(&self, request: Request) -> Result<(Response, Received)> {
+    async fn send_and_capture(&self, request: Request) -> Result<(Response, Received)> {
         let place = self.journal.len();
         let answer = self.send(request).await?;
-        let question = self.journal.since(place).pop().context("nobody asked")?;
-        Ok((answer, question))
+        let auth_request = self.journal.since(place).pop().context("nobody asked")?;
+        Ok((answer, auth_request))
     }
 }
 
 fn page() -> Request {
-    Request::get(GUARDED, "/cart?id=1")
+    Request::get(PROTECTED, "/cart?id=1")
 }
 
 #[tokio::test]
 async fn auth_service_sees_the_request_and_pods_see_its_response_headers() -> Result<()> {
-    let asked = Asked::start(&[("auth-response-headers", "X-User, X-Absent")]).await?;
-    asked.says(
+    let auth = ExternalAuth::start(&[("auth-response-headers", "X-User, X-Absent")]).await?;
+    auth.respond_with(
         200,
         &[
             ("X-User", "ada"),
@@ -118,7 +119,7 @@ async fn auth_service_sees_the_request_and_pods_see_its_response_headers() -> Re
         method: "POST".to_owned(),
         ..request.body("a body")
     };
-    let (answer, question) = asked.last(request).await?;
+    let (answer, auth_request) = auth.send_and_capture(request).await?;
     ensure!(answer.status == 200, "{answer:?}");
     let pod = answer.json()?;
     ensure!(
@@ -130,16 +131,18 @@ async fn auth_service_sees_the_request_and_pods_see_its_response_headers() -> Re
     ensure!(cookies == ["a=1; Path=/", "b=2, c"], "{answer:?}");
     let is_ours = |(name, _): &(String, String)| name.starts_with("x-sluice");
     ensure!(!answer.headers.iter().any(is_ours), "{answer:?}");
-    let header = |name: &str| question.header(name).unwrap_or_default();
+    let header = |name: &str| auth_request.header(name).unwrap_or_default();
     ensure!(
-        question.method == "GET" && question.path == "/verify" && question.body_bytes == 0,
-        "{question:?}"
+        auth_request.method == "GET"
+            && auth_request.path == "/verify"
+            && auth_request.body_bytes == 0,
+        "{auth_request:?}"
     );
     ensure!(
-        question.query.as_deref() == Some("for=/cart?id=1"),
-        "{question:?}"
+        auth_request.query.as_deref() == Some("for=/cart?id=1"),
+        "{auth_request:?}"
     );
-    let url = format!("http://{GUARDED}/cart?id=1");
+    let url = format!("http://{PROTECTED}/cart?id=1");
     for (name, expected) in [
         ("host", "auth.default.svc"),
         ("x-original-url", url.as_str()),
@@ -151,15 +154,15 @@ async fn auth_service_sees_the_request_and_pods_see_its_response_headers() -> Re
         ("ssl-client-verify", ""),
         ("x-forwarded-proto", ""),
     ] {
-        ensure!(header(name) == expected, "{name}: {question:?}");
+        ensure!(header(name) == expected, "{name}: {auth_request:?}");
     }
-    asked.sluice.stop()
+    auth.sluice.stop()
 }
 
 #[tokio::test]
 async fn only_2xx_allows_and_every_failure_denies() -> Result<()> {
-    let mut asked = Asked::start(&[]).await?;
-    for (said, told) in [
+    let mut auth = ExternalAuth::start(&[]).await?;
+    for (said, expected) in [
         (204, 200),
         (401, 401),
         (403, 403),
@@ -167,94 +170,93 @@ async fn only_2xx_allows_and_every_failure_denies() -> Result<()> {
         (404, 500),
         (500, 500),
     ] {
-        asked.says(
+        auth.respond_with(
             said,
             &[
                 ("WWW-Authenticate", "Basic realm=\"x\""),
                 ("Location", "http://evil.test/"),
             ],
         );
-        let answer = asked.send(page()).await?;
-        ensure!(answer.status == told, "{said}: {answer:?}");
+        let answer = auth.send(page()).await?;
+        ensure!(answer.status == expected, "{said}: {answer:?}");
         ensure!(
-            (answer.pod().is_some()) == (told == 200),
+            (answer.pod().is_some()) == (expected == 200),
             "{said}: {answer:?}"
         );
         ensure!(
-            answer.header("www-authenticate").is_some() == (told == 401),
+            answer.header("www-authenticate").is_some() == (expected == 401),
             "{said}: {answer:?}"
         );
     }
-    asked.service.script(Script::hang_up());
+    auth.service.script(Script::hang_up());
     ensure!(
-        asked.send(page()).await?.status == 500,
+        auth.send(page()).await?.status == 500,
         "a service that hangs up lets in"
     );
-    asked.service.stop().await;
+    auth.service.stop().await;
     ensure!(
-        asked.send(page()).await?.status == 500,
+        auth.send(page()).await?.status == 500,
         "a service that is gone lets in"
     );
-    let open = asked.sluice.get(HOST, "/").await?;
+    let open = auth.sluice.get(HOST, "/").await?;
     ensure!(open.status == 200, "{open:?}");
-    asked.sluice.stop()
+    auth.sluice.stop()
 }
 
 #[tokio::test]
 async fn unauthenticated_client_is_redirected_to_signin_with_a_return_url() -> Result<()> {
-    let asked = Asked::start(&[("auth-signin", "http://$host/start")]).await?;
-    asked.says(401, &[("Set-Cookie", "csrf=1")]);
-    let answer = asked.send(page()).await?;
-    let place = format!("http://{GUARDED}/start?rd=http://{GUARDED}%2Fcart%3Fid%3D1");
+    let auth = ExternalAuth::start(&[("auth-signin", "http://$host/start")]).await?;
+    auth.respond_with(401, &[("Set-Cookie", "csrf=1")]);
+    let answer = auth.send(page()).await?;
+    let place = format!("http://{PROTECTED}/start?rd=http://{PROTECTED}%2Fcart%3Fid%3D1");
     ensure!(
         answer.status == 302 && answer.header("location") == Some(&place),
         "{answer:?}"
     );
     ensure!(answer.header("set-cookie") == Some("csrf=1"), "{answer:?}");
-    asked.says(403, &[]);
+    auth.respond_with(403, &[]);
     ensure!(
-        asked.send(page()).await?.status == 403,
+        auth.send(page()).await?.status == 403,
         "403 is no reason to sign in"
     );
-    asked.sluice.stop()
+    auth.sluice.stop()
 }
 
 #[tokio::test]
 async fn satisfy_any_accepts_an_allowed_address_without_asking() -> Result<()> {
-    let near = [
+    let allowed = [
         ("satisfy", "any"),
         ("whitelist-source-range", "127.0.0.0/8"),
     ];
-    let asked = Asked::start(&near).await?;
-    asked.says(401, &[]);
+    let auth = ExternalAuth::start(&allowed).await?;
+    auth.respond_with(401, &[]);
     ensure!(
-        asked.send(page()).await?.status == 200,
+        auth.send(page()).await?.status == 200,
         "the address is enough"
     );
-    ensure!(asked.journal.is_empty(), "nobody has to be asked");
-    asked.sluice.stop()?;
-    let far = [
+    ensure!(auth.journal.is_empty(), "nobody has to be asked");
+    auth.sluice.stop()?;
+    let not_allowed = [
         ("satisfy", "any"),
         ("whitelist-source-range", "192.0.2.0/24"),
     ];
-    let asked = Asked::start(&far).await?;
-    asked.says(403, &[]);
-    ensure!(asked.send(page()).await?.status == 403, "neither lets in");
-    asked.sluice.stop()
+    let auth = ExternalAuth::start(&not_allowed).await?;
+    auth.respond_with(403, &[]);
+    ensure!(auth.send(page()).await?.status == 403, "neither lets in");
+    auth.sluice.stop()
 }
 
 #[tokio::test]
 async fn auth_requests_follow_endpoint_changes() -> Result<()> {
-    let mut asked = Asked::start(&[]).await?;
+    let mut auth = ExternalAuth::start(&[]).await?;
     let port = Port::reserve()?;
     let another = Echo::start(port.addr(), EchoIdentity::of("auth", "auth-1")).await?;
-    asked.service.stop().await;
-    asked
-        .site
+    auth.service.stop().await;
+    auth.fixture
         .manifests
         .endpoints("default", "auth", &[port.addr()])?;
-    let answered = async || (asked.send(page()).await.ok()?.status == 200).then_some(());
+    let answered = async || (auth.send(page()).await.ok()?.status == 200).then_some(());
     wait::until("the other pod to be asked", answered).await?;
     ensure!(another.hits() > 0, "nobody asked it");
-    asked.sluice.stop()
+    auth.sluice.stop()
 }

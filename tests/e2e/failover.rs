@@ -8,8 +8,8 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
-use crate::session_affinity::{clients, sticky};
+use crate::fixture::{Fixture, HOST, page};
+use crate::session_affinity::{new_clients, sticky_ingress};
 
 const REQUESTS: u64 = 60;
 
@@ -24,8 +24,8 @@ async fn serve_all(sluice: &Sluice) -> Result<sluice_tests::tally::Tally> {
 
 #[tokio::test]
 async fn refused_connections_fail_over_with_every_algorithm() -> Result<()> {
-    let mut site = Site::start(3, 3).await?;
-    site.pods[0].stop().await;
+    let mut fixture = Fixture::start(3, 3).await?;
+    fixture.pods[0].stop().await;
     for (annotation, value) in [
         ("load-balance", "round_robin"),
         ("load-balance", "ewma"),
@@ -34,9 +34,10 @@ async fn refused_connections_fail_over_with_every_algorithm() -> Result<()> {
         let ingress = Ingress::new("default", "web")
             .host(HOST)
             .path("/", "web", 80);
-        site.manifests
+        fixture
+            .manifests
             .ingress(&ingress.annotation(annotation, value))?;
-        let sluice = Sluice::start(&site.manifests).await?;
+        let sluice = Sluice::start(&fixture.manifests).await?;
         let tally = serve_all(&sluice).await?;
         ensure!(tally.pod("web-0") == 0, "{tally}");
         sluice.stop()?;
@@ -54,15 +55,16 @@ async fn http_503_is_retried_on_the_next_pod_when_configured() -> Result<()> {
         ("upstream-hash-by", "$request_uri"),
         ("affinity", "cookie"),
     ] {
-        let site = Site::start(3, 3).await?;
+        let fixture = Fixture::start(3, 3).await?;
         let ingress = Ingress::new("default", "web")
             .host(HOST)
             .path("/", "web", 80);
         let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
-        site.manifests
+        fixture
+            .manifests
             .ingress(&ingress.annotation(annotation, value))?;
-        site.pods[0].script(Script::status(503));
-        let sluice = Sluice::start(&site.manifests).await?;
+        fixture.pods[0].script(Script::status(503));
+        let sluice = Sluice::start(&fixture.manifests).await?;
         let requests = (0..REQUESTS)
             .map(|n| Request::get(HOST, &format!("/{n}")))
             .collect();
@@ -79,7 +81,7 @@ async fn http_503_is_retried_on_the_next_pod_when_configured() -> Result<()> {
             "{value}: {tally}"
         );
         ensure!(
-            site.pods[0].hits() > 0,
+            fixture.pods[0].hits() > 0,
             "{value}: the failing pod was never tried"
         );
         sluice.stop()?;
@@ -89,23 +91,24 @@ async fn http_503_is_retried_on_the_next_pod_when_configured() -> Result<()> {
 
 #[tokio::test]
 async fn retries_skip_ejected_pods() -> Result<()> {
-    let site = Site::start(4, 4).await?;
+    let fixture = Fixture::start(4, 4).await?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
     let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
     let ingress = ingress.annotation("proxy-next-upstream-tries", "2");
     let ingress = ingress.annotation("sluice.dev/eject-after", "2");
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("upstream-hash-by", "$request_uri"))?;
-    site.pods[..2]
+    fixture.pods[..2]
         .iter()
         .for_each(|pod| pod.script(Script::status(503)));
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let requests: Vec<Request> = (0..200)
         .map(|n| Request::get(HOST, &format!("/{n}")))
         .collect();
-    let ask = async || {
+    let send_all = async || {
         Load::of(sluice.http(), requests.clone())
             .connections(1)
             .max_requests(200)
@@ -113,11 +116,11 @@ async fn retries_skip_ejected_pods() -> Result<()> {
             .await
     };
     // Until both are known to fail, two tries may meet both of them.
-    ask().await?;
-    let hits: Vec<u64> = site.pods[..2].iter().map(|pod| pod.hits()).collect();
-    let tally = ask().await?;
+    send_all().await?;
+    let hits: Vec<u64> = fixture.pods[..2].iter().map(|pod| pod.hits()).collect();
+    let tally = send_all().await?;
     ensure!(tally.failed() == 0 && tally.total() == 200, "{tally}");
-    let after: Vec<u64> = site.pods[..2].iter().map(|pod| pod.hits()).collect();
+    let after: Vec<u64> = fixture.pods[..2].iter().map(|pod| pod.hits()).collect();
     ensure!(
         hits == after,
         "an ejected pod was tried: {hits:?} became {after:?}"
@@ -127,17 +130,18 @@ async fn retries_skip_ejected_pods() -> Result<()> {
 
 #[tokio::test]
 async fn session_moves_off_a_failing_pod_when_configured_and_stays() -> Result<()> {
-    let mut site = Site::start(3, 3).await?;
-    site.manifests
-        .ingress(&sticky("persistent").annotation("session-cookie-change-on-failure", "true"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    let (mut client, home) = clients(sluice.http(), 1).await?.remove(0);
-    let pod = site
+    let mut fixture = Fixture::start(3, 3).await?;
+    fixture.manifests.ingress(
+        &sticky_ingress("persistent").annotation("session-cookie-change-on-failure", "true"),
+    )?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let (mut client, home) = new_clients(sluice.http(), 1).await?.remove(0);
+    let pod = fixture
         .pods
         .iter()
         .position(|pod| pod.name() == home)
         .unwrap_or_default();
-    site.pods[pod].stop().await;
+    fixture.pods[pod].stop().await;
     let next = client.visit(sluice.http()).await?;
     ensure!(next != home, "{next}");
     for _ in 0..10 {
@@ -146,7 +150,7 @@ async fn session_moves_off_a_failing_pod_when_configured_and_stays() -> Result<(
             "the session moved again"
         );
     }
-    site.pods[pod].start_again().await?;
+    fixture.pods[pod].start_again().await?;
     ensure!(
         client.visit(sluice.http()).await? == next,
         "the session went back"

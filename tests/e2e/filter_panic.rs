@@ -5,13 +5,16 @@ use sluice_tests::artifacts;
 use sluice_tests::http;
 use sluice_tests::sluice::Options;
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
 #[tokio::test]
 async fn filter_panic_fails_only_its_request() -> Result<()> {
-    let site = Site::start(2, 2).await?;
+    let fixture = Fixture::start(2, 2).await?;
     let wasm = artifacts::filter_with_faults()?;
-    let sluice = Options::new(&site.manifests).filter(&wasm).start().await?;
+    let sluice = Options::new(&fixture.manifests)
+        .filter(&wasm)
+        .start()
+        .await?;
     for attempt in ["first", "second"] {
         // The second panic shows that the filter is in use again: requests are not let past a dead one.
         ensure!(
@@ -25,7 +28,7 @@ async fn filter_panic_fails_only_its_request() -> Result<()> {
             hit.status
         );
         sluice.wait_for_status(HOST, "/", 200).await?;
-        spreads_evenly(sluice.http(), &[0, 1]).await?;
+        ensure_even_spread(sluice.http(), &[0, 1]).await?;
     }
     sluice.stop()
 }

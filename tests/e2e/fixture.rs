@@ -15,29 +15,29 @@ use sluice_tests::wait;
 pub(crate) const HOST: &str = "web.test";
 
 /// Pods web-0, web-1 ... and the manifests that name them.
-pub(crate) struct Site {
+pub(crate) struct Fixture {
     pub(crate) pods: Vec<Echo>,
     pub(crate) manifests: Manifests,
     _network: Network,
 }
 
-impl Site {
+impl Fixture {
     /// Starts the pods; the EndpointSlice names the first `ready` of them.
-    pub(crate) async fn start(pods: u16, ready: usize) -> Result<Site> {
+    pub(crate) async fn start(pods: u16, ready: usize) -> Result<Fixture> {
         let network = Network::reserve()?;
-        let site = Site {
+        let fixture = Fixture {
             pods: Echo::start_all("web", &network.pods(pods)).await?,
             manifests: Manifests::new()?,
             _network: network,
         };
-        let first: Vec<SocketAddr> = site.pods.iter().take(ready).map(Echo::addr).collect();
-        site.manifests.service("default", "web", 80, &first)?;
-        site.manifests.ingress(
+        let first: Vec<SocketAddr> = fixture.pods.iter().take(ready).map(Echo::addr).collect();
+        fixture.manifests.service("default", "web", 80, &first)?;
+        fixture.manifests.ingress(
             &Ingress::new("default", "web")
                 .host(HOST)
                 .path("/", "web", 80),
         )?;
-        Ok(site)
+        Ok(fixture)
     }
 
     /// Makes these pods the only endpoints.
@@ -47,7 +47,7 @@ impl Site {
     }
 
     /// Waits until a pod gets no more requests, though the others do.
-    pub(crate) async fn left_alone(&self, pod: usize) -> Result<()> {
+    pub(crate) async fn wait_until_idle(&self, pod: usize) -> Result<()> {
         let pod = &self.pods[pod];
         let quiet = async || {
             let hits = pod.hits();
@@ -66,7 +66,7 @@ pub(crate) fn page() -> Request {
 }
 
 /// Each of these pods, and no other, answers its share of requests that come one after the other.
-pub(crate) async fn spreads_evenly(addr: SocketAddr, pods: &[usize]) -> Result<()> {
+pub(crate) async fn ensure_even_spread(addr: SocketAddr, pods: &[usize]) -> Result<()> {
     let each = 20;
     let count = each * pods.len() as u64;
     let load = Load::new(addr, page()).connections(1).max_requests(count);

@@ -12,7 +12,7 @@ use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_translate::global::KEYS;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 fn write_hostile(manifests: &Manifests) -> Result<usize> {
     let all = ingresses("web");
@@ -25,7 +25,7 @@ fn write_hostile(manifests: &Manifests) -> Result<usize> {
 }
 
 /// Envoy took everything that it was sent.
-fn refused_nothing(sluice: &Sluice) -> Result<()> {
+fn ensure_no_nacks(sluice: &Sluice) -> Result<()> {
     let refusals: Vec<String> = sluice
         .log()
         .lines()
@@ -38,29 +38,29 @@ fn refused_nothing(sluice: &Sluice) -> Result<()> {
 
 #[tokio::test]
 async fn hostile_ingress_text_never_causes_a_nack() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let count = write_hostile(&site.manifests)?;
+    let fixture = Fixture::start(1, 1).await?;
+    let count = write_hostile(&fixture.manifests)?;
     ensure!(count > 1000, "{count}");
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.pod() == Some("web-0"));
     // Routes that come after all those are taken, too.
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "late")
             .host("late.test")
             .path("/", "web", 80),
     )?;
     sluice.wait_for_pod("late.test", "web-0").await?;
-    refused_nothing(&sluice)?;
+    ensure_no_nacks(&sluice)?;
     sluice.stop()
 }
 
 #[tokio::test]
 async fn hostile_configmap_text_never_causes_a_nack() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let flags = ["--configmap", "default/settings"]
         .map(str::to_owned)
         .into();
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(flags)
         .start()
         .await?;
@@ -72,9 +72,9 @@ async fn hostile_configmap_text_never_causes_a_nack() -> Result<()> {
         let metadata = json!({"name": "settings", "namespace": "default"});
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
-        site.manifests.object(&map)?;
+        fixture.manifests.object(&map)?;
         let (name, host) = (format!("probe-{number}"), format!("probe-{number}.test"));
-        site.manifests.ingress(
+        fixture.manifests.ingress(
             &Ingress::new("default", &name)
                 .host(&host)
                 .path("/", "web", 80),
@@ -88,7 +88,7 @@ async fn hostile_configmap_text_never_causes_a_nack() -> Result<()> {
                 .filter(|answer| answer.status != 404)
         };
         sluice_tests::wait::until(&format!("an answer in spite of {text:?}"), answers).await?;
-        refused_nothing(&sluice).with_context(|| format!("{text:?}"))?;
+        ensure_no_nacks(&sluice).with_context(|| format!("{text:?}"))?;
     }
     sluice.stop()
 }

@@ -6,13 +6,13 @@ use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{Ingress, service};
 use sluice_tests::sluice::Sluice;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 use crate::scenarios::ciphers;
 
 #[tokio::test]
 async fn https_serves_the_same_routes_with_the_fallback_certificate() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
     let found = connection.send(&Request::get(HOST, "/")).await?;
     ensure!(found.pod() == Some("web-0"), "{found:?}");
@@ -23,20 +23,23 @@ async fn https_serves_the_same_routes_with_the_fallback_certificate() -> Result<
 
 #[tokio::test]
 async fn redirects_and_preflights_need_no_endpoints() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    site.manifests
+    let fixture = Fixture::start(1, 1).await?;
+    fixture
+        .manifests
         .object(&service("default", "empty", 80, &[]))?;
     let empty = |name: &str| {
         Ingress::new("default", name)
             .host(&format!("{name}.test"))
             .path("/", "empty", 80)
     };
-    site.manifests
+    fixture
+        .manifests
         .ingress(&empty("moved").annotation("force-ssl-redirect", "true"))?;
-    site.manifests
+    fixture
+        .manifests
         .ingress(&empty("asked").annotation("enable-cors", "true"))?;
-    site.manifests.ingress(&empty("plain"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    fixture.manifests.ingress(&empty("plain"))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     sluice.wait_for_status("plain.test", "/", 503).await?;
     let moved = sluice.get("moved.test", "/a").await?;
     ensure!(moved.status == 308, "{moved:?}");
@@ -50,10 +53,10 @@ async fn redirects_and_preflights_need_no_endpoints() -> Result<()> {
 
 #[tokio::test]
 async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
-    ciphers::of_hosts("envoy").await
+    ciphers::hosts_accept_their_ciphers("envoy").await
 }
 
 #[tokio::test]
 async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
-    ciphers::of_pods("envoy").await
+    ciphers::pods_are_offered_ciphers("envoy").await
 }

@@ -13,9 +13,9 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::tally::Tally;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
-fn with(annotation: &str, value: &str) -> Ingress {
+fn ingress_with(annotation: &str, value: &str) -> Ingress {
     Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80)
@@ -52,32 +52,36 @@ async fn is_hashed(addr: SocketAddr) -> Result<bool> {
 
 #[tokio::test]
 async fn algorithm_change_under_load_fails_no_request() -> Result<()> {
-    let site = Site::start(3, 3).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(3, 3).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let load = Load::new(sluice.http(), page()).connections(2).start();
     load.until("traffic", |tally| tally.total() > 20).await?;
     ensure!(!is_hashed(sluice.http()).await?, "in turn");
 
-    site.manifests
-        .ingress(&with("upstream-hash-by", "$request_uri"))?;
+    fixture
+        .manifests
+        .ingress(&ingress_with("upstream-hash-by", "$request_uri"))?;
     let hashed = async || is_hashed(sluice.http()).await.ok()?.then_some(());
     wait::until("the hash", hashed).await?;
 
-    site.manifests
-        .ingress(&with("load-balance", "round_robin"))?;
-    let in_turn = async || (!is_hashed(sluice.http()).await.ok()?).then_some(());
-    wait::until("the rotation", in_turn).await?;
+    fixture
+        .manifests
+        .ingress(&ingress_with("load-balance", "round_robin"))?;
+    let round_robin = async || (!is_hashed(sluice.http()).await.ok()?).then_some(());
+    wait::until("the rotation", round_robin).await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
     sluice.stop()
 }
 
 /// So many requests at a time to three pods, the first of which is slow.
-async fn with_a_slow_pod(algorithm: &str, connections: usize) -> Result<Tally> {
-    let site = Site::start(3, 3).await?;
-    site.pods[0].script(Script::echo().delay(Duration::from_millis(200)));
-    site.manifests.ingress(&with("load-balance", algorithm))?;
-    let sluice = Sluice::start(&site.manifests).await?;
+async fn load_with_a_slow_pod(algorithm: &str, connections: usize) -> Result<Tally> {
+    let fixture = Fixture::start(3, 3).await?;
+    fixture.pods[0].script(Script::echo().delay(Duration::from_millis(200)));
+    fixture
+        .manifests
+        .ingress(&ingress_with("load-balance", algorithm))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let load = Load::new(sluice.http(), page())
         .connections(connections)
         .max_requests(150);
@@ -90,7 +94,7 @@ async fn with_a_slow_pod(algorithm: &str, connections: usize) -> Result<Tally> {
 #[tokio::test]
 async fn ewma_sends_fewer_requests_to_a_slow_pod() -> Result<()> {
     for algorithm in ["ewma", "peak_ewma"] {
-        let tally = with_a_slow_pod(algorithm, 1).await?;
+        let tally = load_with_a_slow_pod(algorithm, 1).await?;
         let others = tally.pod("web-1").min(tally.pod("web-2"));
         ensure!(tally.pod("web-0") * 4 < others, "{algorithm}: {tally}");
     }
@@ -99,7 +103,7 @@ async fn ewma_sends_fewer_requests_to_a_slow_pod() -> Result<()> {
 
 #[tokio::test]
 async fn least_conn_counts_outstanding_requests_of_a_slow_pod() -> Result<()> {
-    let tally = with_a_slow_pod("least_conn", 8).await?;
+    let tally = load_with_a_slow_pod("least_conn", 8).await?;
     ensure!(
         tally.pod("web-0") * 2 < tally.pod("web-1").min(tally.pod("web-2")),
         "{tally}"
@@ -109,23 +113,24 @@ async fn least_conn_counts_outstanding_requests_of_a_slow_pod() -> Result<()> {
 
 #[tokio::test]
 async fn hot_key_overflows_only_while_its_pod_is_overloaded() -> Result<()> {
-    let site = Site::start(3, 3).await?;
-    site.manifests.ingress(
-        &with("upstream-hash-by", "$host").annotation("sluice.dev/hash-load-factor", "125"),
+    let fixture = Fixture::start(3, 3).await?;
+    fixture.manifests.ingress(
+        &ingress_with("upstream-hash-by", "$host").annotation("sluice.dev/hash-load-factor", "125"),
     )?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    let ask = async |connections: usize| {
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let run = async |connections: usize| {
         let load = Load::new(sluice.http(), page())
             .connections(connections)
             .max_requests(90);
         load.run_for(wait::LIMIT).await
     };
-    let calm = ask(1).await?;
-    ensure!(calm.by_pod.len() == 1, "one at a time, one pod: {calm}");
-    site.pods
+    let idle = run(1).await?;
+    ensure!(idle.by_pod.len() == 1, "one at a time, one pod: {idle}");
+    fixture
+        .pods
         .iter()
         .for_each(|pod| pod.script(Script::echo().delay(Duration::from_millis(20))));
-    let busy = ask(9).await?;
+    let busy = run(9).await?;
     ensure!(busy.failed() == 0 && busy.by_pod.len() == 3, "{busy}");
     // Nobody has more than 125 % of the mean at any time; over time that is about what each gets.
     ensure!(busy.by_pod.values().all(|pod| pod.count <= 50), "{busy}");
@@ -134,12 +139,13 @@ async fn hot_key_overflows_only_while_its_pod_is_overloaded() -> Result<()> {
 
 #[tokio::test]
 async fn hash_key_maps_to_the_pods_of_its_subset() -> Result<()> {
-    let site = Site::start(4, 4).await?;
-    let subsets =
-        with("upstream-hash-by", "$request_uri").annotation("upstream-hash-by-subset", "true");
-    site.manifests
+    let fixture = Fixture::start(4, 4).await?;
+    let subsets = ingress_with("upstream-hash-by", "$request_uri")
+        .annotation("upstream-hash-by-subset", "true");
+    fixture
+        .manifests
         .ingress(&subsets.annotation("upstream-hash-by-subset-size", "2"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let mut subsets = BTreeSet::new();
     for n in 0..24 {
         subsets.insert(pods(sluice.http(), &format!("/{n}")).await?);

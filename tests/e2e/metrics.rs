@@ -7,7 +7,7 @@ use sluice_tests::http;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 /// The value of one sample, named with its labels as the text format writes them; labels that say who measures are
 /// left out.
@@ -32,8 +32,8 @@ async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Optio
 
 #[tokio::test(flavor = "multi_thread")]
 async fn serving_controller_is_healthy_and_exports_metrics() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let health = http::get(sluice.health(), "health", "/healthz").await?;
     ensure!(
         health.status == 200 && health.text().starts_with("ok\n"),
@@ -78,22 +78,22 @@ async fn serving_controller_is_healthy_and_exports_metrics() -> Result<()> {
         memory.is_some_and(|bytes| bytes > 0.0),
         "the controller's own memory is {memory:?}"
     );
-    let orphan = sample(
+    let is_orphan = sample(
         sluice.health(),
         &format!("{prefix}_orphan_ingress"),
         &["no-endpoint"],
     )
     .await?;
-    ensure!(orphan.is_none(), "the Ingress has endpoints");
+    ensure!(is_orphan.is_none(), "the Ingress has endpoints");
     sluice.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ingress_without_endpoints_is_an_orphan() -> Result<()> {
-    let site = Site::start(1, 0).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 0).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let name = "nginx_ingress_controller_orphan_ingress";
-    let orphan = async || {
+    let is_orphan = async || {
         let labels = [
             "namespace=\"default\"",
             "ingress=\"web\"",
@@ -101,20 +101,20 @@ async fn ingress_without_endpoints_is_an_orphan() -> Result<()> {
         ];
         sample(sluice.health(), name, &labels).await.ok().flatten()
     };
-    wait::until("the orphan to be counted", orphan).await?;
-    site.endpoints(&[0])?;
-    let gone = async || {
+    wait::until("the orphan to be counted", is_orphan).await?;
+    fixture.endpoints(&[0])?;
+    let is_served = async || {
         let found = sample(sluice.health(), name, &[]).await.ok()?;
         found.is_none().then_some(())
     };
-    wait::until("the orphan to have endpoints", gone).await?;
+    wait::until("the orphan to have endpoints", is_served).await?;
     sluice.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_counted_per_ingress_when_enabled() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Options::new(&site.manifests)
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Options::new(&fixture.manifests)
         .arguments(vec!["--enable-metrics".to_owned()])
         .start()
         .await?;

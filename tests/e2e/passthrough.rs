@@ -80,15 +80,15 @@ async fn passthrough_presents_the_pods_certificate_and_leaves_other_hosts_alone(
     let mut connection = Connection::open_tls(sluice.https(), SECURE).await?;
     let answer = connection.send(&Request::get(SECURE, "/anything")).await?;
     ensure!(answer.pod() == Some("vault-0"), "{answer:?}");
-    let heard = vault.journal.since(0).pop().context("nothing arrived")?;
+    let received = vault.journal.since(0).pop().context("nothing arrived")?;
     ensure!(
-        !heard
+        !received
             .headers
             .keys()
             .any(|name| name.starts_with("x-forwarded")),
-        "{heard:?}"
+        "{received:?}"
     );
-    ensure!(heard.connection.proxy_line.is_none(), "{heard:?}");
+    ensure!(received.connection.proxy_line.is_none(), "{received:?}");
     let mut connection = Connection::open_tls(sluice.https(), WEB).await?;
     ensure!(connection.send(&Request::get(WEB, "/")).await?.pod() == Some("web-0"));
     // Plain http is served as for any host: to the same pods, as the annotations say.
@@ -133,8 +133,8 @@ async fn passthrough_strips_the_clients_proxy_header() -> Result<()> {
     let (mut connection, _) = wait::until("the host to be there", open).await?;
     ensure!(connection.certificate() == Some(vault.secure.der.as_slice()));
     ensure!(connection.send(&Request::get(SECURE, "/")).await?.pod() == Some("vault-0"));
-    let heard = vault.journal.since(0).pop().context("nothing arrived")?;
-    ensure!(heard.connection.proxy_line.is_none(), "{heard:?}");
+    let received = vault.journal.since(0).pop().context("nothing arrived")?;
+    ensure!(received.connection.proxy_line.is_none(), "{received:?}");
     sluice.stop()
 }
 

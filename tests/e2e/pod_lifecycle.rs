@@ -10,37 +10,40 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
-use crate::session_affinity::{clients, is_used, sticky};
+use crate::fixture::{Fixture, HOST, page};
+use crate::session_affinity::{new_clients, sticky_ingress, wait_until_used};
 
-fn addrs(site: &Site, pods: &[usize]) -> Vec<SocketAddr> {
-    pods.iter().map(|pod| site.pods[*pod].addr()).collect()
+fn addrs(fixture: &Fixture, pods: &[usize]) -> Vec<SocketAddr> {
+    pods.iter().map(|pod| fixture.pods[*pod].addr()).collect()
 }
 
 #[tokio::test]
 async fn terminating_pod_keeps_its_sessions_and_gets_no_new_ones() -> Result<()> {
     for mode in ["persistent", "balanced"] {
-        let site = Site::start(3, 3).await?;
-        site.manifests.ingress(&sticky(mode))?;
-        let sluice = Sluice::start(&site.manifests).await?;
-        let sessions = clients(sluice.http(), 24).await?;
-        site.manifests.draining(
+        let fixture = Fixture::start(3, 3).await?;
+        fixture.manifests.ingress(&sticky_ingress(mode))?;
+        let sluice = Sluice::start(&fixture.manifests).await?;
+        let sessions = new_clients(sluice.http(), 24).await?;
+        fixture.manifests.draining(
             "default",
             "web",
-            &addrs(&site, &[1, 2]),
-            &addrs(&site, &[0]),
+            &addrs(&fixture, &[1, 2]),
+            &addrs(&fixture, &[0]),
         )?;
         // No news tells that the change is there: nobody new comes to the pod for a while.
         let settled = async || {
-            let new = clients(sluice.http(), 24).await.ok()?;
+            let new = new_clients(sluice.http(), 24).await.ok()?;
             new.iter().all(|(_, pod)| pod != "web-0").then_some(())
         };
         wait::until("no new session on web-0", settled).await?;
         let old = sessions.iter().filter(|(_, pod)| pod == "web-0").count();
         ensure!(old > 0, "no session on web-0");
-        for (mut client, home) in sessions {
+        for (mut client, first_pod) in sessions {
             let pod = client.visit(sluice.http()).await?;
-            ensure!(pod == home, "{mode}: a session moved from {home} to {pod}");
+            ensure!(
+                pod == first_pod,
+                "{mode}: a session moved from {first_pod} to {pod}"
+            );
         }
         sluice.stop()?;
     }
@@ -49,17 +52,18 @@ async fn terminating_pod_keeps_its_sessions_and_gets_no_new_ones() -> Result<()>
 
 #[tokio::test]
 async fn failing_pod_is_ejected_and_returns() -> Result<()> {
-    let site = Site::start(3, 3).await?;
+    let fixture = Fixture::start(3, 3).await?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
     let ingress = ingress
         .annotation("sluice.dev/eject-after", "3")
         .annotation("sluice.dev/ejection-seconds", "1");
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("proxy-next-upstream", "off"))?;
-    site.pods[0].script(Script::status(500));
-    let sluice = Sluice::start(&site.manifests).await?;
+    fixture.pods[0].script(Script::status(500));
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let load = Load::new(sluice.http(), page())
         .connections(1)
         .max_requests(60);
@@ -70,27 +74,28 @@ async fn failing_pod_is_ejected_and_returns() -> Result<()> {
         (3..20).contains(&failed),
         "expected an end of the failures after a few: {tally}"
     );
-    site.pods[0].script(Script::echo());
-    is_used(sluice.http(), "web-0").await?;
+    fixture.pods[0].script(Script::echo());
+    wait_until_used(sluice.http(), "web-0").await?;
     sluice.stop()
 }
 
 #[tokio::test]
 async fn slow_start_ramps_up_a_new_pod() -> Result<()> {
     const WINDOW: u64 = 6;
-    let site = Site::start(2, 1).await?;
+    let fixture = Fixture::start(2, 1).await?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("sluice.dev/slow-start", &WINDOW.to_string()))?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let load = Load::new(sluice.http(), page())
         .connections(1)
         .pause(Duration::from_millis(2))
         .start();
     load.until("traffic", |tally| tally.total() > 0).await?;
-    site.endpoints(&[0, 1])?;
+    fixture.endpoints(&[0, 1])?;
     load.until("traffic on web-1", |tally| tally.pod("web-1") > 0)
         .await?;
     let mut shares = Vec::new();

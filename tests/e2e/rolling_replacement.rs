@@ -9,11 +9,11 @@ use sluice_tests::service::Service;
 use sluice_tests::sluice::{Options, Sluice};
 use tokio::process::Command;
 
-use crate::fixture::{Site, page};
+use crate::fixture::{Fixture, page};
 
-async fn replica(site: &Site, service: &Service, data_plane: &str) -> Result<Sluice> {
+async fn replica(fixture: &Fixture, service: &Service, data_plane: &str) -> Result<Sluice> {
     let grace = vec!["--shutdown-grace-period=1".to_owned()];
-    let replica = Options::new(&site.manifests)
+    let replica = Options::new(&fixture.manifests)
         .data_plane(data_plane)
         .arguments(grace)
         .start()
@@ -42,11 +42,11 @@ async fn wait_shutdown(replica: &Sluice) -> Result<()> {
 /// Both replicas go, one after the other, each when its successor is ready. `pause` is how long clients rest between
 /// two requests on a connection.
 async fn replace(data_plane: &str, pause: Duration) -> Result<()> {
-    let site = Site::start(2, 2).await?;
+    let fixture = Fixture::start(2, 2).await?;
     let service = Service::start().await?;
     let before = [
-        replica(&site, &service, data_plane).await?,
-        replica(&site, &service, data_plane).await?,
+        replica(&fixture, &service, data_plane).await?,
+        replica(&fixture, &service, data_plane).await?,
     ];
     let load = Load::new(service.addr(), page())
         .connections(8)
@@ -56,7 +56,7 @@ async fn replace(data_plane: &str, pause: Duration) -> Result<()> {
         .await?;
     let mut after = Vec::new();
     for mut old in before {
-        after.push(replica(&site, &service, data_plane).await?);
+        after.push(replica(&fixture, &service, data_plane).await?);
         wait_shutdown(&old).await?;
         old.ended().await?;
         // Its exit code is looked at here.

@@ -7,7 +7,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::unix;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 /// The three kinds of hosts, and names that lead there.
 const HOSTS: [(&str, &[&str]); 3] = [
@@ -36,8 +36,8 @@ const HOSTS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-async fn start(site: &Site, from: &str) -> Result<Sluice> {
-    Options::new(&site.manifests)
+async fn start(fixture: &Fixture, from: &str) -> Result<Sluice> {
+    Options::new(&fixture.manifests)
         .arguments(vec!["--scopes-from".into(), from.into()])
         .start()
         .await
@@ -54,16 +54,16 @@ fn ingress(host: &str, number: usize) -> Ingress {
 }
 
 /// A site with an Ingress for each kind of host.
-async fn everywhere(of: &[(&str, &str)]) -> Result<Site> {
-    let site = Site::start(1, 1).await?;
+async fn fixture_with_hosts(annotations: &[(&str, &str)]) -> Result<Fixture> {
+    let fixture = Fixture::start(1, 1).await?;
     for (number, (host, _)) in HOSTS.into_iter().enumerate() {
         let ingress = ingress(host, number);
-        let all = of.iter().fold(ingress, |ingress, (name, value)| {
+        let all = annotations.iter().fold(ingress, |ingress, (name, value)| {
             ingress.annotation(name, value)
         });
-        site.manifests.ingress(&all)?;
+        fixture.manifests.ingress(&all)?;
     }
-    Ok(site)
+    Ok(fixture)
 }
 
 async fn all_answer(sluice: &Sluice, request: impl Fn(&str) -> Request, status: u16) -> Result<()> {
@@ -80,17 +80,17 @@ async fn all_answer(sluice: &Sluice, request: impl Fn(&str) -> Request, status: 
 
 #[tokio::test]
 async fn access_control_holds_for_every_spelling_of_a_host() -> Result<()> {
-    let site = everywhere(&[("whitelist-source-range", "10.1.2.3")]).await?;
-    let sluice = start(&site, "0").await?;
+    let fixture = fixture_with_hosts(&[("whitelist-source-range", "10.1.2.3")]).await?;
+    let sluice = start(&fixture, "0").await?;
     all_answer(&sluice, |host| Request::get(host, "/"), 403).await?;
-    ensure!(site.pods[0].hits() == 0, "somebody got in");
+    ensure!(fixture.pods[0].hits() == 0, "somebody got in");
     sluice.stop()
 }
 
 #[tokio::test]
 async fn body_limit_is_per_location() -> Result<()> {
-    let site = everywhere(&[("proxy-body-size", "2m")]).await?;
-    let sluice = start(&site, "0").await?;
+    let fixture = fixture_with_hosts(&[("proxy-body-size", "2m")]).await?;
+    let sluice = start(&fixture, "0").await?;
     let body =
         |bytes: usize| move |host: &str| Request::new("POST", host, "/").body(vec![b'x'; bytes]);
     // More than the usual limit, and more than this one.
@@ -101,23 +101,23 @@ async fn body_limit_is_per_location() -> Result<()> {
 
 #[tokio::test]
 async fn redirects_need_no_endpoints() -> Result<()> {
-    let site = everywhere(&[("permanent-redirect", "http://there.test/")]).await?;
-    site.endpoints(&[])?;
-    let sluice = start(&site, "0").await?;
+    let fixture = fixture_with_hosts(&[("permanent-redirect", "http://there.test/")]).await?;
+    fixture.endpoints(&[])?;
+    let sluice = start(&fixture, "0").await?;
     all_answer(&sluice, |host| Request::get(host, "/"), 301).await?;
     sluice.stop()
 }
 
 #[tokio::test]
 async fn unknown_path_is_not_served_by_another_host() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    site.manifests.ingress(
+    let fixture = Fixture::start(1, 1).await?;
+    fixture.manifests.ingress(
         &Ingress::new("default", "narrow")
             .host("narrow.test")
             .path("/only", "web", 80),
     )?;
-    site.manifests.ingress(&ingress("", 0))?;
-    let sluice = start(&site, "0").await?;
+    fixture.manifests.ingress(&ingress("", 0))?;
+    let sluice = start(&fixture, "0").await?;
     for (host, path, status) in [
         ("narrow.test", "/only", 200),
         ("Narrow.test", "/only", 200),
@@ -138,18 +138,18 @@ async fn unknown_path_is_not_served_by_another_host() -> Result<()> {
 /// In a table all counters begin anew with every change of any host.
 #[tokio::test]
 async fn changing_a_host_keeps_rate_limit_counters_of_others() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let limited = Ingress::new("default", "limited")
         .host("limited.test")
         .path("/", "web", 80);
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &limited
             .annotation("limit-rpm", "1")
             .annotation("limit-burst-multiplier", "2"),
     )?;
-    let sluice = start(&site, "0").await?;
+    let sluice = start(&fixture, "0").await?;
     sluice.wait_for_status("limited.test", "/", 503).await?;
-    site.manifests.ingress(&ingress("new.test", 7))?;
+    fixture.manifests.ingress(&ingress("new.test", 7))?;
     sluice.wait_for_status("new.test", "/", 200).await?;
     ensure!(
         sluice.get("limited.test", "/").await?.status == 503,
@@ -160,14 +160,14 @@ async fn changing_a_host_keeps_rate_limit_counters_of_others() -> Result<()> {
 
 #[tokio::test]
 async fn switching_to_route_scopes_fails_no_request() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = start(&site, "4").await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = start(&fixture, "4").await?;
     // Of the listener that was there before.
     let mut old = Connection::open(sluice.http()).await?;
     ensure!(old.send(&Request::get(HOST, "/")).await?.status == 200);
     for number in 0..4 {
         let host = format!("new-{number}.test");
-        site.manifests.ingress(&ingress(&host, number))?;
+        fixture.manifests.ingress(&ingress(&host, number))?;
         sluice.wait_for_status(&host, "/", 200).await?;
         sluice
             .wait_for_status(&host.to_uppercase(), "/", 200)

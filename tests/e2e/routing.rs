@@ -7,7 +7,7 @@ use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 use crate::scenarios::response_rewrite;
 
 #[tokio::test]
@@ -55,9 +55,9 @@ async fn host_and_path_select_the_service() -> Result<()> {
 
 #[tokio::test]
 async fn requests_spread_evenly_and_arrive_unchanged() -> Result<()> {
-    let site = Site::start(3, 3).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    spreads_evenly(sluice.http(), &[0, 1, 2]).await?;
+    let fixture = Fixture::start(3, 3).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    ensure_even_spread(sluice.http(), &[0, 1, 2]).await?;
 
     let request = Request::new("POST", HOST, "/a%20b/c?q=1&q=2")
         .header("x-test", "1")
@@ -86,8 +86,8 @@ async fn requests_spread_evenly_and_arrive_unchanged() -> Result<()> {
 /// another to the application is how rules are bypassed. (ingress-nginx forwards the raw path.)
 #[tokio::test]
 async fn pod_receives_the_path_that_was_matched() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     let paths = [
         ("/a//b", "/a/b"),
         ("/a/../b", "/b"),
@@ -108,13 +108,13 @@ async fn pod_receives_the_path_that_was_matched() -> Result<()> {
 
 #[tokio::test]
 async fn clients_cannot_choose_the_endpoint() -> Result<()> {
-    let site = Site::start(3, 2).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(3, 2).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     // web-2 runs but is no endpoint; web-0 is one.
     for pod in [2, 0] {
         let mut answered = Vec::new();
         for _ in 0..4 {
-            let request = page().header("x-sluice-endpoint", &site.pods[pod].addr().to_string());
+            let request = page().header("x-sluice-endpoint", &fixture.pods[pod].addr().to_string());
             let response = http::send(sluice.http(), &request).await?;
             let seen = response.json()?["headers"].to_string();
             ensure!(!seen.contains(":sluice"), "the pod saw {seen}");
@@ -131,16 +131,16 @@ async fn clients_cannot_choose_the_endpoint() -> Result<()> {
 
 #[tokio::test]
 async fn ingress_is_added_and_removed_at_run_time() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = Sluice::start(&site.manifests).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
     ensure!(sluice.get("late.test", "/").await?.status == 404);
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "late")
             .host("late.test")
             .path("/", "web", 80),
     )?;
     sluice.wait_for_status("late.test", "/", 200).await?;
-    site.manifests.remove("ingress-default-late.yaml")?;
+    fixture.manifests.remove("ingress-default-late.yaml")?;
     sluice.wait_for_status("late.test", "/", 404).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     sluice.stop()
@@ -148,11 +148,11 @@ async fn ingress_is_added_and_removed_at_run_time() -> Result<()> {
 
 #[tokio::test]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
-    response_rewrite::clients_see("envoy", &[]).await
+    response_rewrite::rewrites_redirects_and_cookies("envoy", &[]).await
 }
 
 /// Two filters of ours see each request there, and one of them writes its answer anew.
 #[tokio::test]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses_in_route_scopes() -> Result<()> {
-    response_rewrite::clients_see("envoy", &["--scopes-from", "0"]).await
+    response_rewrite::rewrites_redirects_and_cookies("envoy", &["--scopes-from", "0"]).await
 }

@@ -9,7 +9,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 const CLIENTS: usize = 24;
 
@@ -41,7 +41,7 @@ impl Client {
 }
 
 /// An Ingress with sessions of this mode.
-pub(crate) fn sticky(mode: &str) -> Ingress {
+pub(crate) fn sticky_ingress(mode: &str) -> Ingress {
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
@@ -51,7 +51,7 @@ pub(crate) fn sticky(mode: &str) -> Ingress {
 }
 
 /// New clients, and the pods that they came to.
-pub(crate) async fn clients(addr: SocketAddr, count: usize) -> Result<Vec<(Client, String)>> {
+pub(crate) async fn new_clients(addr: SocketAddr, count: usize) -> Result<Vec<(Client, String)>> {
     let mut clients = Vec::new();
     for _ in 0..count {
         let mut client = Client::default();
@@ -63,7 +63,7 @@ pub(crate) async fn clients(addr: SocketAddr, count: usize) -> Result<Vec<(Clien
 }
 
 /// The clients come back; says how many of them moved.
-async fn moved(addr: SocketAddr, clients: &mut [(Client, String)]) -> Result<usize> {
+async fn revisit(addr: SocketAddr, clients: &mut [(Client, String)]) -> Result<usize> {
     let mut moved = 0;
     for (client, home) in clients {
         let pod = client.visit(addr).await?;
@@ -73,7 +73,7 @@ async fn moved(addr: SocketAddr, clients: &mut [(Client, String)]) -> Result<usi
 }
 
 /// Waits until clients without a session come to this pod.
-pub(crate) async fn is_used(addr: SocketAddr, pod: &str) -> Result<()> {
+pub(crate) async fn wait_until_used(addr: SocketAddr, pod: &str) -> Result<()> {
     let used = async || (Client::default().visit(addr).await.ok()?.as_str() == pod).then_some(());
     wait::until(&format!("a new client on {pod}"), used)
         .await
@@ -82,14 +82,14 @@ pub(crate) async fn is_used(addr: SocketAddr, pod: &str) -> Result<()> {
 
 #[tokio::test]
 async fn persistent_sessions_stay_when_pods_are_added() -> Result<()> {
-    let site = Site::start(5, 2).await?;
-    site.manifests.ingress(&sticky("persistent"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    let mut before = clients(sluice.http(), CLIENTS).await?;
-    site.endpoints(&[0, 1, 2, 3, 4])?;
-    is_used(sluice.http(), "web-4").await?;
+    let fixture = Fixture::start(5, 2).await?;
+    fixture.manifests.ingress(&sticky_ingress("persistent"))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let mut before = new_clients(sluice.http(), CLIENTS).await?;
+    fixture.endpoints(&[0, 1, 2, 3, 4])?;
+    wait_until_used(sluice.http(), "web-4").await?;
     ensure!(
-        moved(sluice.http(), &mut before).await? == 0,
+        revisit(sluice.http(), &mut before).await? == 0,
         "a session moved"
     );
     sluice.stop()
@@ -97,17 +97,17 @@ async fn persistent_sessions_stay_when_pods_are_added() -> Result<()> {
 
 #[tokio::test]
 async fn balanced_sessions_partly_move_when_pods_are_added() -> Result<()> {
-    let site = Site::start(4, 2).await?;
-    site.manifests.ingress(&sticky("balanced"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    let mut before = clients(sluice.http(), CLIENTS).await?;
+    let fixture = Fixture::start(4, 2).await?;
+    fixture.manifests.ingress(&sticky_ingress("balanced"))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let mut before = new_clients(sluice.http(), CLIENTS).await?;
     ensure!(
-        moved(sluice.http(), &mut before).await? == 0,
+        revisit(sluice.http(), &mut before).await? == 0,
         "a session moved without a reason"
     );
-    site.endpoints(&[0, 1, 2, 3])?;
-    is_used(sluice.http(), "web-3").await?;
-    let moved = moved(sluice.http(), &mut before).await?;
+    fixture.endpoints(&[0, 1, 2, 3])?;
+    wait_until_used(sluice.http(), "web-3").await?;
+    let moved = revisit(sluice.http(), &mut before).await?;
     // A half, give or take five standard deviations.
     ensure!(
         (1..CLIENTS).contains(&moved),
@@ -118,21 +118,21 @@ async fn balanced_sessions_partly_move_when_pods_are_added() -> Result<()> {
 
 #[tokio::test]
 async fn session_of_a_removed_pod_moves_once() -> Result<()> {
-    let site = Site::start(3, 3).await?;
-    site.manifests.ingress(&sticky("persistent"))?;
-    let sluice = Sluice::start(&site.manifests).await?;
-    let mut sessions = clients(sluice.http(), CLIENTS).await?;
+    let fixture = Fixture::start(3, 3).await?;
+    fixture.manifests.ingress(&sticky_ingress("persistent"))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let mut sessions = new_clients(sluice.http(), CLIENTS).await?;
     let on_first = sessions.iter().filter(|(_, pod)| pod == "web-0").count();
-    site.endpoints(&[1, 2])?;
-    site.left_alone(0).await?;
-    let homes = async |sessions: &mut [(Client, String)]| {
-        let mut homes = BTreeMap::new();
+    fixture.endpoints(&[1, 2])?;
+    fixture.wait_until_idle(0).await?;
+    let pods_of = async |sessions: &mut [(Client, String)]| {
+        let mut pods_of = BTreeMap::new();
         for (n, (client, _)) in sessions.iter_mut().enumerate() {
-            homes.insert(n, client.visit(sluice.http()).await?);
+            pods_of.insert(n, client.visit(sluice.http()).await?);
         }
-        anyhow::Ok(homes)
+        anyhow::Ok(pods_of)
     };
-    let after = homes(&mut sessions).await?;
+    let after = pods_of(&mut sessions).await?;
     let moved = sessions
         .iter()
         .zip(after.values())
@@ -143,7 +143,7 @@ async fn session_of_a_removed_pod_moves_once() -> Result<()> {
         "{on_first} sessions lost their pod, {moved} moved"
     );
     ensure!(
-        homes(&mut sessions).await? == after,
+        pods_of(&mut sessions).await? == after,
         "those that moved stay where they are"
     );
     sluice.stop()

@@ -8,23 +8,23 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::fixture::{Site, page};
+use crate::fixture::{Fixture, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_waits_only_for_the_open_request() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(patient)
         .start()
         .await?;
     let delay = Duration::from_millis(700);
-    site.pods[0].script(Script::echo().delay(delay));
+    fixture.pods[0].script(Script::echo().delay(delay));
     let addr = sluice.http();
     let request = tokio::spawn(async move { http::send(addr, &page()).await });
     wait::until("the request to arrive", async || {
-        (site.pods[0].hits() > 0).then_some(())
+        (fixture.pods[0].hits() > 0).then_some(())
     })
     .await?;
 

@@ -12,7 +12,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use crate::admission::Certificate;
-use crate::fixture::Site;
+use crate::fixture::Fixture;
 
 /// What a task is called in the log when it starts.
 const STARTS: (&str, &str) = ("task ", " starts");
@@ -63,7 +63,7 @@ async fn each_ends_the_process(
     }
 }
 
-fn all_of(names: &[&str], killed: &BTreeSet<String>) -> Result<()> {
+fn ensure_all_failed(names: &[&str], killed: &BTreeSet<String>) -> Result<()> {
     let missing: Vec<&&str> = names
         .iter()
         .filter(|name| !killed.contains(**name))
@@ -75,7 +75,7 @@ fn all_of(names: &[&str], killed: &BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-const OF_ALL: [&str; 6] = [
+const COMMON_TASKS: [&str; 6] = [
     "admin socket",
     "data plane server",
     "healthz-port",
@@ -86,31 +86,31 @@ const OF_ALL: [&str; 6] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn task_panic_ends_a_controller_with_envoy() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let killed = each_ends_the_process(async |faults| {
         faults
-            .for_controller(Options::new(&site.manifests))
+            .for_controller(Options::new(&fixture.manifests))
             .start()
             .await
     })
     .await?;
-    all_of(&OF_ALL, &killed)?;
-    all_of(&["envoy supervisor", "envoy log", "xds session"], &killed)
+    ensure_all_failed(&COMMON_TASKS, &killed)?;
+    ensure_all_failed(&["envoy supervisor", "envoy log", "xds session"], &killed)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn task_panic_ends_a_controller_with_nginx() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let logs = ["--access-log", "--enable-metrics"].map(str::to_owned);
     let killed = each_ends_the_process(async |faults| {
-        let options = Options::new(&site.manifests)
+        let options = Options::new(&fixture.manifests)
             .data_plane("nginx")
             .arguments(logs.to_vec());
         faults.for_controller(options).start().await
     });
     let killed = killed.await?;
-    all_of(&OF_ALL, &killed)?;
-    all_of(
+    ensure_all_failed(&COMMON_TASKS, &killed)?;
+    ensure_all_failed(
         &[
             "nginx supervisor",
             "nginx log",
@@ -124,8 +124,8 @@ async fn task_panic_ends_a_controller_with_nginx() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn task_panic_ends_a_controller_with_remote_data_planes() -> Result<()> {
-    let (site, authority, xds) = (
-        Site::start(1, 1).await?,
+    let (fixture, authority, xds) = (
+        Fixture::start(1, 1).await?,
         Authority::new()?,
         Port::reserve()?,
     );
@@ -137,7 +137,7 @@ async fn task_panic_ends_a_controller_with_remote_data_planes() -> Result<()> {
             "--xds-certificates".to_owned(),
             identity.folder().display().to_string(),
         ];
-        let options = Options::new(&site.manifests)
+        let options = Options::new(&fixture.manifests)
             .without_data_plane()
             .xds(xds.addr().to_string());
         let sluice = faults
@@ -149,8 +149,8 @@ async fn task_panic_ends_a_controller_with_remote_data_planes() -> Result<()> {
         Ok(sluice)
     });
     let killed = killed.await?;
-    all_of(&OF_ALL, &killed)?;
-    all_of(
+    ensure_all_failed(&COMMON_TASKS, &killed)?;
+    ensure_all_failed(
         &["xds certificates", "xds handshakes", "xds session"],
         &killed,
     )
@@ -158,19 +158,19 @@ async fn task_panic_ends_a_controller_with_remote_data_planes() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn task_panic_ends_a_controller_with_a_webhook() -> Result<()> {
-    let (site, port, certificate) = (
-        Site::start(1, 1).await?,
+    let (fixture, port, certificate) = (
+        Fixture::start(1, 1).await?,
         Port::reserve()?,
         Certificate::new()?,
     );
     let killed = each_ends_the_process(async |faults| {
-        let options = Options::new(&site.manifests).arguments(certificate.arguments(&port));
+        let options = Options::new(&fixture.manifests).arguments(certificate.arguments(&port));
         faults
             .for_controller(options.without_data_plane())
             .start()
             .await
     });
-    all_of(
+    ensure_all_failed(
         &["admission server", "admission certificate"],
         &killed.await?,
     )
@@ -188,7 +188,7 @@ async fn task_panic_ends_a_controller_in_a_cluster() -> Result<()> {
             .await
     });
     let killed = killed.await?;
-    all_of(
+    ensure_all_failed(
         &[
             "cluster objects",
             "event recorder",

@@ -8,13 +8,13 @@ use sluice_tests::load::Load;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_envoys_follow_one_controller() -> Result<()> {
-    let site = Site::start(3, 2).await?;
+    let fixture = Fixture::start(3, 2).await?;
     let http = Port::reserve()?;
-    let controller = Options::new(&site.manifests)
+    let controller = Options::new(&fixture.manifests)
         .without_data_plane()
         .http(http.addr())
         .start()
@@ -37,10 +37,10 @@ async fn two_envoys_follow_one_controller() -> Result<()> {
     for envoy in &envoys {
         ensure!(envoy.connections().await? > 0, "an envoy got no connection");
     }
-    site.endpoints(&[1, 2])?;
+    fixture.endpoints(&[1, 2])?;
     load.until("traffic on web-2", |tally| tally.pod("web-2") > 0)
         .await?;
-    site.left_alone(0).await?;
+    fixture.wait_until_idle(0).await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
 

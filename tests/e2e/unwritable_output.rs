@@ -14,7 +14,7 @@ use sluice_tests::sluice::Options;
 use sluice_tests::{artifacts, http, wait};
 use tempfile::TempDir;
 
-use crate::fixture::Site;
+use crate::fixture::Fixture;
 
 /// Commands without an output of their own, beside their help.
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
@@ -70,7 +70,7 @@ fn subcommands() -> Result<Vec<String>> {
 }
 
 /// Everything that prints.
-fn lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
+fn command_lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
     let (socket, manifests) = (
         socket.display().to_string(),
         manifests.dir().display().to_string(),
@@ -93,29 +93,29 @@ fn lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_stdout_is_an_error_and_a_closed_pipe_is_silent() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let controller = Options::new(&site.manifests)
+    let fixture = Fixture::start(1, 1).await?;
+    let controller = Options::new(&fixture.manifests)
         .without_data_plane()
         .start()
         .await?;
     controller.log().wait_for("published").await?;
-    for line in lines(&controller.admin_socket(), &site.manifests)? {
+    for line in command_lines(&controller.admin_socket(), &fixture.manifests)? {
         let full = output(&line, File::options().write(true).open("/dev/full")?)?;
-        let said = String::from_utf8_lossy(&full.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&full.stderr).into_owned();
         let expected = "sluice: write error: No space left on device (os error 28)\n";
         ensure!(
-            full.status.code() == Some(1) && said == expected,
-            "{line} > /dev/full: {}: {said}",
+            full.status.code() == Some(1) && stderr == expected,
+            "{line} > /dev/full: {}: {stderr}",
             full.status
         );
 
         let (reader, writer) = io::pipe()?;
         drop(reader);
         let closed = output(&line, writer)?;
-        let said = String::from_utf8_lossy(&closed.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&closed.stderr).into_owned();
         ensure!(
-            closed.status.code() == Some(141) && said.is_empty(),
-            "{line} | true: {}: {said}",
+            closed.status.code() == Some(141) && stderr.is_empty(),
+            "{line} | true: {}: {stderr}",
             closed.status
         );
     }
@@ -166,14 +166,14 @@ fn full_disk_error_names_the_file() -> Result<()> {
             out.path().display()
         );
         let rendered = output(&line, Stdio::piped())?;
-        let said = String::from_utf8_lossy(&rendered.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&rendered.stderr).into_owned();
         let expected = format!(
             "sluice: {}: No space left on device",
             out.path().join(name).display()
         );
         ensure!(
-            rendered.status.code() == Some(1) && said.starts_with(&expected),
-            "{}: {said}",
+            rendered.status.code() == Some(1) && stderr.starts_with(&expected),
+            "{}: {stderr}",
             rendered.status
         );
     }
@@ -182,12 +182,12 @@ fn full_disk_error_names_the_file() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn controller_serves_when_its_log_is_unwritable() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let run = |health: SocketAddr, folder: &Path| {
         let flags = format!(
             "run --manifests {} --data-plane none --run-dir {} \
              --healthz-host {} --healthz-port {}",
-            site.manifests.dir().display(),
+            fixture.manifests.dir().display(),
             folder.display(),
             health.ip(),
             health.port()

@@ -6,14 +6,14 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 use sluice_tests::zones::{answering, place};
 
-use crate::fixture::{HOST, Site};
-use crate::session_affinity::{clients, sticky};
+use crate::fixture::{Fixture, HOST};
+use crate::session_affinity::{new_clients, sticky_ingress};
 
 const PREFERENCE: &str = "sluice.dev/zone-preference";
 
-impl Site {
+impl Fixture {
     /// Makes these pods the only endpoints of a Service, each in its zone.
-    pub(crate) fn placed(&self, service: &str, pods: &[(usize, &str)]) -> Result<()> {
+    pub(crate) fn place_in_zones(&self, service: &str, pods: &[(usize, &str)]) -> Result<()> {
         let pods: Vec<_> = pods
             .iter()
             .map(|(pod, zone)| (&self.pods[*pod], *zone))
@@ -22,8 +22,8 @@ impl Site {
     }
 }
 
-async fn start(site: &Site) -> Result<Sluice> {
-    Options::new(&site.manifests)
+async fn start(fixture: &Fixture) -> Result<Sluice> {
+    Options::new(&fixture.manifests)
         .arguments(vec!["--zone=a".to_owned()])
         .start()
         .await
@@ -40,17 +40,18 @@ async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
         ingress(),
         ingress().annotation("upstream-hash-by", "$request_uri"),
     ] {
-        let site = Site::start(4, 4).await?;
-        site.manifests
+        let fixture = Fixture::start(4, 4).await?;
+        fixture
+            .manifests
             .ingress(&ingress.annotation(PREFERENCE, "prefer"))?;
-        site.placed("web", &[(0, "a"), (1, "b"), (2, "a"), (3, "b")])?;
-        let sluice = start(&site).await?;
+        fixture.place_in_zones("web", &[(0, "a"), (1, "b"), (2, "a"), (3, "b")])?;
+        let sluice = start(&fixture).await?;
         ensure!(
             answering(&sluice, HOST).await? == ["web-0", "web-2"],
             "{:?}",
             answering(&sluice, HOST).await?
         );
-        site.placed("web", &[(1, "b"), (3, "b")])?;
+        fixture.place_in_zones("web", &[(1, "b"), (3, "b")])?;
         let far =
             async || (answering(&sluice, HOST).await.ok()? == ["web-1", "web-3"]).then_some(());
         wait::until("the other zone to serve", far).await?;
@@ -61,9 +62,9 @@ async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
 
 #[tokio::test]
 async fn zones_are_ignored_without_a_preference() -> Result<()> {
-    let site = Site::start(2, 2).await?;
-    site.placed("web", &[(0, "a"), (1, "b")])?;
-    let sluice = start(&site).await?;
+    let fixture = Fixture::start(2, 2).await?;
+    fixture.place_in_zones("web", &[(0, "a"), (1, "b")])?;
+    let sluice = start(&fixture).await?;
     ensure!(
         answering(&sluice, HOST).await? == ["web-0", "web-1"],
         "{:?}",
@@ -75,15 +76,16 @@ async fn zones_are_ignored_without_a_preference() -> Result<()> {
 #[tokio::test]
 async fn new_sessions_start_in_the_local_zone_and_old_ones_stay() -> Result<()> {
     for mode in ["persistent", "balanced"] {
-        let site = Site::start(3, 3).await?;
-        site.manifests
-            .ingress(&sticky(mode).annotation(PREFERENCE, "prefer"))?;
-        site.placed("web", &[(1, "b"), (2, "b")])?;
-        let sluice = start(&site).await?;
-        let far = clients(sluice.http(), 4).await?;
-        site.placed("web", &[(0, "a"), (1, "b"), (2, "b")])?;
+        let fixture = Fixture::start(3, 3).await?;
+        fixture
+            .manifests
+            .ingress(&sticky_ingress(mode).annotation(PREFERENCE, "prefer"))?;
+        fixture.place_in_zones("web", &[(1, "b"), (2, "b")])?;
+        let sluice = start(&fixture).await?;
+        let far = new_clients(sluice.http(), 4).await?;
+        fixture.place_in_zones("web", &[(0, "a"), (1, "b"), (2, "b")])?;
         sluice.wait_for_pod(HOST, "web-0").await?;
-        let new = clients(sluice.http(), 12).await?;
+        let new = new_clients(sluice.http(), 12).await?;
         ensure!(
             new.iter().all(|(_, pod)| pod == "web-0"),
             "{mode}: a new session began far away"

@@ -47,7 +47,10 @@ impl Balanced {
     }
 
     /// Who answers these.
-    async fn answer(&self, requests: impl IntoIterator<Item = Request>) -> Result<Vec<String>> {
+    async fn answering_pods(
+        &self,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Vec<String>> {
         let mut pods = Vec::new();
         for request in requests {
             pods.push(
@@ -118,8 +121,8 @@ async fn hash_key_of_nginx_variables_maps_to_one_pod() -> Result<()> {
             let request = Request::get(HOST, &target).header("x-user", &user.to_string());
             request.header("cookie", &format!("user={user}"))
         };
-        let first = balanced.answer((0..20).map(request)).await?;
-        let again = balanced.answer((0..20).map(request)).await?;
+        let first = balanced.answering_pods((0..20).map(request)).await?;
+        let again = balanced.answering_pods((0..20).map(request)).await?;
         ensure!(first == again, "{variable}: {first:?} {again:?}");
         ensure!(all_different(&first) == 3, "{variable}: {first:?}");
         balanced.gateway.nginx.stop()?;

@@ -34,16 +34,16 @@ const SIZES: [usize; 8] = [0, 1, 1000, 8192, 65_536, 1 << 20, (10 << 20) + 7, 10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_of_all_sizes_pass_in_both_directions() -> Result<()> {
     let network = Network::reserve()?;
-    let mirror = Mirror::start(network.pod(0)).await?;
+    let echo = BodyEcho::start(network.pod(0)).await?;
     for buffering in ["on", "off"] {
         let location = format!(
             "client_max_body_size 0; proxy_request_buffering {buffering}; proxy_buffering {buffering};"
         );
-        let gateway = Fixed::start(&[mirror.addr], &location).await?;
+        let gateway = Fixed::start(&[echo.addr], &location).await?;
         for size in SIZES {
             for chunked in [false, true] {
                 let what = || format!("{size} bytes, chunked {chunked}, buffering {buffering}");
-                there_and_back(gateway.addr(), size, chunked)
+                round_trip(gateway.addr(), size, chunked)
                     .await
                     .with_context(what)?;
             }
@@ -56,7 +56,7 @@ async fn bodies_of_all_sizes_pass_in_both_directions() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_pass_over_http2_and_upstream_tls() -> Result<()> {
     let network = Network::reserve()?;
-    let _mirror = Mirror::start_tls(network.pod(0)).await?;
+    let _mirror = BodyEcho::start_tls(network.pod(0)).await?;
     let manifests = Manifests::new()?;
     manifests.service("default", "web", 80, &[network.pod(0)])?;
     let ingress = Ingress::new("default", "web")
@@ -70,7 +70,7 @@ async fn bodies_pass_over_http2_and_upstream_tls() -> Result<()> {
     for size in SIZES {
         for chunked in [false, true] {
             let what = || format!("{size} bytes, chunked {chunked}; {}", sluice.log().tail());
-            over_http2(sluice.https(), size, chunked)
+            round_trip_over_http2(sluice.https(), size, chunked)
                 .await
                 .with_context(what)?;
         }
@@ -80,25 +80,25 @@ async fn bodies_pass_over_http2_and_upstream_tls() -> Result<()> {
 
 /// A pod that takes a whole body, then answers with the like of it, framed in the same way. (nginx stops sending once an
 /// answer has begun.)
-struct Mirror {
+struct BodyEcho {
     addr: SocketAddr,
     task: JoinHandle<()>,
 }
 
-impl Mirror {
-    async fn start(addr: SocketAddr) -> Result<Mirror> {
+impl BodyEcho {
+    async fn start(addr: SocketAddr) -> Result<BodyEcho> {
         let listener = TcpListener::bind(addr).await?;
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let connection = server::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service_fn(mirror));
+                    .serve_connection(TokioIo::new(stream), service_fn(echo_body));
                 tokio::spawn(connection);
             }
         });
-        Ok(Mirror { addr, task })
+        Ok(BodyEcho { addr, task })
     }
 
-    async fn start_tls(addr: SocketAddr) -> Result<Mirror> {
+    async fn start_tls(addr: SocketAddr) -> Result<BodyEcho> {
         let listener = TcpListener::bind(addr).await?;
         let key = KeyPair::generate()?;
         let certificate = CertificateParams::new([HOST.to_owned()])?.self_signed(&key)?;
@@ -114,17 +114,17 @@ impl Mirror {
                 tokio::spawn(async move {
                     let stream = TokioIo::new(handshake.await?);
                     server::Builder::new()
-                        .serve_connection(stream, service_fn(mirror))
+                        .serve_connection(stream, service_fn(echo_body))
                         .await?;
                     anyhow::Ok(())
                 });
             }
         });
-        Ok(Mirror { addr, task })
+        Ok(BodyEcho { addr, task })
     }
 }
 
-async fn mirror(request: Request<Incoming>) -> Result<Response<Pattern>> {
+async fn echo_body(request: Request<Incoming>) -> Result<Response<Pattern>> {
     let chunked =
         !request.headers().contains_key("content-length") && !request.body().is_end_stream();
     let size = check(request.into_body()).await?;
@@ -151,13 +151,13 @@ async fn check(mut body: Incoming) -> Result<usize> {
     Ok(at)
 }
 
-impl Drop for Mirror {
+impl Drop for BodyEcho {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
+async fn round_trip(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
     let (mut sender, connection) =
         client::handshake(TokioIo::new(TcpStream::connect(addr).await?)).await?;
     tokio::spawn(connection);
@@ -169,12 +169,12 @@ async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<
     let request = Request::post("/").header("host", HOST).body(body)?;
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
-    let back = check(response.into_body()).await?;
-    ensure!(back == size, "{back} bytes came back");
+    let received = check(response.into_body()).await?;
+    ensure!(received == size, "{received} bytes came back");
     Ok(())
 }
 
-async fn over_http2(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
+async fn round_trip_over_http2(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
     let dial = Dial::tls(addr, HOST);
     let tls = dial.tls.map(|tls| ClientTls { http2: true, ..tls });
     let stream = TokioIo::new(Dial { tls, ..dial }.connect().await?.stream);
@@ -188,9 +188,9 @@ async fn over_http2(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> 
     let request = Request::post(format!("https://{HOST}/")).body(body)?;
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
-    let back = check(response.into_body()).await?;
+    let received = check(response.into_body()).await?;
     connection.abort();
-    ensure!(back == size, "{back} bytes came back");
+    ensure!(received == size, "{received} bytes came back");
     Ok(())
 }
 

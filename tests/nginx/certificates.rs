@@ -10,24 +10,25 @@ use sluice_tests::connection::Connection;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 use crate::managed::reloads;
-use crate::scenarios::certificate_rotation::{Clients, Many, Rotation};
+use crate::scenarios::certificate_rotation::{Clients, ManyHosts, Rotation};
 use crate::scenarios::ciphers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_certificate_needs_no_reload() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    site.manifests.object(&presented("web", HOST, "exact"))?;
-    site.manifests
+    let fixture = Fixture::start(1, 1).await?;
+    fixture.manifests.object(&presented("web", HOST, "exact"))?;
+    fixture
+        .manifests
         .object(&presented("wild", "*.wild.test", "wild"))?;
-    Pair::renew(&site.manifests, "exact", &[HOST])?;
-    let wild = Pair::renew(&site.manifests, "wild", &["*.wild.test"])?;
-    let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
+    Pair::renew(&fixture.manifests, "exact", &[HOST])?;
+    let wild = Pair::renew(&fixture.manifests, "wild", &["*.wild.test"])?;
+    let default = Pair::renew(&fixture.manifests, "default", &["default.test"])?;
     let arguments = ["--default-ssl-certificate", "default/default"]
         .map(str::to_owned)
         .into();
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane("nginx")
         .start()
@@ -37,7 +38,7 @@ async fn new_certificate_needs_no_reload() -> Result<()> {
         presents(&sluice, nobodys, &default).await?;
     }
     for _ in 0..3 {
-        let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
+        let exact = Pair::renew(&fixture.manifests, "exact", &[HOST])?;
         presents(&sluice, HOST, &exact).await?;
     }
     let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
@@ -48,10 +49,10 @@ async fn new_certificate_needs_no_reload() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_key_is_only_in_a_private_file() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    site.manifests.object(&presented("web", HOST, "exact"))?;
-    let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
-    let sluice = Options::new(&site.manifests)
+    let fixture = Fixture::start(1, 1).await?;
+    fixture.manifests.object(&presented("web", HOST, "exact"))?;
+    let exact = Pair::renew(&fixture.manifests, "exact", &[HOST])?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -78,7 +79,7 @@ async fn private_key_is_only_in_a_private_file() -> Result<()> {
 async fn certificate_renewal_keeps_open_connections() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().data_plane("nginx").start().await?;
-    rotation.renews_under_open_connections(&sluice).await?;
+    rotation.renews_without_closing_connections(&sluice).await?;
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     sluice.stop()
 }
@@ -96,18 +97,18 @@ async fn invalid_or_deleted_secret_falls_back_to_the_default_certificate() -> Re
 /// Without a redirect to https, nothing but the handshake differs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn adding_and_removing_a_certificate_needs_no_reload() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let plain = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
     let plain = plain.annotation("ssl-redirect", "false");
-    site.manifests.ingress(&plain)?;
-    let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
-    let own = Pair::renew(&site.manifests, "own", &[HOST])?;
+    fixture.manifests.ingress(&plain)?;
+    let default = Pair::renew(&fixture.manifests, "default", &["default.test"])?;
+    let own = Pair::renew(&fixture.manifests, "own", &[HOST])?;
     let arguments = ["--default-ssl-certificate", "default/default"]
         .map(str::to_owned)
         .into();
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane("nginx")
         .start()
@@ -117,10 +118,10 @@ async fn adding_and_removing_a_certificate_needs_no_reload() -> Result<()> {
         presents(&sluice, HOST, &default).await?;
         let mut with = plain.to_json();
         with["spec"]["tls"] = json!([{"hosts": [HOST], "secretName": "own"}]);
-        site.manifests.object(&with)?;
+        fixture.manifests.object(&with)?;
         presents(&sluice, HOST, &own).await?;
         ensure!(connection.send(&page()).await?.status == 200);
-        site.manifests.ingress(&plain)?;
+        fixture.manifests.ingress(&plain)?;
     }
     presents(&sluice, HOST, &default).await?;
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
@@ -129,21 +130,21 @@ async fn adding_and_removing_a_certificate_needs_no_reload() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thousand_hosts_present_their_own_certificates() -> Result<()> {
-    let many = Many::start().await?;
-    let sluice = Options::new(&many.site.manifests)
+    let many = ManyHosts::start().await?;
+    let sluice = Options::new(&many.fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
-    many.present_their_own(&sluice).await?;
+    many.present_own_certificates(&sluice).await?;
     sluice.stop()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
-    ciphers::of_hosts("nginx").await
+    ciphers::hosts_accept_their_ciphers("nginx").await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
-    ciphers::of_pods("nginx").await
+    ciphers::pods_are_offered_ciphers("nginx").await
 }

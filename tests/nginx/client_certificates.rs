@@ -11,7 +11,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::tls::{ClientTls, Identity};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::fixture::Site;
+use crate::fixture::Fixture;
 
 /// Whose certificates a host wants.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -70,7 +70,7 @@ async fn status(
 }
 
 /// Hosts that ask for certificates of one authority or the other, and one that asks for none.
-fn hosts(site: &Site) -> Result<()> {
+fn hosts(fixture: &Fixture) -> Result<()> {
     for (name, annotations) in [
         (
             "a",
@@ -95,19 +95,19 @@ fn hosts(site: &Site) -> Result<()> {
         let ingress = annotations
             .iter()
             .fold(ingress, |i, (name, value)| i.annotation(name, value));
-        site.manifests.ingress(&ingress)?;
+        fixture.manifests.ingress(&ingress)?;
     }
     Ok(())
 }
 
 /// Plain http, and what a client says about itself.
-async fn no_claim_is_believed(site: &Site, sluice: &Sluice) -> Result<()> {
-    let hits = site.pods[0].hits();
+async fn forged_claims_are_ignored(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    let hits = fixture.pods[0].hits();
     let claims = Request::get("a.test", "/")
         .header("ssl-client-verify", "SUCCESS")
         .header("x-forwarded-proto", "https");
     ensure!(http::send(sluice.http(), &claims).await?.status == 400);
-    ensure!(site.pods[0].hits() == hits, "no pod has heard of it");
+    ensure!(fixture.pods[0].hits() == hits, "no pod has heard of it");
     let page = http::send(
         sluice.http(),
         &Request {
@@ -128,13 +128,13 @@ async fn no_claim_is_believed(site: &Site, sluice: &Sluice) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn client_certificate_verified_for_one_host_opens_no_other() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let (a, b) = (
-        Authority::new(&site.manifests, "ca-a")?,
-        Authority::new(&site.manifests, "ca-b")?,
+        Authority::new(&fixture.manifests, "ca-a")?,
+        Authority::new(&fixture.manifests, "ca-b")?,
     );
-    hosts(&site)?;
-    let sluice = Options::new(&site.manifests)
+    hosts(&fixture)?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -163,6 +163,6 @@ async fn client_certificate_verified_for_one_host_opens_no_other() -> Result<()>
             identity.is_some()
         );
     }
-    no_claim_is_believed(&site, &sluice).await?;
+    forged_claims_are_ignored(&fixture, &sluice).await?;
     sluice.stop()
 }

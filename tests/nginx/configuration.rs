@@ -12,12 +12,12 @@ use tempfile::TempDir;
 use crate::gateway::fixed;
 
 /// `nginx -t` refuses this, and says so.
-fn is_refused(http: &str, words: &str) -> Result<()> {
+fn ensure_rejected(http: &str, words: &str) -> Result<()> {
     let output = Conf::write("", http)?.test()?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(
-        !output.status.success() && said.contains(words),
-        "expected {words:?} for\n{http}\ngot\n{said}"
+        !output.status.success() && stderr.contains(words),
+        "expected {words:?} for\n{http}\ngot\n{stderr}"
     );
     Ok(())
 }
@@ -31,17 +31,17 @@ fn unloadable_filter_is_rejected() -> Result<()> {
     let folder = TempDir::new()?;
     let good = artifacts::compiled_filter()?;
     ensure!(Conf::write("", &filter(&good))?.test()?.status.success());
-    is_refused(&filter(&folder.path().join("absent")), "No such file")?;
+    ensure_rejected(&filter(&folder.path().join("absent")), "No such file")?;
 
     let wasm = artifacts::filter()?;
-    is_refused(
+    ensure_rejected(
         &filter(&wasm),
         "expected what this version's sluice-compile wrote",
     )?;
 
     let cut = folder.path().join("cut");
     fs::write(&cut, &fs::read(&good)?[..1000])?;
-    is_refused(
+    ensure_rejected(
         &filter(&cut),
         "expected what this version's sluice-compile wrote",
     )?;
@@ -49,17 +49,17 @@ fn unloadable_filter_is_rejected() -> Result<()> {
     let open = folder.path().join("open");
     fs::copy(&good, &open)?;
     fs::set_permissions(&open, PermissionsExt::from_mode(0o666))?;
-    is_refused(&filter(&open), "must not be writable by group or others")
+    ensure_rejected(&filter(&open), "must not be writable by group or others")
 }
 
 #[test]
 fn configuration_rejected_by_the_filter_is_rejected_with_its_message() -> Result<()> {
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
-    is_refused(
+    ensure_rejected(
         &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
         "plugin configuration: ",
     )?;
-    is_refused(
+    ensure_rejected(
         &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
         "the filter rejected its configuration",
     )
@@ -69,17 +69,17 @@ fn configuration_rejected_by_the_filter_is_rejected_with_its_message() -> Result
 fn invalid_directives_are_rejected() -> Result<()> {
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
     let filter = fixed("site", &[]);
-    is_refused(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
-    is_refused(&format!("{wasm}{wasm}"), "\"sluice_wasm\": is duplicate")?;
-    is_refused(
+    ensure_rejected(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
+    ensure_rejected(&format!("{wasm}{wasm}"), "\"sluice_wasm\": is duplicate")?;
+    ensure_rejected(
         &format!("{wasm}{filter}{filter}"),
         "\"sluice_filter\": is duplicate",
     )?;
-    is_refused(
+    ensure_rejected(
         "upstream u { server 127.0.0.1:1; sluice_peer; sluice_peer; }",
         "\"sluice_peer\": is duplicate",
     )?;
-    is_refused("sluice_peer;", "not allowed here")
+    ensure_rejected("sluice_peer;", "not allowed here")
 }
 
 #[test]
@@ -104,5 +104,5 @@ fn long_configuration_can_be_split() -> Result<()> {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    is_refused(&format!("{wasm}\n{whole}"), "too long parameter")
+    ensure_rejected(&format!("{wasm}\n{whole}"), "too long parameter")
 }

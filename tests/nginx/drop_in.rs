@@ -11,10 +11,10 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 struct Example {
-    site: Site,
+    fixture: Fixture,
     sluice: Sluice,
     nginx: Nginx,
     port: Port,
@@ -22,13 +22,13 @@ struct Example {
 
 impl Example {
     async fn start(file: &str) -> Result<Example> {
-        let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
-        site.manifests.ingress(
+        let (fixture, port) = (Fixture::start(3, 2).await?, Port::reserve()?);
+        fixture.manifests.ingress(
             &Ingress::new("default", "web")
                 .host(HOST)
                 .path("/", "web", 80),
         )?;
-        let sluice = Options::new(&site.manifests)
+        let sluice = Options::new(&fixture.manifests)
             .without_data_plane()
             .start()
             .await?;
@@ -52,7 +52,7 @@ impl Example {
             None => Nginx::start(conf).await?,
         };
         let example = Example {
-            site,
+            fixture,
             sluice,
             nginx,
             port,
@@ -79,14 +79,14 @@ impl Example {
 
     /// What every host does: the filter's choice, a retry, an end of those, and a location that is not Sluice's.
     async fn play(mut self) -> Result<()> {
-        self.site.endpoints(&[1, 2])?;
+        self.fixture.endpoints(&[1, 2])?;
         self.answers(&["web-1", "web-2"]).await?;
-        self.site.pods[1].stop().await;
+        self.fixture.pods[1].stop().await;
         for _ in 0..4 {
             let page = http::get(self.port.addr(), HOST, "/").await?;
             ensure!(page.pod() == Some("web-2"), "{page:?}");
         }
-        self.site.pods[2].stop().await;
+        self.fixture.pods[2].stop().await;
         let page = http::get(self.port.addr(), HOST, "/").await?;
         ensure!(page.status == 502, "{page:?}");
         let status = http::send(self.port.addr(), &Request::get("any.test", "/status")).await?;

@@ -7,13 +7,14 @@ use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn error_service_replaces_the_pods_response() -> Result<()> {
-    let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
+    let (fixture, network) = (Fixture::start(1, 1).await?, Network::reserve()?);
     let pages = Echo::start(network.pod(0), EchoIdentity::of("pages", "pages-0")).await?;
-    site.manifests
+    fixture
+        .manifests
         .service("default", "pages", 80, &[pages.addr()])?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
@@ -21,8 +22,8 @@ async fn error_service_replaces_the_pods_response() -> Result<()> {
     let ingress = ingress
         .annotation("custom-http-errors", "404,499,500")
         .annotation("default-backend", "pages");
-    site.manifests.ingress(&ingress)?;
-    let sluice = Options::new(&site.manifests)
+    fixture.manifests.ingress(&ingress)?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -32,7 +33,7 @@ async fn error_service_replaces_the_pods_response() -> Result<()> {
         (500, "pages-0"),
         (403, "web-0"),
     ] {
-        site.pods[0].script(Script::status(said));
+        fixture.pods[0].script(Script::status(said));
         let page = sluice.get(HOST, "/some/page?a=1").await?;
         ensure!(page.pod() == Some(pod), "{said}: {page:?}");
         if pod == "web-0" {

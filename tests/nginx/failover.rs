@@ -13,7 +13,7 @@ use crate::fixture::{HOST, page};
 use crate::gateway::Fixed;
 use crate::pooled_pod::PooledPod;
 
-const TELL: &str = "add_header x-tried \"$upstream_addr\" always; add_header x-status \"$upstream_status\" always;";
+const UPSTREAM_HEADERS: &str = "add_header x-tried \"$upstream_addr\" always; add_header x-status \"$upstream_status\" always;";
 
 #[tokio::test]
 async fn failed_attempt_goes_to_the_next_candidate() -> Result<()> {
@@ -24,7 +24,7 @@ async fn failed_attempt_goes_to_the_next_candidate() -> Result<()> {
     let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
     let gateway = Fixed::start(
         &addrs,
-        &format!("proxy_next_upstream error http_503; {TELL}"),
+        &format!("proxy_next_upstream error http_503; {UPSTREAM_HEADERS}"),
     )
     .await?;
     let tally = Load::new(gateway.addr(), page())
@@ -59,7 +59,7 @@ async fn failed_attempt_goes_to_the_next_candidate() -> Result<()> {
 async fn dead_pooled_connection_uses_up_no_candidate() -> Result<()> {
     let network = Network::reserve()?;
     let pod = PooledPod::start(network.pod(0), 1).await?;
-    let gateway = Fixed::start(&[pod.addr()], TELL).await?;
+    let gateway = Fixed::start(&[pod.addr()], UPSTREAM_HEADERS).await?;
     let first = http::get(gateway.addr(), HOST, "/").await?;
     ensure!(
         first.status == 200 && first.header("x-status") == Some("200"),
@@ -81,7 +81,7 @@ async fn dead_pooled_connection_and_dead_candidate_are_distinguished() -> Result
     let (short, gone) = (PooledPod::start(network.pod(0), 1).await?, network.pod(1));
     let gateway = Fixed::start(
         &[short.addr(), gone],
-        &format!("proxy_next_upstream error; {TELL}"),
+        &format!("proxy_next_upstream error; {UPSTREAM_HEADERS}"),
     )
     .await?;
     for _ in 0..6 {

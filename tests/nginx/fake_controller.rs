@@ -58,7 +58,7 @@ impl Controller {
     }
 
     /// Waits for the first poll.
-    pub(crate) async fn polled(&mut self) -> Result<()> {
+    pub(crate) async fn wait_for_poll(&mut self) -> Result<()> {
         Ok(self.polls.wait_for(|polls| *polls > 0).await.map(drop)?)
     }
 }

@@ -6,13 +6,13 @@ use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 use sluice_tests::{artifacts, http, process};
 
-use crate::fixture::{Site, page, spreads_evenly};
+use crate::fixture::{Fixture, ensure_even_spread, page};
 use crate::gateway::Gateway;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filter_panic_under_load_fails_only_its_request() -> Result<()> {
     let filter = artifacts::compiled_filter_with_faults()?;
-    let gateway = Gateway::with_filter(Site::start(2, 2).await?, filter).await?;
+    let gateway = Gateway::with_filter(Fixture::start(2, 2).await?, filter).await?;
     let workers = gateway.nginx.workers();
     let load = Load::new(gateway.addr(), page()).connections(8).start();
     load.until("traffic", |tally| tally.total() > 50).await?;
@@ -39,14 +39,14 @@ async fn filter_panic_under_load_fails_only_its_request() -> Result<()> {
         gateway.nginx.workers() == workers,
         "the workers have changed"
     );
-    spreads_evenly(gateway.addr(), &[0, 1]).await?;
+    ensure_even_spread(gateway.addr(), &[0, 1]).await?;
     gateway.stop()
 }
 
 #[tokio::test]
 async fn runaway_filter_is_interrupted() -> Result<()> {
     let filter = artifacts::compiled_filter_with_faults()?;
-    let gateway = Gateway::with_filter(Site::start(2, 2).await?, filter).await?;
+    let gateway = Gateway::with_filter(Fixture::start(2, 2).await?, filter).await?;
     let hit = http::send(gateway.addr(), &page().header("x-test-loop", "1")).await?;
     ensure!(
         hit.status == 500,
@@ -54,13 +54,13 @@ async fn runaway_filter_is_interrupted() -> Result<()> {
         hit.status
     );
     gateway.nginx.log().wait_for("trapped").await?;
-    spreads_evenly(gateway.addr(), &[0, 1]).await?;
+    ensure_even_spread(gateway.addr(), &[0, 1]).await?;
     gateway.stop()
 }
 
 #[tokio::test]
 async fn killed_worker_is_replaced_and_serves() -> Result<()> {
-    let mut gateway = Gateway::start(Site::start(2, 2).await?).await?;
+    let mut gateway = Gateway::start(Fixture::start(2, 2).await?).await?;
     let workers = gateway.nginx.workers();
     for worker in &workers {
         process::kill(*worker);

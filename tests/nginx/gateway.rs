@@ -11,7 +11,7 @@ use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options, Sluice};
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 /// `main` of most tests.
 pub(crate) const TWO_WORKERS: &str = "worker_processes 2;";
@@ -24,7 +24,7 @@ proxy_pass http://pods;";
 
 /// A site behind nginx.
 pub(crate) struct Gateway {
-    pub(crate) site: Site,
+    pub(crate) fixture: Fixture,
     pub(crate) nginx: Nginx,
     pub(crate) controller: Sluice,
     port: Port,
@@ -32,13 +32,13 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     /// With the filter as it is shipped.
-    pub(crate) async fn start(site: Site) -> Result<Gateway> {
-        Gateway::with_filter(site, artifacts::compiled_filter()?).await
+    pub(crate) async fn start(fixture: Fixture) -> Result<Gateway> {
+        Gateway::with_filter(fixture, artifacts::compiled_filter()?).await
     }
 
     /// With this build of the filter.
-    pub(crate) async fn with_filter(site: Site, filter: PathBuf) -> Result<Gateway> {
-        let controller = Options::new(&site.manifests)
+    pub(crate) async fn with_filter(fixture: Fixture, filter: PathBuf) -> Result<Gateway> {
+        let controller = Options::new(&fixture.manifests)
             .without_data_plane()
             .start()
             .await?;
@@ -54,7 +54,7 @@ impl Gateway {
         );
         let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
         let gateway = Gateway {
-            site,
+            fixture,
             nginx,
             controller,
             port,
@@ -129,7 +129,7 @@ impl Fixed {
         Fixed::with(&fixed("site", pods), location).await
     }
 
-    /// This `sluice_filter`, and what else the location `site` says.
+    /// This `sluice_filter`, and what else the location `fixture` says.
     pub(crate) async fn with(directive: &str, location: &str) -> Result<Fixed> {
         let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
         let location = format!("set $sluice_location site;\n{PROXY}\n{location}");

@@ -16,7 +16,7 @@ use crate::fixture::{HOST, page};
 use crate::guest::{Edit, Guest};
 
 /// A pod behind a filter that edits.
-struct Edited {
+struct EditingFilter {
     nginx: Nginx,
     port: Port,
     _pod: Echo,
@@ -24,8 +24,8 @@ struct Edited {
     _folder: TempDir,
 }
 
-impl Edited {
-    async fn start(guest: Guest) -> Result<Edited> {
+impl EditingFilter {
+    async fn start(guest: Guest) -> Result<EditingFilter> {
         let (network, port, folder) = (Network::reserve()?, Port::reserve()?, TempDir::new()?);
         let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
         let http = format!(
@@ -42,7 +42,7 @@ impl Edited {
             TcpStream::connect(port.addr()).await.ok()
         })
         .await?;
-        Ok(Edited {
+        Ok(EditingFilter {
             nginx,
             port,
             _pod: pod,
@@ -70,7 +70,7 @@ async fn request_headers_are_added_replaced_and_removed() -> Result<()> {
         Edit::Add("x-add", "2"),
         Edit::Replace("x-fresh", "1"),
     ];
-    let edited = Edited::start(Guest::default().on_request(&edits)).await?;
+    let filter = EditingFilter::start(Guest::default().on_request(&edits)).await?;
     let request = page()
         .header("x-remove", "1")
         .header("x-replace", "a")
@@ -79,7 +79,7 @@ async fn request_headers_are_added_replaced_and_removed() -> Result<()> {
         .header("x-add", "1")
         .header("x-remove", "2")
         .header("X-Replace", "b");
-    let (_, seen) = edited.send(&request).await?;
+    let (_, seen) = filter.send(&request).await?;
     ensure!(seen["x-remove"].is_null(), "{seen}");
     ensure!(
         seen["x-replace"] == json!(["new"]) && seen["x-fresh"] == json!(["1"]),
@@ -89,7 +89,7 @@ async fn request_headers_are_added_replaced_and_removed() -> Result<()> {
         seen["x-add"] == json!(["1", "2"]) && seen["x-keep"] == json!(["1"]),
         "{seen}"
     );
-    edited.nginx.stop()
+    filter.nginx.stop()
 }
 
 #[tokio::test]
@@ -102,12 +102,12 @@ async fn nginx_variables_follow_header_edits() -> Result<()> {
         Edit::Remove("x-forwarded-for"),
         Edit::Add("x-forwarded-for", "192.0.2.7"),
     ];
-    let edited = Edited::start(Guest::default().on_request(&edits)).await?;
+    let filter = EditingFilter::start(Guest::default().on_request(&edits)).await?;
     let request = page()
         .header("cookie", "theirs=1")
         .header("user-agent", "client")
         .header("cookie", "b=2");
-    let (_, seen) = edited
+    let (_, seen) = filter
         .send(&request.header("x-forwarded-for", "198.51.100.1"))
         .await?;
     ensure!(seen["x-cookies"] == json!(["mine=1; also=2"]), "{seen}");
@@ -116,7 +116,7 @@ async fn nginx_variables_follow_header_edits() -> Result<()> {
         "{seen}"
     );
     ensure!(seen["x-chain"] == json!(["192.0.2.7, 127.0.0.1"]), "{seen}");
-    edited.nginx.stop()
+    filter.nginx.stop()
 }
 
 #[tokio::test]
@@ -132,9 +132,10 @@ async fn framing_and_routing_headers_cannot_be_edited() -> Result<()> {
         Edit::Replace("content-length", "1"),
         Edit::Remove("transfer-encoding"),
     ];
-    let edited = Edited::start(Guest::default().on_request(&edits).on_response(&answer)).await?;
+    let filter =
+        EditingFilter::start(Guest::default().on_request(&edits).on_response(&answer)).await?;
     let request = Request::new("POST", HOST, "/here").body("hello");
-    let response = http::send(edited.addr(), &request).await?;
+    let response = http::send(filter.addr(), &request).await?;
     let seen = response.json()?;
     ensure!(
         seen["body_bytes"] == 5 && seen["host"] == HOST && seen["path"] == "/here",
@@ -144,7 +145,7 @@ async fn framing_and_routing_headers_cannot_be_edited() -> Result<()> {
         seen["headers"]["x-split"].is_null() && seen["headers"]["evil"].is_null(),
         "{seen}"
     );
-    edited.nginx.stop()
+    filter.nginx.stop()
 }
 
 /// nginx keeps 20 headers in each part of its list; all ways in which parts can shrink, split and vanish are here.
@@ -155,7 +156,7 @@ async fn any_of_many_request_headers_can_be_removed() -> Result<()> {
         Edit::Add("x-last", "1"),
         Edit::Add("x-last", "2"),
     ];
-    let edited = Edited::start(Guest::default().on_request(&edits)).await?;
+    let filter = EditingFilter::start(Guest::default().on_request(&edits)).await?;
     let patterns: [fn(usize) -> bool; 8] = [
         |_| true,
         |n| n == 0,
@@ -175,7 +176,7 @@ async fn any_of_many_request_headers_can_be_removed() -> Result<()> {
                 request = request.header(name, &n.to_string());
                 kept.extend((!removed(n)).then(|| n.to_string()));
             }
-            let (_, seen) = edited
+            let (_, seen) = filter
                 .send(&request)
                 .await
                 .with_context(|| format!("{pattern}, {count}"))?;
@@ -198,7 +199,7 @@ async fn any_of_many_request_headers_can_be_removed() -> Result<()> {
             );
         }
     }
-    edited.nginx.stop()
+    filter.nginx.stop()
 }
 
 #[tokio::test]
@@ -211,8 +212,8 @@ async fn response_headers_are_added_replaced_and_removed() -> Result<()> {
         Edit::Replace("server", "sluice"),
         Edit::Replace("location", "/here"),
     ];
-    let edited = Edited::start(Guest::default().on_response(&edits)).await?;
-    let response = http::send(edited.addr(), &page()).await?;
+    let filter = EditingFilter::start(Guest::default().on_response(&edits)).await?;
+    let response = http::send(filter.addr(), &page()).await?;
     ensure!(
         response.headers("set-cookie").collect::<Vec<_>>() == ["a=1", "b=2"],
         "{response:?}"
@@ -227,5 +228,5 @@ async fn response_headers_are_added_replaced_and_removed() -> Result<()> {
         "{response:?}"
     );
     ensure!(response.header("location").is_some(), "{response:?}");
-    edited.nginx.stop()
+    filter.nginx.stop()
 }

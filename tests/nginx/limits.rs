@@ -4,12 +4,12 @@ use anyhow::{Result, ensure};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 use crate::scenarios::concurrency_limits;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_limit_is_shared_within_an_ingress_and_not_between_them() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let limited = |name: &str, host: &str| {
         let ingress = Ingress::new("default", name)
             .host(host)
@@ -19,9 +19,9 @@ async fn rate_limit_is_shared_within_an_ingress_and_not_between_them() -> Result
             .annotation("limit-rpm", "1")
             .annotation("limit-burst-multiplier", "2")
     };
-    site.manifests.ingress(&limited("web", HOST))?;
-    site.manifests.ingress(&limited("other", "other.test"))?;
-    let sluice = Options::new(&site.manifests)
+    fixture.manifests.ingress(&limited("web", HOST))?;
+    fixture.manifests.ingress(&limited("other", "other.test"))?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -36,12 +36,12 @@ async fn rate_limit_is_shared_within_an_ingress_and_not_between_them() -> Result
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limit_connections_counts_across_workers() -> Result<()> {
-    let site = concurrency_limits::site().await?;
-    let sluice = Options::new(&site.manifests)
+    let fixture = concurrency_limits::fixture().await?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .workers(2)
         .start()
         .await?;
-    concurrency_limits::holds_the_limit(&site, &sluice).await?;
+    concurrency_limits::enforces_the_limit(&fixture, &sluice).await?;
     sluice.stop()
 }

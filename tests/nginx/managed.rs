@@ -13,10 +13,10 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{artifacts, http, proc, process, wait};
 use tempfile::TempDir;
 
-use crate::fixture::{HOST, Site, page, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
-async fn start(site: &Site) -> Result<Sluice> {
-    let sluice = Options::new(&site.manifests)
+async fn start(fixture: &Fixture) -> Result<Sluice> {
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -41,13 +41,13 @@ pub(crate) fn reloads(sluice: &Sluice) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
-    let site = Site::start(3, 2).await?;
-    let sluice = start(&site).await?;
-    spreads_evenly(sluice.http(), &[0, 1]).await?;
+    let fixture = Fixture::start(3, 2).await?;
+    let sluice = start(&fixture).await?;
+    ensure_even_spread(sluice.http(), &[0, 1]).await?;
     let before = processes(&sluice)?;
-    site.endpoints(&[1, 2])?;
+    fixture.endpoints(&[1, 2])?;
     wait::until("the new pods", async || {
-        spreads_evenly(sluice.http(), &[1, 2]).await.ok()
+        ensure_even_spread(sluice.http(), &[1, 2]).await.ok()
     })
     .await?;
     ensure!(
@@ -56,7 +56,7 @@ async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
         sluice.log().tail()
     );
 
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "more")
             .host("more.test")
             .path("/", "web", 80),
@@ -68,8 +68,8 @@ async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
-    let site = Site::start(2, 2).await?;
-    let sluice = start(&site).await?;
+    let fixture = Fixture::start(2, 2).await?;
+    let sluice = start(&fixture).await?;
     let request = page().header("connection", "close");
     let load = Load::new(sluice.http(), request)
         .connections(4)
@@ -77,7 +77,7 @@ async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
         .start();
     for n in 0..4 {
         let host = format!("more-{n}.test");
-        site.manifests.ingress(
+        fixture.manifests.ingress(
             &Ingress::new("default", "more")
                 .host(&host)
                 .path("/", "web", 80),
@@ -95,8 +95,8 @@ async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dead_nginx_and_dead_worker_are_restarted() -> Result<()> {
-    let site = Site::start(2, 2).await?;
-    let sluice = start(&site).await?;
+    let fixture = Fixture::start(2, 2).await?;
+    let sluice = start(&fixture).await?;
     let (master, workers) = processes(&sluice)?;
     process::signal_by_name(*workers.first().context("a worker")?, "SIGKILL")?;
     sluice.wait_for_status(HOST, "/", 200).await?;
@@ -126,8 +126,8 @@ async fn dead_nginx_and_dead_worker_are_restarted() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn controller_is_healthy_while_nginx_serves() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = start(&site).await?;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = start(&fixture).await?;
     let health = async || http::get(sluice.health(), "health", "/healthz").await.ok();
     ensure!(
         health().await.is_some_and(|page| page.status == 200),
@@ -158,14 +158,14 @@ async fn controller_is_healthy_while_nginx_serves() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_requests_finish_before_shutdown() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let sluice = start(&site).await?;
-    site.pods[0]
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = start(&fixture).await?;
+    fixture.pods[0]
         .script(sluice_tests::script::Script::status(200).delay(Duration::from_millis(700)));
-    let (addr, before) = (sluice.http(), site.pods[0].hits());
+    let (addr, before) = (sluice.http(), fixture.pods[0].hits());
     let open = tokio::spawn(async move { sluice_tests::http::send(addr, &page()).await });
     wait::until("the request at the pod", async || {
-        (site.pods[0].hits() > before).then_some(())
+        (fixture.pods[0].hits() > before).then_some(())
     })
     .await?;
     tokio::task::spawn_blocking(move || sluice.stop()).await??;
@@ -194,14 +194,14 @@ async fn metric(sluice: &Sluice, name: &str) -> Result<f64> {
         .context("a number")
 }
 
-const UNHEARD_OF: &str = "unheard-of";
+const REJECTED_WORD: &str = "unheard-of";
 
 /// An nginx that refuses one word.
-fn picky() -> Result<(TempDir, PathBuf)> {
+fn rejecting_nginx() -> Result<(TempDir, PathBuf)> {
     let folder = TempDir::new()?;
     let (script, nginx) = (folder.path().join("nginx"), artifacts::managed_nginx()?);
     let refuses = format!(
-        "for last; do :; done; case \" $* \" in *\" -t \"*) ! grep -q {UNHEARD_OF} \"$last\" || exit 1;; esac"
+        "for last; do :; done; case \" $* \" in *\" -t \"*) ! grep -q {REJECTED_WORD} \"$last\" || exit 1;; esac"
     );
     fs::write(
         &script,
@@ -213,9 +213,9 @@ fn picky() -> Result<(TempDir, PathBuf)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Result<()> {
-    let site = Site::start(2, 1).await?;
+    let fixture = Fixture::start(2, 1).await?;
     let settings = |agent: &str| {
-        site.manifests.object(&json!({
+        fixture.manifests.object(&json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"namespace": "default", "name": "sluice"},
@@ -224,8 +224,8 @@ async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Resu
     };
     settings("bad")?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let (_folder, nginx) = picky()?;
-    let options = Options::new(&site.manifests)
+    let (_folder, nginx) = rejecting_nginx()?;
+    let options = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane("nginx")
         .nginx(&nginx);
@@ -242,13 +242,13 @@ async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Resu
     ensure!(state().await? == (1.0, 1.0, 0.0), "{:?}", state().await?);
     let first = metric(&sluice, "config_hash").await?;
 
-    settings(UNHEARD_OF)?;
+    settings(REJECTED_WORD)?;
     let refused = async || state().await.ok().filter(|state| *state == (0.0, 1.0, 1.0));
     wait::until("the refusal to be counted", refused)
         .await
         .with_context(|| sluice.log().tail())?;
     // Endpoints do not need nginx's consent.
-    site.endpoints(&[1])?;
+    fixture.endpoints(&[1])?;
     sluice.wait_for_pod(HOST, "web-1").await?;
 
     settings("worse")?;
@@ -265,28 +265,30 @@ async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Resu
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_features_are_reported_on_the_ingress() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     for service in ["main", "other"] {
-        site.manifests
-            .service("default", service, 80, &[site.pods[0].addr()])?;
+        fixture
+            .manifests
+            .service("default", service, 80, &[fixture.pods[0].addr()])?;
     }
     let mixed = |name: &str, service: &str| {
         Ingress::new("default", name)
             .host("mixed.test")
             .path("/", service, 80)
     };
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "web")
             .host(HOST)
             .path("/", "web", 80),
     )?;
-    site.manifests.ingress(&mixed("mixed", "main"))?;
+    fixture.manifests.ingress(&mixed("mixed", "main"))?;
     let canary = mixed("canary", "other")
         .annotation("canary", "true")
         .annotation("canary-weight", "10");
-    site.manifests
+    fixture
+        .manifests
         .ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
-    let sluice = start(&site).await?;
+    let sluice = start(&fixture).await?;
     let said = "location mixed.test/: backend-protocol: another one for a part of the requests";
     ensure!(
         sluice.log().lines().iter().any(|line| line.contains(said)),

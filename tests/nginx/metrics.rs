@@ -8,7 +8,7 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
 
 /// A sample with these labels.
@@ -28,13 +28,13 @@ async fn sample(sluice: &Sluice, name: &str, labels: &[&str]) -> Option<f64> {
         .ok()
 }
 
-async fn counted(sluice: &Sluice, labels: &[&str], count: f64) -> Result<()> {
-    let all = async || {
+async fn wait_for_count(sluice: &Sluice, labels: &[&str], count: f64) -> Result<()> {
+    let is_counted = async || {
         sample(sluice, "requests", labels)
             .await
             .filter(|requests| *requests >= count)
     };
-    let (requests, _) = wait::until(&format!("{count} requests of {labels:?}"), all).await?;
+    let (requests, _) = wait::until(&format!("{count} requests of {labels:?}"), is_counted).await?;
     ensure!(requests == count, "{labels:?}: {requests}");
     Ok(())
 }
@@ -49,13 +49,16 @@ const HISTOGRAMS: [&str; 5] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let moved = Ingress::new("default", "moved")
         .host("moved.test")
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&moved.annotation("permanent-redirect", "https://elsewhere.test/"))?;
-    let options = Options::new(&site.manifests).data_plane("nginx").workers(2);
+    let options = Options::new(&fixture.manifests)
+        .data_plane("nginx")
+        .workers(2);
     let sluice = options
         .arguments(vec!["--enable-metrics".to_owned()])
         .start()
@@ -67,14 +70,14 @@ async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
     sluice.get("nobody.test", "/").await?;
     // Whatever a client says, it is no label.
     http::send(sluice.http(), &Request::new("MADEUP", HOST, "/\"}")).await?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "more")
             .host("more.test")
             .path("/", "web", 80),
     )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
     ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());
-    site.pods[0].script(Script::status(503));
+    fixture.pods[0].script(Script::status(503));
     for _ in 0..10 {
         ensure!(sluice.get(HOST, "/").await?.status == 503);
     }
@@ -86,8 +89,8 @@ async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
         "method=\"GET\"",
     ];
     let of = |status: &'static str| [&web[..], &[status]].concat();
-    counted(&sluice, &of("status=\"200\""), 50.0).await?;
-    counted(&sluice, &of("status=\"503\""), 10.0).await?;
+    wait_for_count(&sluice, &of("status=\"200\""), 50.0).await?;
+    wait_for_count(&sluice, &of("status=\"503\""), 10.0).await?;
     let moved = ["ingress=\"moved\"", "status=\"301\""];
     ensure!(sample(&sluice, "requests", &moved).await.is_some());
     for name in HISTOGRAMS {
@@ -107,28 +110,29 @@ async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
 /// The error service is asked with another location than the client's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn error_page_counts_for_the_ingress_that_failed() -> Result<()> {
-    let site = Site::start(2, 1).await?;
-    site.manifests
-        .service("default", "pages", 80, &[site.pods[1].addr()])?;
+    let fixture = Fixture::start(2, 1).await?;
+    fixture
+        .manifests
+        .service("default", "pages", 80, &[fixture.pods[1].addr()])?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
     let ingress = ingress
         .annotation("custom-http-errors", "404")
         .annotation("default-backend", "pages");
-    site.manifests.ingress(&ingress)?;
-    site.manifests.object(&json!({
+    fixture.manifests.ingress(&ingress)?;
+    fixture.manifests.object(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "sluice"}, "data": {},
     }))?;
-    let options = Options::new(&site.manifests).data_plane("nginx");
+    let options = Options::new(&fixture.manifests).data_plane("nginx");
     let sluice = options
         .arguments(vec!["--enable-metrics".to_owned()])
         .start()
         .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
-    site.pods[0].script(Script::status(404));
+    fixture.pods[0].script(Script::status(404));
     ensure!(sluice.get(HOST, "/missing").await?.pod() == Some("web-1"));
-    let told = async || {
+    let is_counted = async || {
         sample(
             &sluice,
             "requests",
@@ -136,6 +140,6 @@ async fn error_page_counts_for_the_ingress_that_failed() -> Result<()> {
         )
         .await
     };
-    wait::until("the request to be counted", told).await?;
+    wait::until("the request to be counted", is_counted).await?;
     sluice.stop()
 }

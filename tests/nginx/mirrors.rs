@@ -8,20 +8,20 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 /// A Service whose own address is that of its only pod, which remembers what it gets.
-struct Copies {
-    site: Site,
+struct Mirrored {
+    fixture: Fixture,
     journal: Journal,
     pod: Echo,
     _network: Network,
 }
 
-impl Copies {
-    async fn start() -> Result<Copies> {
-        let (site, network, journal) = (
-            Site::start(1, 1).await?,
+impl Mirrored {
+    async fn start() -> Result<Mirrored> {
+        let (fixture, network, journal) = (
+            Fixture::start(1, 1).await?,
             Network::reserve()?,
             Journal::default(),
         );
@@ -37,9 +37,9 @@ impl Copies {
         .await?;
         let mut service = manifests::service("default", "copies", pod.addr().port(), &[]);
         service["spec"]["clusterIP"] = pod.addr().ip().to_string().into();
-        site.manifests.object(&service)?;
-        Ok(Copies {
-            site,
+        fixture.manifests.object(&service)?;
+        Ok(Mirrored {
+            fixture,
             journal,
             pod,
             _network: network,
@@ -59,7 +59,7 @@ impl Copies {
     }
 
     async fn serve(&self) -> Result<Sluice> {
-        let sluice = Options::new(&self.site.manifests)
+        let sluice = Options::new(&self.fixture.manifests)
             .data_plane("nginx")
             .start()
             .await?;
@@ -68,7 +68,7 @@ impl Copies {
     }
 
     /// The copy of a request with a body, which the pod gets whole.
-    async fn of_a_request(&self, sluice: &Sluice, host: &str, path: &str) -> Result<Received> {
+    async fn copy_of_a_request(&self, sluice: &Sluice, host: &str, path: &str) -> Result<Received> {
         let request = Request::new("POST", host, &format!("{path}?a=1")).body("body");
         let answer = http::send(sluice.http(), &request).await?;
         ensure!(
@@ -87,22 +87,24 @@ impl Copies {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mirror_gets_a_copy_and_the_client_the_pods_response() -> Result<()> {
-    let copies = Copies::start().await?;
-    copies
-        .site
+    let mirrored = Mirrored::start().await?;
+    mirrored
+        .fixture
         .manifests
-        .ingress(&copies.ingress("web", HOST))?;
-    let heads = copies
+        .ingress(&mirrored.ingress("web", HOST))?;
+    let heads = mirrored
         .ingress("heads", "heads.test")
         .annotation("mirror-request-body", "off");
-    copies.site.manifests.ingress(&heads)?;
-    let sluice = copies.serve().await?;
-    let copy = copies.of_a_request(&sluice, HOST, "/some").await?;
+    mirrored.fixture.manifests.ingress(&heads)?;
+    let sluice = mirrored.serve().await?;
+    let copy = mirrored.copy_of_a_request(&sluice, HOST, "/some").await?;
     ensure!(
         copy.body_bytes == 4 && copy.query.as_deref() == Some("a=1"),
         "{copy:?}"
     );
-    let copy = copies.of_a_request(&sluice, "heads.test", "/heads").await?;
+    let copy = mirrored
+        .copy_of_a_request(&sluice, "heads.test", "/heads")
+        .await?;
     ensure!(
         copy.body_bytes == 0 && copy.header("content-length").is_none(),
         "{copy:?}"

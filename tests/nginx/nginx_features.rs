@@ -14,11 +14,11 @@ use sluice_tests::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 use crate::scenarios::response_rewrite;
 
-async fn start(site: &Site) -> Result<Sluice> {
-    let sluice = Options::new(&site.manifests)
+async fn start(fixture: &Fixture) -> Result<Sluice> {
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -28,18 +28,19 @@ async fn start(site: &Site) -> Result<Sluice> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
-    response_rewrite::clients_see("nginx", &[]).await
+    response_rewrite::rewrites_redirects_and_cookies("nginx", &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn upstream_http_version_is_honored() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("proxy-http-version", "1.0"))?;
-    let sluice = start(&site).await?;
+    let sluice = start(&fixture).await?;
     let spoken = sluice.get(HOST, "/").await?.json()?;
     ensure!(
         spoken["http"]
@@ -63,7 +64,7 @@ async fn half_a_request(sluice: &Sluice, host: &str) -> Result<TcpStream> {
 }
 
 /// What comes in until it ends like this.
-async fn until(stream: &mut TcpStream, end: &str) -> Result<String> {
+async fn read_until(stream: &mut TcpStream, end: &str) -> Result<String> {
     let mut said = Vec::new();
     let mut bytes = [0; 1024];
     while !said.ends_with(end.as_bytes()) {
@@ -81,55 +82,60 @@ async fn until(stream: &mut TcpStream, end: &str) -> Result<String> {
 }
 
 /// A pod that answers by hand, and its Ingress.
-async fn by_hand(
-    site: &Site,
+async fn scripted_pod(
+    fixture: &Fixture,
     name: &str,
     addr: SocketAddr,
     buffering: &str,
 ) -> Result<TcpListener> {
     let pod = TcpListener::bind(addr).await?;
-    site.manifests.service("default", name, 80, &[addr])?;
+    fixture.manifests.service("default", name, 80, &[addr])?;
     let host = format!("{name}.test");
     let ingress = Ingress::new("default", name)
         .host(&host)
         .path("/", name, 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("proxy-request-buffering", buffering))?;
     Ok(pod)
 }
 
-async fn answered(mut pod: TcpStream, mut client: TcpStream) -> Result<String> {
+async fn finish_exchange(mut pod: TcpStream, mut client: TcpStream) -> Result<String> {
     pod.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
-    until(&mut client, "\r\n\r\n").await
+    read_until(&mut client, "\r\n\r\n").await
 }
 
 /// The pod has the first half of a body before the client sends the second.
-async fn streams(sluice: &Sluice, pod: &TcpListener) -> Result<()> {
+async fn body_is_streamed(sluice: &Sluice, pod: &TcpListener) -> Result<()> {
     let mut client = half_a_request(sluice, "stream.test").await?;
     let (mut asked, _) = tokio::time::timeout(wait::LIMIT, pod.accept())
         .await
         .context("a connection")??;
     ensure!(
-        until(&mut asked, "first")
+        read_until(&mut asked, "first")
             .await?
             .starts_with("POST / HTTP/1.1")
     );
     client.write_all(b"later").await?;
-    until(&mut asked, "later").await?;
-    ensure!(answered(asked, client).await?.starts_with("HTTP/1.1 204"));
+    read_until(&mut asked, "later").await?;
+    ensure!(
+        finish_exchange(asked, client)
+            .await?
+            .starts_with("HTTP/1.1 204")
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn request_buffering_is_honored() -> Result<()> {
-    let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
-    let whole = by_hand(&site, "whole", network.pod(0), "on").await?;
-    let stream = by_hand(&site, "stream", network.pod(1), "off").await?;
-    let sluice = start(&site).await?;
+    let (fixture, network) = (Fixture::start(1, 1).await?, Network::reserve()?);
+    let whole = scripted_pod(&fixture, "whole", network.pod(0), "on").await?;
+    let stream = scripted_pod(&fixture, "stream", network.pod(1), "off").await?;
+    let sluice = start(&fixture).await?;
 
     // Kong's host reads all of it, whatever is said, and the Ingress is told so.
     if artifacts::ngx_wasm().is_none() {
-        streams(&sluice, &stream).await?;
+        body_is_streamed(&sluice, &stream).await?;
     }
 
     let mut client = half_a_request(&sluice, "whole.test").await?;
@@ -143,23 +149,28 @@ async fn request_buffering_is_honored() -> Result<()> {
     let (mut pod, _) = tokio::time::timeout(wait::LIMIT, whole.accept())
         .await
         .context("a connection")??;
-    until(&mut pod, "firstlater").await?;
-    ensure!(answered(pod, client).await?.starts_with("HTTP/1.1 204"));
+    read_until(&mut pod, "firstlater").await?;
+    ensure!(
+        finish_exchange(pod, client)
+            .await?
+            .starts_with("HTTP/1.1 204")
+    );
     sluice.stop()
 }
 
 /// As in ingress-nginx: one buffer of 4k, unless somebody says more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn response_header_is_limited_to_one_buffer() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let large = Ingress::new("default", "large")
         .host("large.test")
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&large.annotation("proxy-buffer-size", "16k"))?;
-    let sluice = start(&site).await?;
+    let sluice = start(&fixture).await?;
     let headers = vec![("x-long".to_owned(), "a".repeat(6000))];
-    site.pods[0].script(Script::echo().answer(
+    fixture.pods[0].script(Script::echo().answer(
         "/long",
         Answer {
             headers,
@@ -180,7 +191,7 @@ async fn response_header_is_limited_to_one_buffer() -> Result<()> {
 /// A tenant's values that nginx would refuse, and all of its configuration with them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_that_nginx_would_reject_affect_nothing_else() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let bad = Ingress::new("default", "bad")
         .host("bad.test")
         .path("/", "web", 80);
@@ -191,8 +202,8 @@ async fn values_that_nginx_would_reject_affect_nothing_else() -> Result<()> {
         .annotation("proxy-redirect-from", "$nonsense")
         .annotation("proxy-cookie-path", "/ \"/; Secure\"")
         .annotation("ssl-ciphers", "NONSENSE");
-    site.manifests.ingress(&bad)?;
-    let sluice = start(&site).await?;
+    fixture.manifests.ingress(&bad)?;
+    let sluice = start(&fixture).await?;
     sluice.wait_for_status("bad.test", "/", 200).await?;
     for name in [
         "proxy-busy-buffers-size",
@@ -218,11 +229,11 @@ async fn values_that_nginx_would_reject_affect_nothing_else() -> Result<()> {
 }
 
 /// Texts that are longer than nginx reads, wherever an operator or a tenant can write one.
-fn long_texts(site: &Site) -> Result<()> {
+fn long_texts(fixture: &Fixture) -> Result<()> {
     let headers = json!({"x-long": "a".repeat(4050), "x-short": "here"});
     let map = |name: &str, data: Value| {
         let metadata = json!({"namespace": "default", "name": name});
-        site.manifests.object(
+        fixture.manifests.object(
             &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
         )
     };
@@ -244,7 +255,8 @@ fn long_texts(site: &Site) -> Result<()> {
     let pattern = Ingress::new("default", "pattern")
         .host("pattern.test")
         .annotation("use-regex", "true");
-    site.manifests
+    fixture
+        .manifests
         .ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
     let named = Ingress::new("default", "named")
         .host("named.test")
@@ -253,21 +265,21 @@ fn long_texts(site: &Site) -> Result<()> {
         .annotation("auth-url", "http://auth.test/")
         .annotation("proxy-body-size", "9000000000g");
     let named = named.annotation("auth-response-headers", &format!("x-{}", long("n", 200)));
-    site.manifests.ingress(&named)?;
+    fixture.manifests.ingress(&named)?;
     let mut grpc = named.annotation("backend-protocol", "GRPC").to_json();
     grpc["metadata"]["name"] = "grpc".into();
     grpc["spec"]["rules"][0]["host"] = "grpc.test".into();
-    site.manifests.object(&grpc)?;
+    fixture.manifests.object(&grpc)?;
     Ok(())
 }
 
 /// What an operator or a tenant may write and nginx could not read: it costs that part, and the rest changes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_text_does_not_break_the_configuration() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    long_texts(&site)?;
+    let fixture = Fixture::start(1, 1).await?;
+    long_texts(&fixture)?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane("nginx")
         .start()
@@ -302,7 +314,7 @@ async fn oversized_text_does_not_break_the_configuration() -> Result<()> {
             .iter()
             .any(|line| line.contains(said) && line.contains(why));
         // An OpenSSL from 3.5 on has the curve.
-        let is_good = said == "data.ssl-ecdh-curve: " && new_openssl()?;
+        let is_good = said == "data.ssl-ecdh-curve: " && has_new_openssl()?;
         ensure!(is_said || is_good, "{said}\n{}", sluice.log().tail());
     }
     sluice.stop()
@@ -311,14 +323,14 @@ async fn oversized_text_does_not_break_the_configuration() -> Result<()> {
 /// Who is not to come in can only be told from the others by reading who that is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_block_list_denies_every_client() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let data = json!({"block-user-agents": "a".repeat(5000)});
     let metadata = json!({"namespace": "default", "name": "sluice"});
-    site.manifests.object(
+    fixture.manifests.object(
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
     )?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane("nginx")
         .start()
@@ -334,7 +346,7 @@ async fn oversized_block_list_denies_every_client() -> Result<()> {
     sluice.stop()
 }
 
-fn new_openssl() -> Result<bool> {
+fn has_new_openssl() -> Result<bool> {
     let output = std::process::Command::new(artifacts::nginx()?)
         .arg("-V")
         .output()?;

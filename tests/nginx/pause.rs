@@ -39,7 +39,7 @@ fn document(pod: SocketAddr) -> String {
     format!("{{\"schema\":1,{tables}}}")
 }
 
-async fn listens(addr: SocketAddr) -> Result<()> {
+async fn wait_until_listening(addr: SocketAddr) -> Result<()> {
     wait::until("nginx to listen", async || {
         TcpStream::connect(addr).await.ok()
     })
@@ -65,8 +65,8 @@ async fn request_waits_for_the_first_tables() -> Result<()> {
     for (upstream, mut controller) in controllers {
         let port = Port::reserve()?;
         let nginx = start(&upstream, port.addr()).await?;
-        listens(port.addr()).await?;
-        controller.polled().await?;
+        wait_until_listening(port.addr()).await?;
+        controller.wait_for_poll().await?;
         // Without tables nobody would answer but the upstream's own server, which does not exist.
         let (addr, sent) = (port.addr(), page());
         let waiting = tokio::spawn(async move { http::send(addr, &sent).await });
@@ -84,8 +84,8 @@ async fn client_disconnect_ends_a_paused_request() -> Result<()> {
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
     let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
-    listens(port.addr()).await?;
-    controller.polled().await?;
+    wait_until_listening(port.addr()).await?;
+    controller.wait_for_poll().await?;
     let mut client = TcpStream::connect(port.addr()).await?;
     client.write_all(&page().to_bytes()).await?;
     drop(client);
@@ -103,8 +103,8 @@ async fn paused_requests_time_out_when_the_controller_never_answers() -> Result<
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
     let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
-    listens(port.addr()).await?;
-    controller.polled().await?;
+    wait_until_listening(port.addr()).await?;
+    controller.wait_for_poll().await?;
     // The upstream's own server, which does not exist.
     ensure!(http::send(port.addr(), &page()).await?.status == 502);
     nginx.stop()
@@ -120,7 +120,7 @@ async fn request_that_the_filter_never_resumes_is_ended() -> Result<()> {
         server(port.addr(), PROXY)
     );
     let nginx = Nginx::start(Conf::write("worker_processes 1;", &conf)?).await?;
-    listens(port.addr()).await?;
+    wait_until_listening(port.addr()).await?;
     ensure!(http::send(port.addr(), &page()).await?.status == 504);
     nginx.stop()
 }

@@ -8,12 +8,13 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::script::Script;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
-async fn start(site: &Site, ingress: Ingress) -> Result<Sluice> {
-    site.manifests
+async fn start(fixture: &Fixture, ingress: Ingress) -> Result<Sluice> {
+    fixture
+        .manifests
         .ingress(&ingress.host(HOST).path("/", "web", 80))?;
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
@@ -33,16 +34,16 @@ async fn post(sluice: &Sluice) -> Result<Response> {
     .await
 }
 
-fn hits(site: &Site) -> u64 {
-    site.pods.iter().map(|pod| pod.hits()).sum()
+fn hits(fixture: &Fixture) -> u64 {
+    fixture.pods.iter().map(|pod| pod.hits()).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_are_retried_until_a_pod_answers() -> Result<()> {
-    let mut site = Site::start(3, 3).await?;
-    let sluice = start(&site, ingress()).await?;
-    site.pods[0].script(Script::hang_up());
-    site.pods[1].stop().await;
+    let mut fixture = Fixture::start(3, 3).await?;
+    let sluice = start(&fixture, ingress()).await?;
+    fixture.pods[0].script(Script::hang_up());
+    fixture.pods[1].stop().await;
     for _ in 0..9 {
         let answer = http::send(sluice.http(), &page()).await?;
         ensure!(
@@ -55,52 +56,57 @@ async fn failures_are_retried_until_a_pod_answers() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retries_stop_at_their_limit_and_return_the_failure() -> Result<()> {
-    let site = Site::start(4, 4).await?;
+    let fixture = Fixture::start(4, 4).await?;
     let twice = ingress()
         .annotation("proxy-next-upstream-tries", "2")
         .annotation("proxy-read-timeout", "1");
-    let sluice = start(&site, twice).await?;
-    site.pods
+    let sluice = start(&fixture, twice).await?;
+    fixture
+        .pods
         .iter()
         .for_each(|pod| pod.script(Script::hang_up()));
-    let before = hits(&site);
+    let before = hits(&fixture);
     let answer = http::send(sluice.http(), &page()).await?;
     ensure!(
-        answer.status == 502 && hits(&site) - before == 2,
+        answer.status == 502 && hits(&fixture) - before == 2,
         "{} {answer:?}",
-        hits(&site) - before
+        hits(&fixture) - before
     );
 
     let slow = Script::echo().delay(Duration::from_secs(5));
-    site.pods.iter().for_each(|pod| pod.script(slow.clone()));
-    let before = hits(&site);
+    fixture.pods.iter().for_each(|pod| pod.script(slow.clone()));
+    let before = hits(&fixture);
     let answer = http::send(sluice.http(), &page()).await?;
     ensure!(
-        answer.status == 504 && hits(&site) - before == 2,
+        answer.status == 504 && hits(&fixture) - before == 2,
         "{} {answer:?}",
-        hits(&site) - before
+        hits(&fixture) - before
     );
     sluice.stop()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn post_is_not_retried_once_a_pod_may_have_received_it() -> Result<()> {
-    let mut site = Site::start(3, 3).await?;
+    let mut fixture = Fixture::start(3, 3).await?;
     // Nobody has ever listened there, so there is no kept connection to it either.
-    site.pods[2].stop().await;
-    let sluice = start(&site, ingress()).await?;
-    site.pods
+    fixture.pods[2].stop().await;
+    let sluice = start(&fixture, ingress()).await?;
+    fixture
+        .pods
         .iter()
         .for_each(|pod| pod.script(Script::hang_up()));
-    let before = hits(&site);
+    let before = hits(&fixture);
     let answer = post(&sluice).await?;
     ensure!(
-        answer.status == 502 && hits(&site) - before == 1,
+        answer.status == 502 && hits(&fixture) - before == 1,
         "{answer:?}"
     );
 
     // Nothing has begun where nobody listens.
-    site.pods.iter().for_each(|pod| pod.script(Script::echo()));
+    fixture
+        .pods
+        .iter()
+        .for_each(|pod| pod.script(Script::echo()));
     for _ in 0..6 {
         let answer = post(&sluice).await?;
         ensure!(answer.status == 200, "{answer:?}");
@@ -111,10 +117,10 @@ async fn post_is_not_retried_once_a_pod_may_have_received_it() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn non_idempotent_enables_retries_of_post() -> Result<()> {
-    let site = Site::start(2, 2).await?;
+    let fixture = Fixture::start(2, 2).await?;
     let words = "error timeout non_idempotent";
-    let sluice = start(&site, ingress().annotation("proxy-next-upstream", words)).await?;
-    site.pods[0].script(Script::hang_up());
+    let sluice = start(&fixture, ingress().annotation("proxy-next-upstream", words)).await?;
+    fixture.pods[0].script(Script::hang_up());
     for _ in 0..4 {
         let answer = post(&sluice).await?;
         ensure!(
@@ -127,24 +133,24 @@ async fn non_idempotent_enables_retries_of_post() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_starts_at_the_pod_that_answered() -> Result<()> {
-    let site = Site::start(2, 2).await?;
+    let fixture = Fixture::start(2, 2).await?;
     let sticky = ingress()
         .annotation("affinity", "cookie")
         .annotation("session-cookie-name", "route");
-    let sluice = start(&site, sticky).await?;
-    site.pods[0].script(Script::hang_up());
+    let sluice = start(&fixture, sticky).await?;
+    fixture.pods[0].script(Script::hang_up());
     for _ in 0..4 {
         let answer = http::send(sluice.http(), &page()).await?;
         ensure!(answer.pod() == Some("web-1"), "{answer:?}");
         let cookie = answer.header("set-cookie").context("a session")?;
         let pair = cookie.split(';').next().unwrap_or_default();
-        site.pods[0].script(Script::echo());
+        fixture.pods[0].script(Script::echo());
         let back = http::send(sluice.http(), &page().header("cookie", pair)).await?;
         ensure!(
             back.pod() == Some("web-1") && back.header("set-cookie").is_none(),
             "{back:?}"
         );
-        site.pods[0].script(Script::hang_up());
+        fixture.pods[0].script(Script::hang_up());
     }
     sluice.stop()
 }

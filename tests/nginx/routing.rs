@@ -6,7 +6,7 @@ use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::{Network, Port};
 use sluice_tests::{artifacts, http, sluice};
 
-use crate::fixture::{HOST, Site, spreads_evenly};
+use crate::fixture::{Fixture, HOST, ensure_even_spread};
 use crate::gateway::{Fixed, Gateway, TWO_WORKERS, fixed};
 use crate::pooled_pod::PooledPod;
 
@@ -14,9 +14,9 @@ const HTTP_1_1: &str = "proxy_http_version 1.1; proxy_set_header Connection \"\"
 
 #[tokio::test]
 async fn requests_round_robin_over_the_published_pods() -> Result<()> {
-    let gateway = Gateway::start(Site::start(3, 2).await?).await?;
-    spreads_evenly(gateway.addr(), &[0, 1]).await?;
-    gateway.site.endpoints(&[])?;
+    let gateway = Gateway::start(Fixture::start(3, 2).await?).await?;
+    ensure_even_spread(gateway.addr(), &[0, 1]).await?;
+    gateway.fixture.endpoints(&[])?;
     let refusal = gateway.wait_for_status(503).await?;
     ensure!(
         refusal.header("content-type") == Some("text/plain; charset=utf-8"),

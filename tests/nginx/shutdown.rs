@@ -9,14 +9,14 @@ use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_waits_for_open_requests_and_not_for_idle_connections() -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(patient)
         .data_plane("nginx")
         .start()
@@ -24,12 +24,12 @@ async fn shutdown_waits_for_open_requests_and_not_for_idle_connections() -> Resu
     sluice.wait_for_status(HOST, "/", 200).await?;
     let mut resting = Connection::open(sluice.http()).await?;
     ensure!(resting.send(&page()).await?.status == 200 && resting.is_reusable());
-    let before = site.pods[0].hits();
-    site.pods[0].script(Script::echo().delay(Duration::from_millis(700)));
+    let before = fixture.pods[0].hits();
+    fixture.pods[0].script(Script::echo().delay(Duration::from_millis(700)));
     let addr = sluice.http();
     let request = tokio::spawn(async move { http::send(addr, &page()).await });
     wait::until("the request to arrive", async || {
-        (site.pods[0].hits() > before).then_some(())
+        (fixture.pods[0].hits() > before).then_some(())
     })
     .await?;
 

@@ -13,7 +13,7 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::{artifacts, wait};
 use tempfile::TempDir;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 use crate::managed::reloads;
 use crate::scenarios::l4_ports::{self, config_map, with_ports};
 
@@ -28,12 +28,12 @@ async fn udp_port_forwards_datagrams_and_replies() -> Result<()> {
 }
 
 /// Writes the ConfigMaps; a TCP port leads to the site's Service.
-fn lead_there(site: &Site, port: &Port) -> Result<()> {
-    site.manifests.object(&config_map(
+fn route_port(fixture: &Fixture, port: &Port) -> Result<()> {
+    fixture.manifests.object(&config_map(
         "tcp",
         json!({(port.number().to_string()): "default/web:80"}),
     ))?;
-    site.manifests.object(&config_map("udp", json!({})))
+    fixture.manifests.object(&config_map("udp", json!({})))
 }
 
 /// Who answers on new connections; `None` when somebody does not.
@@ -55,13 +55,13 @@ async fn wait_for_pods(port: &Port, expected: &[&str], sluice: &Sluice) -> Resul
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stream_endpoint_changes_need_no_reload_and_keep_connections() -> Result<()> {
-    let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
-    lead_there(&site, &port)?;
-    let sluice = with_ports(&site.manifests, "nginx").start().await?;
+    let (fixture, port) = (Fixture::start(3, 2).await?, Port::reserve()?);
+    route_port(&fixture, &port)?;
+    let sluice = with_ports(&fixture.manifests, "nginx").start().await?;
     wait_for_pods(&port, &["web-0", "web-1"], &sluice).await?;
     let mut open = Connection::open(port.addr()).await?;
     let before = open.send(&page()).await?.pod().map(str::to_owned);
-    site.endpoints(&[2])?;
+    fixture.endpoints(&[2])?;
     wait_for_pods(&port, &["web-2"], &sluice).await?;
     ensure!(
         open.send(&page()).await?.pod() == before.as_deref(),
@@ -69,10 +69,10 @@ async fn stream_endpoint_changes_need_no_reload_and_keep_connections() -> Result
     );
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     // Nobody is there to take it.
-    site.endpoints(&[])?;
+    fixture.endpoints(&[])?;
     let refused = async || pods(&port, 1).await.is_none().then_some(());
     wait::until("connections to end", refused).await?;
-    site.endpoints(&[0])?;
+    fixture.endpoints(&[0])?;
     wait_for_pods(&port, &["web-0"], &sluice).await?;
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     sluice.stop()
@@ -80,11 +80,11 @@ async fn stream_endpoint_changes_need_no_reload_and_keep_connections() -> Result
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stream_skips_a_pod_that_does_not_listen() -> Result<()> {
-    let (mut site, port) = (Site::start(2, 2).await?, Port::reserve()?);
-    lead_there(&site, &port)?;
-    let sluice = with_ports(&site.manifests, "nginx").start().await?;
+    let (mut fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
+    route_port(&fixture, &port)?;
+    let sluice = with_ports(&fixture.manifests, "nginx").start().await?;
     wait_for_pods(&port, &["web-0", "web-1"], &sluice).await?;
-    site.pods[0].stop().await;
+    fixture.pods[0].stop().await;
     for _ in 0..4 {
         let answered = pods(&port, 1).await.context("no answer")?;
         ensure!(answered == ["web-1".to_owned()].into(), "{answered:?}");
@@ -107,10 +107,10 @@ fn without_streams() -> Result<(TempDir, PathBuf)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missing_stream_module_is_reported_and_http_still_served() -> Result<()> {
-    let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
-    lead_there(&site, &port)?;
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    route_port(&fixture, &port)?;
     let (_folder, nginx) = without_streams()?;
-    let sluice = with_ports(&site.manifests, "nginx")
+    let sluice = with_ports(&fixture.manifests, "nginx")
         .nginx(&nginx)
         .start()
         .await?;

@@ -10,7 +10,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 use tempfile::TempDir;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
 
 /// A certificate that is signed with SHA-1, and its key: no library of ours makes one.
@@ -43,13 +43,13 @@ async fn weak_upstream_certificate_affects_only_its_ingress() -> Result<()> {
         return Ok(());
     }
     let (certificate, key) = weak()?;
-    let site = Site::start(1, 1).await?;
-    let sluice = Options::new(&site.manifests)
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
         .start()
         .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
-    site.manifests.object(&json!({
+    fixture.manifests.object(&json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "default", "name": "weak"},
         "type": "kubernetes.io/tls",
         "stringData": {"tls.crt": certificate, "tls.key": key},
@@ -60,7 +60,7 @@ async fn weak_upstream_certificate_affects_only_its_ingress() -> Result<()> {
     let ingress = ingress
         .annotation("backend-protocol", "HTTPS")
         .annotation("proxy-ssl-secret", "default/weak");
-    site.manifests.ingress(&ingress)?;
+    fixture.manifests.ingress(&ingress)?;
     // It is judged before nginx sees it, which would answer 500 and say so to nobody.
     sluice.wait_for_status("weak.test", "/", 503).await?;
     let is_told = |line: &String| line.contains("got one with SHA-1 or MD5");
@@ -69,7 +69,7 @@ async fn weak_upstream_certificate_affects_only_its_ingress() -> Result<()> {
         "{}",
         sluice.log().tail()
     );
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "more")
             .host("more.test")
             .path("/", "web", 80),

@@ -70,7 +70,7 @@ async fn open(addr: SocketAddr) -> Result<(TcpStream, u8)> {
     Ok((stream, name))
 }
 
-async fn echoes(stream: &mut TcpStream, text: &[u8]) -> Result<()> {
+async fn ensure_echo(stream: &mut TcpStream, text: &[u8]) -> Result<()> {
     stream.write_all(text).await?;
     let mut back = vec![0; text.len()];
     stream.read_exact(&mut back).await?;
@@ -95,7 +95,7 @@ async fn upgraded_connection_survives_endpoint_changes() -> Result<()> {
     let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
     let (mut old, name) = open(sluice.http()).await?;
     ensure!(name == b'a');
-    echoes(&mut old, b"before").await?;
+    ensure_echo(&mut old, b"before").await?;
     manifests.endpoints("default", "web", &[network.pod(1)])?;
     let elsewhere = async || {
         open(sluice.http())
@@ -104,8 +104,8 @@ async fn upgraded_connection_survives_endpoint_changes() -> Result<()> {
             .filter(|(_, name)| *name == b'b')
     };
     let ((mut new, _), _) = wait::until("a connection to the new pod", elsewhere).await?;
-    echoes(&mut old, b"after").await?;
-    echoes(&mut new, &[7; 100_000]).await?;
+    ensure_echo(&mut old, b"after").await?;
+    ensure_echo(&mut new, &[7; 100_000]).await?;
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     drop((old, new));
     sluice.stop()

@@ -6,25 +6,26 @@ use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 use sluice_tests::zones::{answering, place};
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
-    let site = Site::start(4, 4).await?;
-    let [a, b, c, d] = &site.pods[..] else {
+    let fixture = Fixture::start(4, 4).await?;
+    let [a, b, c, d] = &fixture.pods[..] else {
         bail!("expected four pods")
     };
     let ingress = Ingress::new("default", "web")
         .host(HOST)
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&ingress.annotation("sluice.dev/zone-preference", "prefer"))?;
     place(
-        &site.manifests,
+        &fixture.manifests,
         "web",
         &[(a, "a"), (b, "b"), (c, "a"), (d, "b")],
     )?;
-    let options = Options::new(&site.manifests).data_plane("nginx");
+    let options = Options::new(&fixture.manifests).data_plane("nginx");
     let sluice = options
         .arguments(vec!["--zone=a".to_owned()])
         .start()
@@ -35,7 +36,7 @@ async fn local_zone_serves_until_it_has_no_pods() -> Result<()> {
         "{:?}",
         answering(&sluice, HOST).await?
     );
-    place(&site.manifests, "web", &[(b, "b"), (d, "b")])?;
+    place(&fixture.manifests, "web", &[(b, "b"), (d, "b")])?;
     let far = async || (answering(&sluice, HOST).await.ok()? == ["web-1", "web-3"]).then_some(());
     wait::until("the other zone to serve", far).await?;
     sluice.stop()

@@ -27,7 +27,7 @@ fn is_only_dns(rule: &Value) -> bool {
 }
 
 /// A policy that leaves out these networks and nothing else.
-fn is_open(policy: &Value, expected: &BTreeSet<String>) -> Result<()> {
+fn ensure_open(policy: &Value, expected: &BTreeSet<String>) -> Result<()> {
     ensure!(
         array(policy, "/spec/policyTypes")
             .iter()
@@ -85,7 +85,7 @@ fn egress_allows_upstreams_on_any_port_except_metadata_services() -> Result<()> 
             .filter(|object| object["kind"] == "NetworkPolicy")
         {
             policies += 1;
-            is_open(policy, &expected)
+            ensure_open(policy, &expected)
                 .with_context(|| format!("{case}: {}", policy["metadata"]["name"]))?;
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn pods(objects: &[Value]) -> Vec<Pod> {
 }
 
 /// Runs a check on every pod of every case.
-fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
+fn for_each_pod(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
     for (case, values) in cases() {
         let pods = pods(&objects(&values)?);
         ensure!(
@@ -59,7 +59,7 @@ fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
 
 #[test]
 fn every_pod_meets_the_restricted_profile() -> Result<()> {
-    each(|pod| {
+    for_each_pod(|pod| {
         let security = &pod.spec["securityContext"];
         ensure!(
             security["runAsNonRoot"] == true && security["runAsUser"] == 65532,
@@ -99,7 +99,7 @@ fn every_pod_meets_the_restricted_profile() -> Result<()> {
 
 #[test]
 fn no_image_uses_the_latest_tag() -> Result<()> {
-    each(|pod| {
+    for_each_pod(|pod| {
         for container in pod.containers() {
             let image = container["image"].as_str().context("no image")?;
             let tag = image.rsplit_once(':').map(|(_, tag)| tag);
@@ -126,7 +126,7 @@ fn digest_takes_precedence_over_tag() -> Result<()> {
 
 #[test]
 fn long_running_pods_have_probes_on_existing_ports() -> Result<()> {
-    each(|pod| {
+    for_each_pod(|pod| {
         for container in pod.containers().filter(|_| pod.kind != "Job") {
             for probe in ["livenessProbe", "readinessProbe"] {
                 let port = &container[probe]["httpGet"]["port"];
@@ -143,7 +143,7 @@ fn long_running_pods_have_probes_on_existing_ports() -> Result<()> {
 
 #[test]
 fn data_plane_has_no_token_and_no_permissions() -> Result<()> {
-    each(|pod| {
+    for_each_pod(|pod| {
         if !pod.is_data_plane() {
             return Ok(());
         }
@@ -188,7 +188,7 @@ fn data_plane_has_no_token_and_no_permissions() -> Result<()> {
 
 #[test]
 fn grace_period_of_the_data_plane_covers_draining() -> Result<()> {
-    each(|pod| {
+    for_each_pod(|pod| {
         for container in pod.containers().filter(|_| pod.is_data_plane()) {
             let args = container["args"].as_array().context("no args")?;
             let seconds = |flag: &str| {

@@ -22,7 +22,7 @@ fn strings(value: &Value) -> Vec<&str> {
 }
 
 /// `kind name (namespace): group/resource [names]: verbs`, and who has it.
-fn rights(objects: &[Value]) -> Result<String> {
+fn permissions(objects: &[Value]) -> Result<String> {
     let mut text = String::new();
     for role in objects.iter().filter(|object| object["rules"].is_array()) {
         let (kind, name) = (
@@ -79,7 +79,7 @@ fn permissions_match_the_snapshot() -> Result<()> {
             json!({"dataPlane": {"hostPort": true}}),
         ),
     ] {
-        writeln!(found, "# {title}\n\n{}", rights(&objects(&values)?)?)?;
+        writeln!(found, "# {title}\n\n{}", permissions(&objects(&values)?)?)?;
     }
     let (path, found) = (
         repository().join(SNAPSHOT),
@@ -99,10 +99,10 @@ fn permissions_match_the_snapshot() -> Result<()> {
 #[test]
 fn no_permission_is_a_wildcard_and_only_the_certgen_job_creates_secrets() -> Result<()> {
     for (case, values) in cases() {
-        let rights = rights(&objects(&values)?)?;
-        ensure!(!rights.contains('*'), "{case}: {rights}");
+        let permissions = permissions(&objects(&values)?)?;
+        ensure!(!permissions.contains('*'), "{case}: {permissions}");
         let mut role = "";
-        for line in rights.lines() {
+        for line in permissions.lines() {
             if !line.starts_with(' ') {
                 role = line;
             }
@@ -124,9 +124,9 @@ fn no_permission_is_a_wildcard_and_only_the_certgen_job_creates_secrets() -> Res
 #[test]
 fn scoped_role_reads_no_other_namespace() -> Result<()> {
     let scoped = json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}});
-    let rights = rights(&objects(&scoped)?)?;
+    let permissions = permissions(&objects(&scoped)?)?;
     let controllers = |line: &&str| line.starts_with("ClusterRole sluice-controller");
-    let everywhere = rights
+    let everywhere = permissions
         .split("\n")
         .skip_while(|line| !controllers(line))
         .skip(1);

@@ -32,18 +32,18 @@ fn schema() -> Result<Value> {
 }
 
 /// Every value by its path, down to what is a scalar, a list or free.
-fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
+fn collect_leaves(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
     match value.as_object().filter(|_| !FREE.contains(&path)) {
         Some(fields) => fields
             .iter()
-            .for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found)),
+            .for_each(|(key, value)| collect_leaves(value, &format!("{path}/{key}"), found)),
         None => drop(found.insert(path.to_owned(), value.clone())),
     }
 }
 
 fn all_leaves() -> Result<BTreeMap<String, Value>> {
     let mut found = BTreeMap::new();
-    leaves(&values()?, "", &mut found);
+    collect_leaves(&values()?, "", &mut found);
     Ok(found)
 }
 
@@ -110,7 +110,7 @@ fn schema_rejects_unknown_values() -> Result<()> {
 }
 
 /// Another value of the same type; for a list or a map of the user's, one with something in it.
-fn another(path: &str, value: &Value, schema: &Value) -> Value {
+fn other_value(path: &str, value: &Value, schema: &Value) -> Value {
     let allowed = property(schema, path).and_then(|property| property["enum"].as_array());
     match (allowed, value) {
         (Some(allowed), _) => allowed
@@ -127,7 +127,7 @@ fn another(path: &str, value: &Value, schema: &Value) -> Value {
 }
 
 /// `{"a": {"b": value}}` for `/a/b`.
-fn at(path: &str, value: Value) -> Value {
+fn nested(path: &str, value: Value) -> Value {
     path.rsplit('/')
         .filter(|key| !key.is_empty())
         .fold(value, |value, key| {
@@ -153,7 +153,7 @@ fn merged(mut into: Value, from: Value) -> Value {
 fn every_value_changes_the_rendering() -> Result<()> {
     let schema = schema()?;
     for (path, value) in all_leaves()? {
-        let change = at(&path, another(&path, &value, &schema));
+        let change = nested(&path, other_value(&path, &value, &schema));
         let mut differs = false;
         for (_, case) in cases() {
             differs |= render(&case)? != render(&merged(case.clone(), change.clone()))?;

@@ -7,7 +7,7 @@ use sluice_tests::hostile::{TEXTS, ingresses};
 use sluice_tests::manifests;
 use sluice_translate::{Object, Options, Resources, translate};
 
-use crate::translation::{all, is_in, meanings};
+use crate::translation::{all, is_in, unexpected_effects};
 
 #[test]
 fn annotation_text_outside_its_grammar_has_no_effect() {
@@ -17,7 +17,7 @@ fn annotation_text_outside_its_grammar_has_no_effect() {
         let texts = TEXTS.iter().filter(|text| !text.trim().is_empty());
         let texts = texts.filter(|text| is_in(annotation.value, text) == Some(false));
         let texts: Vec<String> = texts.map(|text| (*text).to_owned()).collect();
-        wrong.extend(meanings(number, annotation, &texts));
+        wrong.extend(unexpected_effects(number, annotation, &texts));
         count += texts.len();
     }
     assert!(

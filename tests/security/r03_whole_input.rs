@@ -4,10 +4,13 @@
 use serde_json::{Value, json};
 use sluice_translate::annotations::{Annotation, Value as Takes};
 
-use crate::translation::{BAD, all, config, is_alike, meanings, none, one};
+use crate::translation::{
+    INVALID, all, config, is_same_config, translate_annotation, translate_companions,
+    unexpected_effects,
+};
 
 /// A right value of an annotation whose values are counted.
-fn good(takes: Takes) -> &'static [&'static str] {
+fn valid_values(takes: Takes) -> &'static [&'static str] {
     match takes {
         Takes::Bool => &["true", "false"],
         Takes::OnOff => &["on", "off"],
@@ -20,23 +23,27 @@ fn good(takes: Takes) -> &'static [&'static str] {
 }
 
 /// What only looks like the value.
-fn around(good: &str) -> Vec<String> {
+fn with_surrounding_text(valid: &str) -> Vec<String> {
     let before = ["x", "!", "\u{feff}", "\u{0}", "x ", "x\n", "\"", "=", "-."];
     let behind = [
         "!", "\u{feff}", "\u{0}", " x", "\nx", "\r\nx", "\"", ";", ";x", " ;", "$", "\\", ".x",
         "\u{200b}",
     ];
-    let before = before.iter().map(|junk| format!("{junk}{good}"));
+    let before = before.iter().map(|junk| format!("{junk}{valid}"));
     before
-        .chain(behind.iter().map(|junk| format!("{good}{junk}")))
+        .chain(behind.iter().map(|junk| format!("{valid}{junk}")))
         .collect()
 }
 
-fn says_something(annotation: &Annotation, value: &str) -> bool {
+fn has_effect(annotation: &Annotation, value: &str) -> bool {
     let settings = json!({"annotations-risk-level": "Critical"});
-    let bad = one(annotation.name, BAD, &settings, None);
-    let found = one(annotation.name, value, &settings, None);
-    !is_alike(&found, &bad) || !is_alike(&none(annotation.name, &settings, None), &bad)
+    let bad = translate_annotation(annotation.name, INVALID, &settings, None);
+    let found = translate_annotation(annotation.name, value, &settings, None);
+    !is_same_config(&found, &bad)
+        || !is_same_config(
+            &translate_companions(annotation.name, &settings, None),
+            &bad,
+        )
 }
 
 #[test]
@@ -44,16 +51,16 @@ fn value_with_surrounding_text_is_invalid() {
     let (mut effective, mut wrong) = (0, Vec::new());
     for (number, annotation) in all().enumerate() {
         effective += usize::from(
-            good(annotation.value)
+            valid_values(annotation.value)
                 .iter()
-                .any(|good| says_something(annotation, good)),
+                .any(|valid| has_effect(annotation, valid)),
         );
-        let values: Vec<String> = good(annotation.value)
+        let values: Vec<String> = valid_values(annotation.value)
             .iter()
             .take(2)
-            .flat_map(|good| around(good))
+            .flat_map(|valid| with_surrounding_text(valid))
             .collect();
-        wrong.extend(meanings(number, annotation, &values));
+        wrong.extend(unexpected_effects(number, annotation, &values));
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     // The others cost nothing to leave out: nothing comes of them at all.
@@ -68,16 +75,17 @@ fn value_with_surrounding_text_is_invalid() {
 fn no_control_character_reaches_the_configuration() {
     for (number, annotation) in all().enumerate() {
         for junk in ['\n', '\r', '\0', '\u{1b}', '\u{7f}', '\u{85}'] {
-            let values = good(annotation.value)
-                .iter()
-                .chain(&["/a", "http://a.example/", "a"]);
+            let values =
+                valid_values(annotation.value)
+                    .iter()
+                    .chain(&["/a", "http://a.example/", "a"]);
             // One of them: the next annotation of its kind meets the next.
             for value in values
                 .skip(number % 2)
                 .step_by(2)
-                .map(|good| format!("{good}{junk}{good}"))
+                .map(|valid| format!("{valid}{junk}{valid}"))
             {
-                let translation = one(
+                let translation = translate_annotation(
                     annotation.name,
                     &value,
                     &json!({"annotations-risk-level": "Critical"}),

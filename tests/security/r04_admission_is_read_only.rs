@@ -27,15 +27,15 @@ const STEP: usize = 8;
 
 /// What could show that something was done.
 #[derive(Debug, PartialEq, Eq)]
-struct Traces {
+struct SideEffects {
     processes: BTreeSet<u32>,
     /// Open files, without sockets and pipes.
     open: BTreeSet<String>,
     files: BTreeSet<(String, u64, SystemTime)>,
 }
 
-impl Traces {
-    fn of(sluice: &Sluice) -> Result<Traces> {
+impl SideEffects {
+    fn observe(sluice: &Sluice) -> Result<SideEffects> {
         let mut processes = BTreeSet::new();
         let mut next = vec![sluice.pid()];
         while let Some(pid) = next.pop() {
@@ -47,7 +47,7 @@ impl Traces {
             open.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string()));
         let mut files = BTreeSet::new();
         walk(sluice.run_dir(), &mut files)?;
-        Ok(Traces {
+        Ok(SideEffects {
             processes,
             open: open.filter(|file| file.starts_with('/')).collect(),
             files,
@@ -72,7 +72,7 @@ fn walk(folder: &Path, found: &mut BTreeSet<(String, u64, SystemTime)>) -> Resul
     Ok(())
 }
 
-async fn ask(port: &Port, authority: &str, object: &Value) -> Result<bool> {
+async fn review(port: &Port, authority: &str, object: &Value) -> Result<bool> {
     let metadata = &object["metadata"];
     let request = json!({
         "uid": "9", "kind": {"group": "networking.k8s.io", "version": "v1", "kind": "Ingress"},
@@ -124,12 +124,12 @@ async fn admission_review_has_no_side_effects(plane: Plane) -> Result<()> {
         .await?;
     sluice.wait_for_pod("own.test", OWNER).await?;
     // What is read once is read.
-    ask(&port, &authority, &Ingress::new(FOREIGN, "first").to_json()).await?;
-    let before = Traces::of(&sluice)?;
+    review(&port, &authority, &Ingress::new(FOREIGN, "first").to_json()).await?;
+    let before = SideEffects::observe(&sluice)?;
     let (mut allowed, mut refused, mut hosts) = (0, 0, Vec::new());
     for mut object in ingresses("web").into_iter().step_by(STEP) {
         object["metadata"]["namespace"] = FOREIGN.into();
-        let is_allowed = ask(&port, &authority, &object).await?;
+        let is_allowed = review(&port, &authority, &object).await?;
         (allowed, refused) = (
             allowed + usize::from(is_allowed),
             refused + usize::from(!is_allowed),
@@ -142,9 +142,9 @@ async fn admission_review_has_no_side_effects(plane: Plane) -> Result<()> {
         "{allowed} were let in, {refused} were refused"
     );
     ensure!(
-        Traces::of(&sluice)? == before,
+        SideEffects::observe(&sluice)? == before,
         "{before:?}\n{:?}",
-        Traces::of(&sluice)?
+        SideEffects::observe(&sluice)?
     );
     for host in hosts
         .iter()

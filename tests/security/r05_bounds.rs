@@ -13,15 +13,15 @@ use sluice_filter_config::{
 use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
 
 /// No request takes more: tens of milliseconds of native code, where everything is as large as it may be.
-const MOST_OF_A_REQUEST: u64 = 100_000_000;
+const MAX_INSTRUCTIONS: u64 = 100_000_000;
 /// What our own nginx gives the filter (`nginx-wasm/module`).
-const MEMORY: usize = 256 << 20;
+const MEMORY_LIMIT: usize = 256 << 20;
 /// Of one location; the translator reports more (`servers/canary.rs`).
-const MOST_CANARIES: usize = 16;
+const MAX_CANARIES: usize = 16;
 
 fn metered(location: Location, backend: Backend) -> Filter {
     let tables: Tables = snapshot(1, location, BTreeMap::from([(BACKEND.to_owned(), backend)]));
-    Filter::metered(Personality::Envoy, tables, MEMORY)
+    Filter::metered(Personality::Envoy, tables, MEMORY_LIMIT)
 }
 
 /// Instructions of one request with these headers, once everything that is made once is made.
@@ -42,23 +42,23 @@ fn cost(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) -> u64 {
 }
 
 #[track_caller]
-fn is_bounded(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) {
+fn ensure_bounded(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) {
     let cost = cost(what, filter, headers);
-    assert!(cost < MOST_OF_A_REQUEST, "{what}: {cost} instructions");
+    assert!(cost < MAX_INSTRUCTIONS, "{what}: {cost} instructions");
 }
 
-fn of_pods(count: u32) -> Backend {
+fn backend_with_pods(count: u32) -> Backend {
     let pods: Vec<String> = (0..count)
         .map(|n| format!("10.{}.{}.{}:8080", n >> 16, (n >> 8) & 255, n & 255))
         .collect();
     backend(&pods.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn hashed_by(key: &str) -> Backend {
+fn backend_hashed_by(key: &str) -> Backend {
     let (key, _) = HashKey::parse(key);
     Backend {
         load_balance: LoadBalance::chash(key),
-        ..of_pods(3)
+        ..backend_with_pods(3)
     }
 }
 
@@ -69,14 +69,14 @@ fn canary() -> Canary {
     }
 }
 
-fn with_canaries(canaries: Vec<Canary>) -> Location {
+fn location_with_canaries(canaries: Vec<Canary>) -> Location {
     Location {
         canaries,
         ..Location::to(BACKEND)
     }
 }
 
-fn by_pattern(pattern: &str) -> Canary {
+fn canary_by_pattern(pattern: &str) -> Canary {
     let header = HeaderRule {
         name: "x-canary".into(),
         values: HeaderMatch::Pattern(pattern.into()),
@@ -102,11 +102,14 @@ fn cost_of_canary_patterns_is_bounded() {
         "a{200}b",
         "(a{50}){50}",
     ] {
-        for count in [1, MOST_CANARIES] {
-            let mut filter = metered(with_canaries(vec![by_pattern(pattern); count]), of_pods(2));
+        for count in [1, MAX_CANARIES] {
+            let mut filter = metered(
+                location_with_canaries(vec![canary_by_pattern(pattern); count]),
+                backend_with_pods(2),
+            );
             for length in lengths().map(|length| length / count).chain([64 << 10]) {
                 let what = format!("{count} canaries with {pattern} on {length} bytes");
-                is_bounded(&what, &mut filter, &[("x-canary", &"a".repeat(length))]);
+                ensure_bounded(&what, &mut filter, &[("x-canary", &"a".repeat(length))]);
             }
         }
     }
@@ -137,28 +140,28 @@ fn cost_of_64_kilobyte_cookies_is_bounded() {
         let headers = [("cookie", cookie.as_str())];
         let sticky = Backend {
             affinity: Some(affinity.clone()),
-            ..of_pods(3)
+            ..backend_with_pods(3)
         };
-        is_bounded(
+        ensure_bounded(
             &format!("a session in {name}"),
             &mut metered(Location::to(BACKEND), sticky),
             &headers,
         );
         let key = "$cookie_none".repeat(MOST_VARIABLES);
-        is_bounded(
+        ensure_bounded(
             &format!("a key in {name}"),
-            &mut metered(Location::to(BACKEND), hashed_by(&key)),
+            &mut metered(Location::to(BACKEND), backend_hashed_by(&key)),
             &headers,
         );
         let by_cookie = Canary {
             cookie: Some("none".into()),
             ..canary()
         };
-        for count in [1, MOST_CANARIES] {
-            let location = with_canaries(vec![by_cookie.clone(); count]);
-            is_bounded(
+        for count in [1, MAX_CANARIES] {
+            let location = location_with_canaries(vec![by_cookie.clone(); count]);
+            ensure_bounded(
                 &format!("{count} canaries in {name}"),
-                &mut metered(location, of_pods(3)),
+                &mut metered(location, backend_with_pods(3)),
                 &headers,
             );
         }
@@ -176,8 +179,8 @@ fn cost_of_ten_thousand_arguments_and_headers_is_bounded() {
     );
     for key in ["$arg_none", "$args", "$request_uri"] {
         for count in [1, MOST_VARIABLES] {
-            let mut filter = metered(Location::to(BACKEND), hashed_by(&key.repeat(count)));
-            is_bounded(
+            let mut filter = metered(Location::to(BACKEND), backend_hashed_by(&key.repeat(count)));
+            ensure_bounded(
                 &format!("{count} {key} of 10,000"),
                 &mut filter,
                 &[(":path", &arguments)],
@@ -193,9 +196,9 @@ fn cost_of_ten_thousand_arguments_and_headers_is_bounded() {
         .collect();
     let mut filter = metered(
         Location::to(BACKEND),
-        hashed_by(&"$http_none".repeat(MOST_VARIABLES)),
+        backend_hashed_by(&"$http_none".repeat(MOST_VARIABLES)),
     );
-    is_bounded("16 headers of 5,000", &mut filter, &many);
+    ensure_bounded("16 headers of 5,000", &mut filter, &many);
 }
 
 #[test]
@@ -207,10 +210,10 @@ fn subset_of_65535_costs_no_more_than_the_largest_allowed() {
             Location::to(BACKEND),
             Backend {
                 load_balance,
-                ..of_pods(count)
+                ..backend_with_pods(count)
             },
         );
-        is_bounded(
+        ensure_bounded(
             &format!("a subset of 65,535 of {count} endpoints"),
             &mut filter,
             &[("x", "y")],
@@ -232,9 +235,9 @@ fn hundred_thousand_endpoints_fit_into_a_worker_and_picks_are_bounded() {
             Location::to(BACKEND),
             Backend {
                 load_balance,
-                ..of_pods(100_000)
+                ..backend_with_pods(100_000)
             },
         );
-        is_bounded(&what, &mut filter, &[]);
+        ensure_bounded(&what, &mut filter, &[]);
     }
 }

@@ -23,7 +23,7 @@ on_every_plane!(
 const HOST: &str = "guarded.test";
 
 /// A host of the owner, guarded by a service of the owner.
-struct Guarded {
+struct Protected {
     tenants: Tenants,
     service: Echo,
     _network: Network,
@@ -31,8 +31,8 @@ struct Guarded {
     faults: Faults,
 }
 
-impl Guarded {
-    async fn start(plane: Plane, scheme: &str) -> Result<Guarded> {
+impl Protected {
+    async fn start(plane: Plane, scheme: &str) -> Result<Protected> {
         let (tenants, network, faults) =
             (Tenants::start().await?, Network::reserve()?, Faults::new()?);
         let identity = Authorities::default()
@@ -55,18 +55,18 @@ impl Guarded {
             .manifests
             .service(OWNER, "auth", 80, &[service.addr()])?;
         let url = format!("{scheme}://auth.owner.svc:80/verify");
-        let guarded = Ingress::new(OWNER, "guarded")
+        let protected = Ingress::new(OWNER, "guarded")
             .host(HOST)
             .path("/", "web", 80);
         tenants
             .manifests
-            .ingress(&guarded.annotation("auth-url", &url))?;
+            .ingress(&protected.annotation("auth-url", &url))?;
         let sluice = faults
             .for_controller(plane.options(&tenants.manifests))
             .start()
             .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
-        Ok(Guarded {
+        Ok(Protected {
             tenants,
             service,
             _network: network,
@@ -75,7 +75,7 @@ impl Guarded {
         })
     }
 
-    fn says(&self, status: u16) {
+    fn respond_with(&self, status: u16) {
         self.service.script(Script::echo().answer(
             "*",
             Answer {
@@ -87,23 +87,23 @@ impl Guarded {
 }
 
 async fn auth_answers_do_not_wait_for_translation(plane: Plane) -> Result<()> {
-    let guarded = Guarded::start(plane, "http").await?;
-    let addr = guarded.sluice.http();
-    guarded.faults.hold("translation")?;
+    let protected = Protected::start(plane, "http").await?;
+    let addr = protected.sluice.http();
+    protected.faults.hold("translation")?;
     let new = Ingress::new(OWNER, "new")
         .host("new.test")
         .path("/", "web", 80);
-    guarded.tenants.manifests.ingress(&new)?;
-    guarded.sluice.log().wait_for("held: translation").await?;
+    protected.tenants.manifests.ingress(&new)?;
+    protected.sluice.log().wait_for("held: translation").await?;
     for (said, told) in [(200, 200), (401, 401), (204, 200), (403, 403)] {
-        guarded.says(said);
+        protected.respond_with(said);
         // More than there are threads that answer.
         for _ in 0..50 {
-            let before = guarded.service.hits();
+            let before = protected.service.hits();
             let answer = http::get(addr, HOST, "/").await?;
             ensure!(answer.status == told, "{said}: {answer:?}");
             ensure!(
-                guarded.service.hits() == before + 1,
+                protected.service.hits() == before + 1,
                 "{said}: nobody was asked"
             );
         }
@@ -112,16 +112,19 @@ async fn auth_answers_do_not_wait_for_translation(plane: Plane) -> Result<()> {
         http::get(addr, "new.test", "/").await?.status == 404,
         "the translation was not held"
     );
-    guarded.faults.clear()?;
-    guarded.sluice.wait_for_status("new.test", "/", 200).await?;
-    guarded.sluice.stop()
+    protected.faults.clear()?;
+    protected
+        .sluice
+        .wait_for_status("new.test", "/", 200)
+        .await?;
+    protected.sluice.stop()
 }
 
 async fn auth_service_connections_are_few_and_reused(plane: Plane) -> Result<()> {
     const CLIENTS: usize = 8;
     for scheme in ["http", "https"] {
-        let guarded = Guarded::start(plane, scheme).await?;
-        let load = Load::new(guarded.sluice.http(), Request::get(HOST, "/"));
+        let protected = Protected::start(plane, scheme).await?;
+        let load = Load::new(protected.sluice.http(), Request::get(HOST, "/"));
         let tally = load
             .connections(CLIENTS)
             .max_requests(1000)
@@ -131,14 +134,14 @@ async fn auth_service_connections_are_few_and_reused(plane: Plane) -> Result<()>
             tally.failed() == 0 && tally.total() == 1000,
             "{scheme}: {tally}"
         );
-        let (asked, connections) = (guarded.service.hits(), guarded.service.connections());
+        let (asked, connections) = (protected.service.hits(), protected.service.connections());
         ensure!(asked >= 1000, "{scheme}: asked {asked} times");
         // One for each request in process, and some for those whose connection was just about to be free.
         ensure!(
             connections <= 4 * CLIENTS as u64,
             "{scheme}: {connections} connections for {asked} requests"
         );
-        guarded.sluice.stop()?;
+        protected.sluice.stop()?;
     }
     Ok(())
 }

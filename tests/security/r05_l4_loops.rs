@@ -25,7 +25,7 @@ on_every_plane!(
 );
 
 /// Connections that there may be: few, so that a loop is a short one.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// A controller whose ConfigMaps name ports.
 async fn start(plane: Plane, tenants: &Tenants) -> Result<Sluice> {
@@ -37,7 +37,7 @@ async fn start(plane: Plane, tenants: &Tenants) -> Result<Sluice> {
     map(
         tenants,
         "settings",
-        &json!({ "max-worker-connections": MOST.to_string() }),
+        &json!({ "max-worker-connections": MAX_CONNECTIONS.to_string() }),
     )?;
     let open = Ingress::new(OWNER, "open")
         .host("open.test")
@@ -127,25 +127,28 @@ async fn own_ports_are_never_endpoints(plane: Plane) -> Result<()> {
         map(&tenants, "tcp", tcp)?;
         map(&tenants, "udp", udp)?;
         let sluice = start(plane, &tenants).await?;
-        let named = async |port: u16| {
+        let is_named = async |port: u16| {
             let all = endpoints(&sluice).await.ok()?;
             Some(all.values().flatten().any(|at| at.port() == port))
         };
         ensure!(
-            named(early).await == Some(false),
+            is_named(early).await == Some(false),
             "{:?}",
             endpoints(&sluice).await?
         );
-        ensure!(named(late).await == Some(true), "nobody listens there yet");
+        ensure!(
+            is_named(late).await == Some(true),
+            "nobody listens there yet"
+        );
         // The other one comes to be ours, and is nobody's again.
         for (data, is_endpoint) in [(json!(targets), false), (early_only.clone(), true)] {
             map(&tenants, if tcp == &nothing { "udp" } else { "tcp" }, &data)?;
-            let seen = async || (named(late).await? == is_endpoint).then_some(());
-            wait::until("the other port to be judged again", seen).await?;
-            ensure!(named(early).await == Some(false));
+            let is_judged_again = async || (is_named(late).await? == is_endpoint).then_some(());
+            wait::until("the other port to be judged again", is_judged_again).await?;
+            ensure!(is_named(early).await == Some(false));
         }
         if tcp != &nothing {
-            ends(early).await?;
+            ensure_closed(early).await?;
         }
         let said = "a port that Sluice itself listens on";
         ensure!(
@@ -160,7 +163,7 @@ async fn own_ports_are_never_endpoints(plane: Plane) -> Result<()> {
 }
 
 /// A connection to this port is closed, and nothing is heard.
-async fn ends(port: u16) -> Result<()> {
+async fn ensure_closed(port: u16) -> Result<()> {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).await?;
     connection.write_all(b"hello").await.ok();
     let heard = timeout(wait::LIMIT, connection.read(&mut [0; 16]))
@@ -176,7 +179,7 @@ async fn relay(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
     let counted = Arc::clone(&count);
     tokio::spawn(async move {
         while let Ok((mut from, _)) = listener.accept().await {
-            if counted.fetch_add(1, Ordering::Relaxed) > 8 * MOST {
+            if counted.fetch_add(1, Ordering::Relaxed) > 8 * MAX_CONNECTIONS {
                 continue;
             }
             tokio::spawn(async move {
@@ -203,11 +206,11 @@ async fn looped_tcp_connection_ends(plane: Plane) -> Result<()> {
     )?;
     map(&tenants, "udp", &json!({}))?;
     let sluice = start(plane, &tenants).await?;
-    let listened = async || TcpStream::connect(port.addr()).await.ok().map(drop);
-    wait::until("the port to be listened on", listened).await?;
-    ends(port.number()).await?;
+    let is_listening = async || TcpStream::connect(port.addr()).await.ok().map(drop);
+    wait::until("the port to be listened on", is_listening).await?;
+    ensure_closed(port.number()).await?;
     let times = times.load(Ordering::Relaxed);
-    ensure!((2..=4 * MOST).contains(&times), "{times} times");
+    ensure!((2..=4 * MAX_CONNECTIONS).contains(&times), "{times} times");
     ensure!(sluice.get("open.test", "/").await?.status == 200);
     sluice.stop()
 }
@@ -219,7 +222,7 @@ async fn relay_datagrams(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
     tokio::spawn(async move {
         let (mut senders, mut datagram) = (BTreeMap::new(), [0; 64]);
         while let Ok((length, from)) = socket.recv_from(&mut datagram).await {
-            if senders.len() > 8 * MOST {
+            if senders.len() > 8 * MAX_CONNECTIONS {
                 continue;
             }
             if !senders.contains_key(&from)
@@ -265,7 +268,10 @@ async fn looped_datagram_ends(plane: Plane) -> Result<()> {
         .with_context(|| sluice.log().tail())?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let senders = times.load(Ordering::Relaxed);
-    ensure!((2..=4 * MOST).contains(&senders), "{senders} sockets");
+    ensure!(
+        (2..=4 * MAX_CONNECTIONS).contains(&senders),
+        "{senders} sockets"
+    );
     ensure!(sluice.get("open.test", "/").await?.status == 200);
     sluice.stop()
 }

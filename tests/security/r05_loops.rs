@@ -154,7 +154,7 @@ async fn requests_through_other_proxies_are_served(plane: Plane) -> Result<()> {
     )?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
-    let marks = async |sent: &[&str]| -> Result<(u16, String)> {
+    let served_with_marks = async |sent: &[&str]| -> Result<(u16, String)> {
         let request = Request::get("open.test", "/");
         let request = sent
             .iter()
@@ -164,7 +164,7 @@ async fn requests_through_other_proxies_are_served(plane: Plane) -> Result<()> {
         let seen: Vec<String> = serde_json::from_value(seen).unwrap_or_default();
         Ok((answer.status, seen.join(", ")))
     };
-    let (_, own) = marks(&[]).await?;
+    let (_, own) = served_with_marks(&[]).await?;
     ensure!(own.starts_with("sluice-") && !own.contains(','), "{own:?}");
     let others = ["another; v=1, sluice-another, x"; 9].join(", ");
     for times in 0..=PASSES + 1 {
@@ -174,7 +174,7 @@ async fn requests_through_other_proxies_are_served(plane: Plane) -> Result<()> {
         let behind_an_empty_one: Vec<&str> =
             std::iter::once("").chain(sent.iter().copied()).collect();
         for lines in [&[in_one_line.as_str()][..], &sent, &behind_an_empty_one] {
-            let (status, seen) = marks(lines).await?;
+            let (status, seen) = served_with_marks(lines).await?;
             let is_served = times < PASSES;
             ensure!(
                 (status == 200) == is_served,

@@ -20,7 +20,7 @@ on_every_plane!(slow_logins_of_one_tenant_delay_no_other);
 /// Enough for one to take longer than a request.
 const SLOW: u32 = 11;
 /// More than may wait.
-const CROWD: usize = 100;
+const LOGINS: usize = 100;
 const SECRETS: usize = 8;
 
 fn host(namespace: &str, number: usize) -> String {
@@ -36,7 +36,7 @@ async fn log_in(addr: SocketAddr, host: &str, user: &str, password: &str) -> Res
     .await
 }
 
-fn guard(tenants: &Tenants, namespace: &str, number: usize, cost: u32) -> Result<()> {
+fn protect(tenants: &Tenants, namespace: &str, number: usize, cost: u32) -> Result<()> {
     let name = format!("users-{number}");
     let line = format!("ada:{}\n", bcrypt::hash("secret", cost)?);
     let metadata = json!({"namespace": namespace, "name": name});
@@ -56,9 +56,9 @@ fn guard(tenants: &Tenants, namespace: &str, number: usize, cost: u32) -> Result
 async fn slow_logins_of_one_tenant_delay_no_other(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     for number in 0..SECRETS {
-        guard(&tenants, FOREIGN, number, SLOW)?;
+        protect(&tenants, FOREIGN, number, SLOW)?;
     }
-    guard(&tenants, OWNER, 0, 4)?;
+    protect(&tenants, OWNER, 0, 4)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     let mine = host(OWNER, 0);
     sluice.wait_for_status(&mine, "/", 401).await?;
@@ -67,7 +67,7 @@ async fn slow_logins_of_one_tenant_delay_no_other(plane: Plane) -> Result<()> {
         .await?;
     let (addr, answered) = (sluice.http(), Arc::new(AtomicUsize::new(0)));
     let mut crowd = JoinSet::new();
-    for number in 0..CROWD {
+    for number in 0..LOGINS {
         let answered = Arc::clone(&answered);
         crowd.spawn(async move {
             // Who is not known costs as much as who is.
@@ -85,7 +85,7 @@ async fn slow_logins_of_one_tenant_delay_no_other(plane: Plane) -> Result<()> {
     let meanwhile = answered.load(Ordering::Relaxed) - before;
     ensure!(answer.status == 200, "{answer:?}");
     ensure!(
-        meanwhile < CROWD / 2,
+        meanwhile < LOGINS / 2,
         "{meanwhile} of the crowd were answered before"
     );
     let mut answers = vec![first];
@@ -98,7 +98,7 @@ async fn slow_logins_of_one_tenant_delay_no_other(plane: Plane) -> Result<()> {
             .all(|answer| answer.header("retry-after") == Some("2")),
         "{answers:?}"
     );
-    ensure!(busy.count() > CROWD / 10, "there was room for all of them");
+    ensure!(busy.count() > LOGINS / 10, "there was room for all of them");
     ensure!(
         answers
             .iter()

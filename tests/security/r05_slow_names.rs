@@ -17,12 +17,12 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(slow_names_of_one_namespace_delay_no_other);
 
 /// More than a namespace may have.
-const CROWD: usize = 600;
-const MOST: usize = 500;
+const SLOW_NAMES: usize = 600;
+const MAX_NAMES: usize = 500;
 /// Nearly as long as an answer is waited for: by turns of 64, all of them together take 18 seconds.
-const PAUSE: Duration = Duration::from_millis(1900);
+const DNS_DELAY: Duration = Duration::from_millis(1900);
 /// As long as an answer holds at least, and some time for a busy machine.
-const SOON: Duration = Duration::from_secs(8);
+const TTL_AND_SLACK: Duration = Duration::from_secs(8);
 const NAME: &str = "app.owner.test";
 const HOST: &str = "named.test";
 
@@ -33,26 +33,26 @@ fn external(namespace: &str, name: &str, host: &str) -> Value {
 }
 
 /// Many Services of one namespace whose names are slow to resolve.
-fn crowd(tenants: &Tenants, dns: &DnsServer) -> Result<()> {
-    dns.be_slow(".crowd.test", PAUSE);
-    let mut crowd = Ingress::new(FOREIGN, "crowd").host("crowd.test");
+fn add_slow_names(tenants: &Tenants, dns: &DnsServer) -> Result<()> {
+    dns.be_slow(".crowd.test", DNS_DELAY);
+    let mut ingress = Ingress::new(FOREIGN, "crowd").host("crowd.test");
     let mut objects = Vec::new();
-    for n in 0..CROWD {
+    for n in 0..SLOW_NAMES {
         let (service, name) = (format!("slow-{n}"), format!("n{n}.crowd.test"));
         dns.set(&name, 1, &["192.0.2.1"])?;
         objects.push(external(FOREIGN, &service, &name));
-        crowd = crowd.path(&format!("/{n}"), &service, 80);
+        ingress = ingress.path(&format!("/{n}"), &service, 80);
     }
-    objects.push(crowd.to_json());
+    objects.push(ingress.to_json());
     tenants.write("crowd.yaml", &objects)
 }
 
 /// Of the crowd, so many are not looked up, each of which is reported.
-fn no_more_than_a_share_is_looked_up(sluice: &Sluice, dns: &DnsServer) -> Result<()> {
-    let said = |n: usize| {
+fn ensure_share_is_enforced(sluice: &Sluice, dns: &DnsServer) -> Result<()> {
+    let is_reported = |n: usize| {
         let (object, reason) = (
             format!("Service {FOREIGN}/slow-{n}:"),
-            format!("has {MOST} names already"),
+            format!("has {MAX_NAMES} names already"),
         );
         sluice
             .log()
@@ -60,9 +60,9 @@ fn no_more_than_a_share_is_looked_up(sluice: &Sluice, dns: &DnsServer) -> Result
             .iter()
             .any(|line| line.contains(&object) && line.contains(&reason))
     };
-    let refused: Vec<usize> = (0..CROWD).filter(|n| said(*n)).collect();
+    let refused: Vec<usize> = (0..SLOW_NAMES).filter(|n| is_reported(*n)).collect();
     ensure!(
-        refused.len() == CROWD - MOST,
+        refused.len() == SLOW_NAMES - MAX_NAMES,
         "{} are reported: {}",
         refused.len(),
         sluice.log().tail()
@@ -87,7 +87,7 @@ async fn slow_names_of_one_namespace_delay_no_other(plane: Plane) -> Result<()> 
         |n: usize| pods[n].addr().ip().to_string(),
         pods[0].addr().port(),
     );
-    crowd(&tenants, &dns)?;
+    add_slow_names(&tenants, &dns)?;
     let second = ip(0).split('.').nth(1).context("an address")?.to_owned();
     let arguments = [
         "--dns-server".to_owned(),
@@ -101,7 +101,7 @@ async fn slow_names_of_one_namespace_delay_no_other(plane: Plane) -> Result<()> 
         .start()
         .await?;
     let asked = async || {
-        let count = (0..CROWD)
+        let count = (0..SLOW_NAMES)
             .filter(|n| dns.asked(&format!("n{n}.crowd.test")) > 0)
             .count();
         (count >= 100).then_some(())
@@ -119,7 +119,7 @@ async fn slow_names_of_one_namespace_delay_no_other(plane: Plane) -> Result<()> 
     )?;
     sluice.wait_for_pod(HOST, "app-0").await?;
     ensure!(
-        begun.elapsed() < SOON,
+        begun.elapsed() < TTL_AND_SLACK,
         "it was looked up after {:?}",
         begun.elapsed()
     );
@@ -128,11 +128,11 @@ async fn slow_names_of_one_namespace_delay_no_other(plane: Plane) -> Result<()> 
         let begun = Instant::now();
         sluice.wait_for_pod(HOST, &format!("app-{n}")).await?;
         ensure!(
-            begun.elapsed() < SOON,
+            begun.elapsed() < TTL_AND_SLACK,
             "it was followed after {:?}",
             begun.elapsed()
         );
     }
-    no_more_than_a_share_is_looked_up(&sluice, &dns)?;
+    ensure_share_is_enforced(&sluice, &dns)?;
     sluice.stop()
 }

@@ -19,7 +19,7 @@ on_every_plane!(
 );
 
 /// Services that know one session: by its cookie, whose name has no case to them.
-fn knows_a_session(request: &Received) -> Option<Answer> {
+fn known_session_is_admitted(request: &Received) -> Option<Answer> {
     let cookies = request.header("cookie").unwrap_or_default().to_lowercase();
     let mut cookies = cookies.split(';').map(str::trim);
     let status = if cookies.any(|cookie| cookie == "sid=valid") {
@@ -34,7 +34,7 @@ fn knows_a_session(request: &Received) -> Option<Answer> {
 }
 
 /// Lets everybody in.
-fn knows_everybody(_: &Received) -> Option<Answer> {
+fn everybody_is_admitted(_: &Received) -> Option<Answer> {
     Some(Answer::default())
 }
 
@@ -61,7 +61,7 @@ async fn service(
     Ok((pod, port))
 }
 
-fn guarded(namespace: &str, name: &str, key: &str) -> Ingress {
+fn protected(namespace: &str, name: &str, key: &str) -> Ingress {
     let url = format!("http://auth.{namespace}.svc/");
     let ingress = Ingress::new(namespace, name)
         .host(&format!("{name}.test"))
@@ -72,7 +72,7 @@ fn guarded(namespace: &str, name: &str, key: &str) -> Ingress {
         .annotation("auth-cache-duration", "200 401 5m")
 }
 
-async fn with(sluice: &Sluice, name: &str, cookie: Option<&str>) -> Result<Response> {
+async fn request_with(sluice: &Sluice, name: &str, cookie: Option<&str>) -> Result<Response> {
     let request = Request::get(&format!("{name}.test"), "/");
     let request = cookie
         .iter()
@@ -82,7 +82,7 @@ async fn with(sluice: &Sluice, name: &str, cookie: Option<&str>) -> Result<Respo
 
 async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let (auth, _port) = service(&tenants, OWNER, knows_a_session).await?;
+    let (auth, _port) = service(&tenants, OWNER, known_session_is_admitted).await?;
     let keys = [
         ("cookie", "$cookie_sid"),
         ("cookie-and-method", "$cookie_sid$request_method"),
@@ -93,7 +93,7 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
     ];
     let ingresses: Vec<_> = keys
         .iter()
-        .map(|(name, key)| guarded(OWNER, name, key).to_json())
+        .map(|(name, key)| protected(OWNER, name, key).to_json())
         .collect();
     tenants.write("all.yaml", &ingresses)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
@@ -108,7 +108,7 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
             "sid=; sid=valid",
         ] {
             ensure!(
-                with(&sluice, name, Some(known)).await?.status == 200,
+                request_with(&sluice, name, Some(known)).await?.status == 200,
                 "{key}: {known:?} is refused"
             );
             for unknown in [
@@ -120,7 +120,7 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
                 Some("sid=vali"),
                 Some("token=valid"),
             ] {
-                let answer = with(&sluice, name, unknown).await?;
+                let answer = request_with(&sluice, name, unknown).await?;
                 ensure!(
                     answer.status == 401,
                     "{key}: {unknown:?} comes in behind {known:?}"
@@ -128,7 +128,7 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
             }
         }
         let asked = auth.hits();
-        ensure!(with(&sluice, name, Some("sid=valid")).await?.status == 200);
+        ensure!(request_with(&sluice, name, Some("sid=valid")).await?.status == 200);
         ensure!(auth.hits() == asked, "{key}: an answer is kept");
     }
     sluice.stop()
@@ -136,11 +136,11 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
 
 async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let (_mine, _port) = service(&tenants, OWNER, knows_a_session).await?;
-    let (theirs, _other) = service(&tenants, FOREIGN, knows_everybody).await?;
+    let (_mine, _port) = service(&tenants, OWNER, known_session_is_admitted).await?;
+    let (theirs, _other) = service(&tenants, FOREIGN, everybody_is_admitted).await?;
     // The same key for all, so that nothing else tells requests apart.
-    let open = guarded(FOREIGN, "open", "fixed");
-    let closed = guarded(OWNER, "closed", "fixed");
+    let open = protected(FOREIGN, "open", "fixed");
+    let closed = protected(OWNER, "closed", "fixed");
     let wildcard = Ingress::new(OWNER, "any")
         .host("*.any.test")
         .path("/", "web", 80);
@@ -154,7 +154,7 @@ async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
     ensure!(
-        with(&sluice, "closed", None).await?.status == 401,
+        request_with(&sluice, "closed", None).await?.status == 401,
         "another location's answer holds"
     );
     // Asked anew for each method and each host.
@@ -179,9 +179,11 @@ async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<
         );
     }
     // Who asks somebody else from now on takes nothing of what was said before.
-    let moved = guarded(FOREIGN, "open", "fixed").annotation("auth-url", "http://auth.owner.svc/");
+    let moved =
+        protected(FOREIGN, "open", "fixed").annotation("auth-url", "http://auth.owner.svc/");
     tenants.write("all.yaml", &[moved.to_json(), closed.to_json()])?;
-    let refused = async || (with(&sluice, "open", None).await.ok()?.status == 401).then_some(());
+    let refused =
+        async || (request_with(&sluice, "open", None).await.ok()?.status == 401).then_some(());
     wait::until("the other service to be asked", refused).await?;
     sluice.stop()
 }

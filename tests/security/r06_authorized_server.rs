@@ -17,14 +17,14 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(auth_service_is_asked_about_the_server_that_serves);
 
 /// What the attacker's hosts are named with, and the owner's are not.
-const EVIL: &str = "evil";
+const ATTACKER: &str = "evil";
 
 const WILDCARD: &str = "wildcard";
 
 type Annotations = &'static [(&'static str, &'static str)];
 
 /// Guards that say where they were asked for. The service lets everybody in who asks for an attacker's host.
-const GUARDS: &[(&str, Annotations)] = &[
+const ACCESS_CONTROLS: &[(&str, Annotations)] = &[
     (
         "host-in-url",
         &[("auth-url", "http://auth.owner.svc/$host")],
@@ -73,8 +73,8 @@ const GUARDS: &[(&str, Annotations)] = &[
     ("open", &[]),
 ];
 
-fn lets_the_attacker_in(heard: &Received) -> Option<Answer> {
-    let status = if shown(heard).contains(EVIL) {
+fn admits_attacker_hosts(heard: &Received) -> Option<Answer> {
+    let status = if description(heard).contains(ATTACKER) {
         200
     } else {
         401
@@ -86,11 +86,11 @@ fn lets_the_attacker_in(heard: &Received) -> Option<Answer> {
 }
 
 /// All that somebody heard.
-fn shown(heard: &Received) -> String {
+fn description(heard: &Received) -> String {
     format!("{} {:?} {:?}", heard.path, heard.query, heard.headers)
 }
 
-struct Site {
+struct Fixture {
     sluice: Sluice,
     journal: Journal,
     _auth: Echo,
@@ -98,8 +98,8 @@ struct Site {
     _network: Network,
 }
 
-impl Site {
-    async fn start(plane: Plane) -> Result<Site> {
+impl Fixture {
+    async fn start(plane: Plane) -> Result<Fixture> {
         let (tenants, network, journal) = (
             Tenants::start().await?,
             Network::reserve()?,
@@ -110,7 +110,7 @@ impl Site {
             service: "auth".to_owned(),
             namespace: OWNER.to_owned(),
         };
-        let reflex: Option<sluice_tests::echo::Reflex> = Some(lets_the_attacker_in);
+        let reflex: Option<sluice_tests::echo::Reflex> = Some(admits_attacker_hosts);
         let setup = Setup {
             journal: Some(journal.clone()),
             reflex,
@@ -124,7 +124,7 @@ impl Site {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         })];
-        for (name, annotations) in GUARDS {
+        for (name, annotations) in ACCESS_CONTROLS {
             let guarded = Ingress::new(OWNER, name)
                 .host(&host_of(name))
                 .path("/", "web", 80);
@@ -134,13 +134,13 @@ impl Site {
             ingresses.push(guarded.annotation("ssl-redirect", "false").to_json());
         }
         let open = Ingress::new(FOREIGN, "open")
-            .host(&attackers())
+            .host(&attacker_name())
             .path("/", "web", 80);
         ingresses.push(open.to_json());
         tenants.write("all.yaml", &ingresses)?;
         let sluice = plane.options(&tenants.manifests).start().await?;
-        sluice.wait_for_status(&attackers(), "/", 200).await?;
-        Ok(Site {
+        sluice.wait_for_status(&attacker_name(), "/", 200).await?;
+        Ok(Fixture {
             sluice,
             journal,
             _auth: auth,
@@ -149,7 +149,7 @@ impl Site {
         })
     }
 
-    async fn ask(&self, request: Request) -> Result<(String, Response)> {
+    async fn send(&self, request: Request) -> Result<(String, Response)> {
         let answer = http::send(self.sluice.http(), &request).await?;
         Ok((format!("{request:?}"), answer))
     }
@@ -170,13 +170,13 @@ impl Site {
                 format!("{other}."),
                 format!("{server}.{other}"),
             ] {
-                answers.push(self.ask(Request::get(&host, &target)).await?);
+                answers.push(self.send(Request::get(&host, &target)).await?);
             }
         }
         let named = Request::get(server, "/x")
             .header("x-forwarded-host", other)
             .header("x-original-host", other);
-        answers.push(self.ask(named).await?);
+        answers.push(self.send(named).await?);
         let parent = server.split_once('.').map_or(server, |(_, parent)| parent);
         for host in [
             format!("{server}:{other}"),
@@ -185,7 +185,7 @@ impl Site {
             format!("{other}:80@a.{parent}"),
             format!("{other}/.{parent}"),
         ] {
-            answers.push(self.ask(Request::get(&host, "/x")).await?);
+            answers.push(self.send(Request::get(&host, "/x")).await?);
         }
         let both = Request::get(server, "/x").header("host", other);
         let tls = ClientTls {
@@ -207,60 +207,63 @@ impl Site {
     }
 }
 
-fn host_of(guard: &str) -> String {
-    if guard == WILDCARD {
-        format!("*.{guard}.test")
+fn host_of(control: &str) -> String {
+    if control == WILDCARD {
+        format!("*.{control}.test")
     } else {
-        format!("{guard}.test")
+        format!("{control}.test")
     }
 }
 
 /// A name that leads to it.
-fn owners(guard: &str) -> String {
-    host_of(guard).replace('*', "a")
+fn owner_name(control: &str) -> String {
+    host_of(control).replace('*', "a")
 }
 
-fn attackers() -> String {
-    format!("{EVIL}.test")
+fn attacker_name() -> String {
+    format!("{ATTACKER}.test")
 }
 
 /// No request at all, one of another scheme, or a server of neither.
-fn is_refused(answer: &Response) -> bool {
+fn is_rejected(answer: &Response) -> bool {
     answer.pod().is_none()
         && answer.header("location").is_none()
         && [400, 403, 404].contains(&answer.status)
 }
 
 async fn auth_service_is_asked_about_the_server_that_serves(plane: Plane) -> Result<()> {
-    let site = Site::start(plane).await?;
+    let fixture = Fixture::start(plane).await?;
     let mut wrong = Vec::new();
-    for (name, _) in GUARDS {
-        let host = owners(name);
-        let plain = site.sluice.get(&host, "/x").await?;
+    for (name, _) in ACCESS_CONTROLS {
+        let host = owner_name(name);
+        let plain = fixture.sluice.get(&host, "/x").await?;
         ensure!(
             plain.pod().is_some() == (*name == "open"),
             "{name}: {plain:?}"
         );
-        for (request, answer) in site
-            .answers(&host, &attackers())
+        for (request, answer) in fixture
+            .answers(&host, &attacker_name())
             .await
             .with_context(|| host.clone())?
         {
             // Or the attacker's own server, which is open.
-            if is_refused(&answer) || answer.pod() == Some(FOREIGN) {
+            if is_rejected(&answer) || answer.pod() == Some(FOREIGN) {
                 continue;
             }
             let same = answer.status == plain.status && answer.pod() == plain.pod();
             let told = format!("{:?} {}", answer.header("location"), answer.text());
             // What was said beside, pods may hear as such.
             let told = told.replace(
-                &format!("\"x-original-forwarded-host\":[\"{}\"]", attackers()),
+                &format!("\"x-original-forwarded-host\":[\"{}\"]", attacker_name()),
                 "",
             );
-            let told = told.replace(&format!("\"x-original-host\":[\"{}\"]", attackers()), "");
+            let told = told.replace(
+                &format!("\"x-original-host\":[\"{}\"]", attacker_name()),
+                "",
+            );
             // Where nobody is asked, pods hear a port as it was written.
             let is_written = *name == "open" && request.contains(&format!("{host}:"));
-            if !same || (told.contains(EVIL) && !is_written) {
+            if !same || (told.contains(ATTACKER) && !is_written) {
                 wrong.push(format!(
                     "{name}: {request}: {} {:?} {told}",
                     answer.status,
@@ -269,19 +272,24 @@ async fn auth_service_is_asked_about_the_server_that_serves(plane: Plane) -> Res
             }
         }
         // And nobody who names the attacker's host there and the owner's beside it gets to the owner's pod.
-        for (request, answer) in site.answers(&attackers(), &host).await? {
+        for (request, answer) in fixture.answers(&attacker_name(), &host).await? {
             if answer.pod() == Some(OWNER) && *name != "open" {
                 wrong.push(format!("{name}: {request}: {}", answer.status));
             }
         }
     }
-    let asked = site.journal.since(0);
+    let asked = fixture.journal.since(0);
     ensure!(
-        asked.len() > GUARDS.len(),
+        asked.len() > ACCESS_CONTROLS.len(),
         "the service was asked {} times",
         asked.len()
     );
-    wrong.extend(asked.iter().map(shown).filter(|heard| heard.contains(EVIL)));
+    wrong.extend(
+        asked
+            .iter()
+            .map(description)
+            .filter(|heard| heard.contains(ATTACKER)),
+    );
     ensure!(wrong.is_empty(), "{plane:?}:\n{}", wrong.join("\n"));
-    site.sluice.stop()
+    fixture.sluice.stop()
 }

@@ -14,7 +14,7 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::setup::{Plane, on_every_plane};
-use fixture::{Site, host, with_configmap};
+use fixture::{Fixture, host, with_configmap};
 
 on_every_plane!(
     clients_cannot_forge_auth_response_headers,
@@ -24,7 +24,7 @@ on_every_plane!(
 
 const FORGED: &str = "forged";
 /// Where only the operator's service would be asked, and is not.
-const OPERATORS: &str = "out-of-all";
+const GLOBAL_AUTH: &str = "out-of-all";
 
 /// Twice, in capital letters, and with an underscore: a client writes what it likes.
 fn forged(name: &str, path: &str) -> Request {
@@ -43,7 +43,7 @@ async fn send(sluice: &Sluice, request: &Request) -> Result<Response> {
 type Annotations = &'static [(&'static str, &'static str)];
 
 /// All ways on which a request gets to somebody who listens: with the headers of the service, or without it being asked.
-const WAYS: &[(&str, &str, Annotations)] = &[
+const CASES: &[(&str, &str, Annotations)] = &[
     ("asked", "/", &[]),
     (
         "satisfied-by-address",
@@ -82,36 +82,38 @@ const WAYS: &[(&str, &str, Annotations)] = &[
 ];
 
 /// Every way of a request, each by a host of its own.
-fn ways(site: &Site) -> Result<()> {
+fn apply_cases(fixture: &Fixture) -> Result<()> {
     let asked = [
         ("auth-url", "http://auth.default.svc/"),
         ("auth-response-headers", "X-User,X-Group"),
     ];
     let copies = format!(
         "http://copies.default.svc.cluster.local:{}",
-        site.auth.addr().port()
+        fixture.auth.addr().port()
     );
-    for (name, path, annotations) in WAYS {
+    for (name, path, annotations) in CASES {
         let copied = (*name == "copied").then_some(("mirror-target", copies.as_str()));
         let copied: Vec<_> = copied.into_iter().collect();
-        site.ingress(name, path, &[&asked[..], annotations, &copied].concat())?;
+        fixture.ingress(name, path, &[&asked[..], annotations, &copied].concat())?;
     }
     let canary = [("canary", "true"), ("canary-by-header", "x-canary")];
     let canary = canary.iter().fold(
         Ingress::new("default", "second"),
         |ingress, (name, value)| ingress.annotation(name, value),
     );
-    site.manifests
+    fixture
+        .manifests
         .ingress(&canary.host(&host("main")).path("/", "canary", 80))?;
-    site.ingress("nobody-asks", "/", &asked[1..])?;
-    site.ingress(OPERATORS, "/", &[("enable-global-auth", "false")])?;
-    site.ingress("last", "/", &[("enable-global-auth", "false")])?;
+    fixture.ingress("nobody-asks", "/", &asked[1..])?;
+    fixture.ingress(GLOBAL_AUTH, "/", &[("enable-global-auth", "false")])?;
+    fixture.ingress("last", "/", &[("enable-global-auth", "false")])?;
     Ok(())
 }
 
-async fn nobody_heard_what_was_forged(site: &Site) -> Result<()> {
+async fn ensure_no_forged_header_arrived(fixture: &Fixture) -> Result<()> {
     let copies = async || {
-        site.heard
+        fixture
+            .received
             .since(0)
             .iter()
             .any(|request| request.service == "copies")
@@ -120,18 +122,19 @@ async fn nobody_heard_what_was_forged(site: &Site) -> Result<()> {
     wait::until("a copy", copies).await?;
     for service in ["canary", "errors"] {
         ensure!(
-            site.heard
+            fixture
+                .received
                 .since(0)
                 .iter()
                 .any(|request| request.service == service),
             "{service} heard nothing"
         );
     }
-    let of_copies = site
-        .heard(0, "x-user")
+    let of_copies = fixture
+        .received(0, "x-user")
         .into_iter()
         .filter(|user| user.starts_with("copies"));
-    let values: Vec<String> = of_copies.chain(site.heard(0, "x-group")).collect();
+    let values: Vec<String> = of_copies.chain(fixture.received(0, "x-group")).collect();
     ensure!(
         values.iter().all(|value| !value.contains(FORGED)),
         "{values:?}"
@@ -140,55 +143,55 @@ async fn nobody_heard_what_was_forged(site: &Site) -> Result<()> {
 }
 
 async fn clients_cannot_forge_auth_response_headers(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    ways(&site)?;
+    let fixture = Fixture::start().await?;
+    apply_cases(&fixture)?;
     let operator = json!({
         "global-auth-url": "http://auth.default.svc/", "global-auth-response-headers": "X-Group",
         "enable-underscores-in-headers": "true",
     });
-    let sluice = with_configmap(plane, &site, &operator)?.start().await?;
+    let sluice = with_configmap(plane, &fixture, &operator)?.start().await?;
     sluice.wait_for_status(&host("last"), "/", 200).await?;
     for (said, says) in [("", None), ("X-User", Some("ada"))] {
         let headers = says
             .iter()
             .map(|value| (said.to_owned(), (*value).to_owned()))
             .collect();
-        site.auth.script(Script::echo().answer(
+        fixture.auth.script(Script::echo().answer(
             "*",
             Answer {
                 headers,
                 ..Answer::default()
             },
         ));
-        let place = site.heard.len();
-        let ways = WAYS.iter().map(|(name, path, _)| (*name, *path));
-        for (name, path) in ways.chain([("nobody-asks", "/"), (OPERATORS, "/")]) {
-            let place = site.heard.len();
+        let place = fixture.received.len();
+        let cases = CASES.iter().map(|(name, path, _)| (*name, *path));
+        for (name, path) in cases.chain([("nobody-asks", "/"), (GLOBAL_AUTH, "/")]) {
+            let place = fixture.received.len();
             all_requests(&sluice, name, path)
                 .await
                 .with_context(|| name.to_owned())?;
             // Copies may come later.
-            let arrived = async || (site.heard.len() > place).then_some(());
+            let arrived = async || (fixture.received.len() > place).then_some(());
             wait::until(name, arrived).await?;
             // Its service is the operator's, which says nothing of users.
-            let users = if name == OPERATORS {
+            let users = if name == GLOBAL_AUTH {
                 Vec::new()
             } else {
-                site.heard(place, "x-user")
+                fixture.received(place, "x-user")
             };
-            let values = [users, site.heard(place, "x-group")].concat();
+            let values = [users, fixture.received(place, "x-group")].concat();
             ensure!(
                 values.iter().all(|value| !value.contains(FORGED)),
                 "{name}: {values:?}"
             );
         }
-        let users = site.heard(place, "x-user");
+        let users = fixture.received(place, "x-user");
         ensure!(
             users.iter().any(|user| user == "web: ada") == says.is_some(),
             "{users:?}"
         );
     }
-    nobody_heard_what_was_forged(&site).await?;
+    ensure_no_forged_header_arrived(&fixture).await?;
     sluice.stop()
 }
 
@@ -229,7 +232,7 @@ async fn all_requests(sluice: &Sluice, name: &str, path: &str) -> Result<()> {
 }
 
 /// All by which services know the request that they are asked about, in front of whatever proxy.
-const OF_PROXIES: &[&str] = &[
+const PROXY_HEADERS: &[&str] = &[
     "X-Forwarded-For",
     "X-Forwarded-Host",
     "X-Forwarded-Method",
@@ -251,41 +254,41 @@ const OF_PROXIES: &[&str] = &[
 ];
 
 async fn clients_cannot_forge_proxy_headers_to_the_auth_service(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
+    let fixture = Fixture::start().await?;
     let asked = ("auth-url", "http://auth.default.svc/");
-    site.ingress("plain", "/", &[asked])?;
-    site.ingress("method", "/", &[asked, ("auth-method", "POST")])?;
-    site.ingress("either", "/", &[asked, ("satisfy", "any")])?;
+    fixture.ingress("plain", "/", &[asked])?;
+    fixture.ingress("method", "/", &[asked, ("auth-method", "POST")])?;
+    fixture.ingress("either", "/", &[asked, ("satisfy", "any")])?;
     let sluice = with_configmap(
         plane,
-        &site,
+        &fixture,
         &json!({"enable-underscores-in-headers": "true"}),
     )?
     .start()
     .await?;
     for name in ["plain", "method", "either"] {
         sluice.wait_for_status(&host(name), "/", 200).await?;
-        let place = site.asked.len();
-        let spelled = OF_PROXIES
+        let place = fixture.asked.len();
+        let spelled = PROXY_HEADERS
             .iter()
             .flat_map(|name| [(*name).to_owned(), name.replace('-', "_")]);
         let request = Request::get(&host(name), "/").header("X-Own", "own");
         let request = spelled.fold(request, |request, header| request.header(&header, FORGED));
         let answer = send(&sluice, &request).await?;
         ensure!(answer.status == 200, "{plane:?} {name}: {answer:?}");
-        let heard = site.asked.since(place);
-        let [heard] = heard.as_slice() else {
-            anyhow::bail!("{plane:?} {name}: {heard:?}")
+        let received = fixture.asked.since(place);
+        let [received] = received.as_slice() else {
+            anyhow::bail!("{plane:?} {name}: {received:?}")
         };
-        let forged: Vec<_> = heard
+        let forged: Vec<_> = received
             .headers
             .iter()
             .filter(|(_, said)| said.join(", ").contains(FORGED))
             .collect();
         ensure!(forged.is_empty(), "{plane:?} {name}: {forged:?}");
         ensure!(
-            heard.header("x-own").as_deref() == Some("own"),
-            "{plane:?} {name}: {heard:?}"
+            received.header("x-own").as_deref() == Some("own"),
+            "{plane:?} {name}: {received:?}"
         );
     }
     sluice.stop()
@@ -293,7 +296,7 @@ async fn clients_cannot_forge_proxy_headers_to_the_auth_service(plane: Plane) ->
 
 /// `proxy-set-headers`: what a pod hears is what the operator says, and nothing when that is nothing.
 async fn clients_cannot_override_headers_of_the_operator(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
+    let fixture = Fixture::start().await?;
     let metadata = json!({"namespace": "sluice", "name": "headers"});
     let headers = json!({
         "X-User": "", "X-Group": "$http_x_absent", "X-Token": "$http_authorization", "Authorization": "",
@@ -301,16 +304,16 @@ async fn clients_cannot_override_headers_of_the_operator(plane: Plane) -> Result
     });
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": headers});
-    site.manifests.object(&map)?;
-    site.ingress("plain", "/", &[])?;
+    fixture.manifests.object(&map)?;
+    fixture.ingress("plain", "/", &[])?;
     let asked = [
         ("auth-url", "http://auth.default.svc/"),
         ("auth-response-headers", "X-User"),
     ];
-    site.ingress("asked", "/", &asked)?;
+    fixture.ingress("asked", "/", &asked)?;
     let settings = json!({"proxy-set-headers": "sluice/headers"});
-    let sluice = with_configmap(plane, &site, &settings)?.start().await?;
-    site.auth.script(Script::echo().answer(
+    let sluice = with_configmap(plane, &fixture, &settings)?.start().await?;
+    fixture.auth.script(Script::echo().answer(
         "*",
         Answer {
             headers: vec![("X-User".to_owned(), "ada".to_owned())],
@@ -327,13 +330,16 @@ async fn clients_cannot_override_headers_of_the_operator(plane: Plane) -> Result
             .header("X-Own", "own");
         let answer = send(&sluice, &request).await?;
         let pod = answer.json()?;
-        let heard = |header: &str| pod["headers"][header][0].as_str().map(str::to_owned);
+        let received = |header: &str| pod["headers"][header][0].as_str().map(str::to_owned);
         ensure!(
-            heard("x-user").as_deref() == user,
+            received("x-user").as_deref() == user,
             "{plane:?} {name}: {pod}"
         );
         for gone in ["x-group", "x-unknown", "authorization"] {
-            ensure!(heard(gone).is_none(), "{plane:?} {name}: {gone} in {pod}");
+            ensure!(
+                received(gone).is_none(),
+                "{plane:?} {name}: {gone} in {pod}"
+            );
         }
         for (header, said) in [
             ("x-team", "shop"),
@@ -341,7 +347,7 @@ async fn clients_cannot_override_headers_of_the_operator(plane: Plane) -> Result
             ("x-own", "own"),
         ] {
             ensure!(
-                heard(header).as_deref() == Some(said),
+                received(header).as_deref() == Some(said),
                 "{plane:?} {name}: {header} in {pod}"
             );
         }

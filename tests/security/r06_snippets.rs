@@ -16,7 +16,7 @@ on_every_plane!(
 );
 
 /// Each of these keeps somebody out, or a header away from somebody, in ingress-nginx.
-const GUARDING: &[&str] = &[
+const ACCESS_CONTROLLING: &[&str] = &[
     r#"proxy_set_header X-Remote-User "";"#,
     "proxy_set_header X-Remote-User $remote_user;",
     "grpc_set_header X-Remote-User \"\";",
@@ -76,7 +76,7 @@ async fn forged(sluice: &Sluice, host: &str) -> Result<http::Response> {
 }
 
 /// What the operator has to say for snippets to be looked at.
-fn operator(data: &Value) -> Value {
+fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"}, "data": data})
 }
 
@@ -91,7 +91,7 @@ async fn access_control_snippet_closes_only_its_paths(plane: Plane) -> Result<()
     let mut ingresses = Vec::new();
     let mut expected = Vec::new();
     for (annotation, kind) in SNIPPETS.iter().zip(["configuration", "auth"]) {
-        let all = GUARDING
+        let all = ACCESS_CONTROLLING
             .iter()
             .map(|text| (text, 503))
             .chain(HARMLESS.iter().map(|text| (text, 200)));
@@ -176,7 +176,7 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
         "stream-snippet": "server { listen 9000; proxy_pass a; }", "global-auth-snippet": "proxy_read_timeout 5s;",
         "modsecurity-snippet": "SecRuleEngine DetectionOnly",
     });
-    tenants.write("operator.yaml", &[operator(&harmless)])?;
+    tenants.write("operator.yaml", &[config_map(&harmless)])?;
     let sluice = with_configmap(plane, &tenants).start().await?;
     sluice.wait_for_status("a.test", "/", 200).await?;
     let guarding = [
@@ -189,9 +189,9 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
         ("modsecurity-snippet", "SecRuleEngine On"),
     ];
     for (key, text) in guarding {
-        tenants.write("operator.yaml", &[operator(&json!({key: text}))])?;
+        tenants.write("operator.yaml", &[config_map(&json!({key: text}))])?;
         sluice.wait_for_status("a.test", "/", 503).await?;
-        tenants.write("operator.yaml", &[operator(&json!({}))])?;
+        tenants.write("operator.yaml", &[config_map(&json!({}))])?;
         sluice.wait_for_status("a.test", "/", 200).await?;
     }
     sluice.stop()

@@ -42,7 +42,7 @@ fn annotate(ingress: &mut Value, name: &str, value: &str) {
 }
 
 /// Other rules, before the one with the path or after it.
-fn fill(ingress: &mut Value, is_first: bool) {
+fn add_rules(ingress: &mut Value, is_first: bool) {
     let filler = json!({"host": "filler.test"});
     let Some(rules) = ingress["spec"]["rules"].as_array_mut() else {
         return;
@@ -51,15 +51,15 @@ fn fill(ingress: &mut Value, is_first: bool) {
     rules.splice(place..place, std::iter::repeat_n(filler, RULES));
 }
 
-fn lead(ingress: &mut Value, backend: Value) {
+fn set_backend(ingress: &mut Value, backend: Value) {
     ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"] = backend;
 }
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    Case { loses: |ingress| fill(ingress, true), ..CASE },
+    Case { loses: |ingress| add_rules(ingress, true), ..CASE },
     // A rule that is not read may be about any path.
-    Case { loses: |ingress| fill(ingress, false), taken: &["/admin", "/admin/x", "/"], open: &["/foreign"], ..CASE },
+    Case { loses: |ingress| add_rules(ingress, false), taken: &["/admin", "/admin/x", "/"], open: &["/foreign"], ..CASE },
     Case { loses: |ingress| ingress["spec"]["defaultBackend"] = json!({"service": {"name": "web", "port": {"number": 80}}}), ..CASE },
     Case { loses: |ingress| annotate(ingress, "server-alias", WORD), ..CASE },
     // It is one of a guard.
@@ -72,30 +72,30 @@ const CASES: &[Case] = &[
     Case { path: "/admin/{x}", beside: Some("/admin/"), taken: &["/admin/%7Bx%7D", "/admin/%7bx%7d/y", "/admin/x"], open: &["/", "/other", "/administrator", "/foreign"], ..CASE },
     Case { path: "/admin[1]", taken: &["/admin%5B1%5D", "/"], open: &["/foreign"], ..CASE },
     Case { path: "/admin?", taken: &["/admin%3F", "/"], open: &["/foreign"], ..CASE },
-    Case { loses: |ingress| lead(ingress, json!({"resource": {"apiGroup": "a.example", "kind": "Bucket", "name": "a"}})), ..CASE },
-    Case { loses: |ingress| lead(ingress, json!({})), ..CASE },
-    Case { loses: |ingress| lead(ingress, json!({"service": {"name": "web"}})), ..CASE },
-    Case { loses: |ingress| lead(ingress, json!({"service": {"name": "No_Name", "port": {"number": 80}}})), ..CASE },
+    Case { loses: |ingress| set_backend(ingress, json!({"resource": {"apiGroup": "a.example", "kind": "Bucket", "name": "a"}})), ..CASE },
+    Case { loses: |ingress| set_backend(ingress, json!({})), ..CASE },
+    Case { loses: |ingress| set_backend(ingress, json!({"service": {"name": "web"}})), ..CASE },
+    Case { loses: |ingress| set_backend(ingress, json!({"service": {"name": "No_Name", "port": {"number": 80}}})), ..CASE },
     Case { loses: |ingress| ingress["spec"]["rules"][0]["http"]["paths"][0]["pathType"] = "Nonsense".into(), taken: &["/admin", "/"], open: &["/foreign"], ..CASE },
 ];
 
 struct Expected {
     host: String,
     case: &'static Case,
-    is_guarded: bool,
+    is_protected: bool,
 }
 
 /// The Ingresses of one host.
 fn ingresses(
     number: usize,
     case: &'static Case,
-    is_guarded: bool,
+    is_protected: bool,
     order: &str,
 ) -> (Vec<Value>, Expected) {
-    let host = format!("h{number}-{is_guarded}-{order}.test").to_lowercase();
-    let name = |name: &str| format!("{name}-{number}-{is_guarded}-{order}");
+    let host = format!("h{number}-{is_protected}-{order}.test").to_lowercase();
+    let name = |name: &str| format!("{name}-{number}-{is_protected}-{order}");
     let mut lost = Ingress::new(OWNER, &name("m-lost")).host(&host);
-    if is_guarded {
+    if is_protected {
         lost = match case.guard {
             Some((name, value)) => lost.annotation(name, value),
             None => lost.annotation("whitelist-source-range", "192.0.2.0/24"),
@@ -121,7 +121,7 @@ fn ingresses(
         Expected {
             host,
             case,
-            is_guarded,
+            is_protected,
         },
     )
 }
@@ -136,8 +136,8 @@ async fn paths_of_an_unserved_protected_ingress_are_never_open(plane: Plane) -> 
         vec![json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})];
     let mut expected = Vec::new();
     for (number, case) in CASES.iter().enumerate() {
-        for (is_guarded, order) in [(true, "older"), (true, "younger"), (false, "older")] {
-            let (of_host, expects) = ingresses(number, case, is_guarded, order);
+        for (is_protected, order) in [(true, "older"), (true, "younger"), (false, "older")] {
+            let (of_host, expects) = ingresses(number, case, is_protected, order);
             objects.extend(of_host);
             expected.push(expects);
         }
@@ -160,10 +160,10 @@ async fn paths_of_an_unserved_protected_ingress_are_never_open(plane: Plane) -> 
     for Expected {
         host,
         case,
-        is_guarded,
+        is_protected,
     } in expected
     {
-        let is_closed = is_guarded || case.always;
+        let is_closed = is_protected || case.always;
         // Without a guard, a path that is served is served.
         let taken = case.taken.iter().map(|path| (path, !is_closed));
         for (path, is_open) in taken.chain(case.open.iter().map(|path| (path, true))) {

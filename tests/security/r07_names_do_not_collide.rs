@@ -20,7 +20,7 @@ use crate::setup::{Plane, on_every_plane};
 on_every_plane!(joined_names_do_not_collide);
 
 /// Namespaces and names that come to the same text in some way of joining them.
-const ALIKE: [(&str, &str); 5] = [
+const COLLIDING: [(&str, &str); 5] = [
     ("a", "b-c"),
     ("a-b", "c"),
     ("a", "b.c"),
@@ -55,7 +55,7 @@ fn ingresses(namespace: &str, name: &str) -> [Value; 2] {
 async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
     let (network, manifests) = (Network::reserve()?, Manifests::new()?);
     let (mut pods, mut objects) = (Vec::new(), Vec::new());
-    for (number, (namespace, name)) in ALIKE.into_iter().enumerate() {
+    for (number, (namespace, name)) in COLLIDING.into_iter().enumerate() {
         let (addr, pod) = (
             network.pod(u16::try_from(number)?),
             format!("{namespace}/{name}"),
@@ -77,9 +77,9 @@ async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
     let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
     manifests.write("all.yaml", &documents.join("\n---\n"))?;
     let sluice = plane.options(&manifests).start().await?;
-    for (namespace, name) in ALIKE {
+    for (namespace, name) in COLLIDING {
         let guarded = format!("guarded.{}", host(namespace, name));
-        for (number, owner) in ALIKE.into_iter().enumerate() {
+        for (number, owner) in COLLIDING.into_iter().enumerate() {
             let password = STANDARD.encode(format!("ada:{number}"));
             let request =
                 Request::get(&guarded, "/").header("authorization", &format!("Basic {password}"));
@@ -91,7 +91,7 @@ async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
             );
         }
     }
-    for (namespace, name) in ALIKE {
+    for (namespace, name) in COLLIDING {
         let counted = format!("counted.{}", host(namespace, name));
         ensure!(
             sluice.get(&counted, "/").await?.status == 200,

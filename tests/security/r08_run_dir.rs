@@ -24,10 +24,10 @@ const HOST: &str = "owner.test";
 const NOBODY: u32 = 65_534;
 
 /// A folder, and what is wrong with it.
-type Hostile = (TempDir, PathBuf);
+type HostileDir = (TempDir, PathBuf);
 
 /// Files that a data plane or its supervisor would believe are somebody else's, or the folder is.
-fn hostile_folders(elsewhere: &Path) -> Result<Vec<Hostile>> {
+fn hostile_dirs(elsewhere: &Path) -> Result<Vec<HostileDir>> {
     let victim = elsewhere.join("victim");
     fs::write(&victim, "precious")?;
     let socket = elsewhere.join("socket");
@@ -64,7 +64,7 @@ fn hostile_folders(elsewhere: &Path) -> Result<Vec<Hostile>> {
 async fn run_dir_prepared_by_another_user_is_rejected(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let elsewhere = TempDir::new()?;
-    for (folder, culprit) in hostile_folders(elsewhere.path())? {
+    for (folder, culprit) in hostile_dirs(elsewhere.path())? {
         let before = fs::read_dir(folder.path())?.count();
         let sluice = plane
             .options(&tenants.manifests)
@@ -96,11 +96,11 @@ async fn run_dir_prepared_by_another_user_is_rejected(plane: Plane) -> Result<()
 }
 
 /// Somebody who has nothing to do with us.
-struct Innocent(Child);
+struct UnrelatedProcess(Child);
 
-impl Innocent {
-    fn start() -> Result<Innocent> {
-        Ok(Innocent(Command::new("sleep").arg("600").spawn()?))
+impl UnrelatedProcess {
+    fn start() -> Result<UnrelatedProcess> {
+        Ok(UnrelatedProcess(Command::new("sleep").arg("600").spawn()?))
     }
 
     /// The record of it, were it ours: every word is true.
@@ -123,7 +123,7 @@ impl Innocent {
     }
 }
 
-impl Drop for Innocent {
+impl Drop for UnrelatedProcess {
     fn drop(&mut self) {
         self.0.kill().ok();
         self.0.wait().ok();
@@ -135,10 +135,10 @@ async fn foreign_process_is_never_signaled(plane: Plane) -> Result<()> {
     tenants
         .manifests
         .ingress(&Ingress::new(OWNER, "web").host(HOST).path("/", "web", 80))?;
-    let (folder, innocent) = (TempDir::new()?, Innocent::start()?);
+    let (folder, unrelated) = (TempDir::new()?, UnrelatedProcess::start()?);
     fs::create_dir(folder.path().join("nginx"))?;
     for file in ["envoy.json", "envoy-former.json", "nginx/nginx.json"] {
-        fs::write(folder.path().join(file), innocent.record()?)?;
+        fs::write(folder.path().join(file), unrelated.record()?)?;
     }
     let sluice = plane
         .options(&tenants.manifests)
@@ -147,13 +147,13 @@ async fn foreign_process_is_never_signaled(plane: Plane) -> Result<()> {
         .await?;
     sluice.wait_for_pod(HOST, OWNER).await?;
     ensure!(
-        proc::is_running(innocent.0.id()),
+        proc::is_running(unrelated.0.id()),
         "it was ended: {}",
         sluice.log().tail()
     );
     sluice.stop()?;
     ensure!(
-        proc::is_running(innocent.0.id()),
+        proc::is_running(unrelated.0.id()),
         "it was ended with the controller"
     );
     Ok(())

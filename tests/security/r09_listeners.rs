@@ -198,12 +198,12 @@ async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result
             );
         }
     }
-    no_endpoint_is_ours(&sluice, &ports).await?;
+    ensure_no_own_endpoint(&sluice, &ports).await?;
     sluice.stop()
 }
 
 /// Nor is any of them an endpoint of anything, of a mirror for example.
-async fn no_endpoint_is_ours(sluice: &Sluice, ports: &BTreeSet<u16>) -> Result<()> {
+async fn ensure_no_own_endpoint(sluice: &Sluice, ports: &BTreeSet<u16>) -> Result<()> {
     let page = http::get_unix(&sluice.admin_socket(), "/configuration/conf").await?;
     let conf = page.json()?;
     let backends = conf["backends"].as_object().context("backends")?;

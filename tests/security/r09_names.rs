@@ -21,7 +21,7 @@ const NAME: &str = "app.upstream.test";
 const HOST: &str = "named.test";
 
 /// Two pods in a network that the operator has opened; the rest of loopback is closed to names.
-struct Stage {
+struct Fixture {
     manifests: Manifests,
     dns: DnsServer,
     network: Network,
@@ -29,8 +29,8 @@ struct Stage {
     journal: Journal,
 }
 
-impl Stage {
-    async fn start() -> Result<Stage> {
+impl Fixture {
+    async fn start() -> Result<Fixture> {
         let (network, manifests, journal) =
             (Network::reserve()?, Manifests::new()?, Journal::default());
         let mut pods = Vec::new();
@@ -42,7 +42,7 @@ impl Stage {
             let identity = EchoIdentity::of("app", &format!("app-{n}"));
             pods.push(Echo::start_with(network.pod(n), identity, setup).await?);
         }
-        Ok(Stage {
+        Ok(Fixture {
             manifests,
             dns: DnsServer::start().await?,
             network,
@@ -89,7 +89,7 @@ fn external_name(name: &str, external: &str) -> Value {
     })
 }
 
-async fn reported(sluice: &Sluice, text: &str) -> Result<()> {
+async fn wait_for_report(sluice: &Sluice, text: &str) -> Result<()> {
     let line = async || {
         sluice
             .log()
@@ -105,26 +105,26 @@ async fn reported(sluice: &Sluice, text: &str) -> Result<()> {
 }
 
 async fn names_follow_dns_but_never_to_forbidden_addresses(plane: Plane) -> Result<()> {
-    let stage = Stage::start().await?;
-    stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
-    stage.service("ext", NAME)?;
-    let sluice = stage.options(plane).start().await?;
+    let fixture = Fixture::start().await?;
+    fixture.dns.set(NAME, 1, &[&fixture.ip(0)])?;
+    fixture.service("ext", NAME)?;
+    let sluice = fixture.options(plane).start().await?;
     sluice.wait_for_pod(HOST, "app-0").await?;
     // It moves, and is followed after its TTL.
-    stage.dns.set(NAME, 1, &[&stage.ip(1)])?;
+    fixture.dns.set(NAME, 1, &[&fixture.ip(1)])?;
     sluice.wait_for_pod(HOST, "app-1").await?;
     // Of a mixed answer what is allowed stays, and the other is named. Somebody listens on both.
     let secret = Echo::start(
-        format!("127.0.0.1:{}", stage.port()).parse()?,
+        format!("127.0.0.1:{}", fixture.port()).parse()?,
         EchoIdentity::of("no", "no"),
     )
     .await?;
-    stage.dns.set(NAME, 1, &["127.0.0.1", &stage.ip(1)])?;
-    reported(
+    fixture.dns.set(NAME, 1, &["127.0.0.1", &fixture.ip(1)])?;
+    wait_for_report(
         &sluice,
         &format!(
             "{NAME} leads to 127.0.0.1:{}, a loopback address",
-            stage.port()
+            fixture.port()
         ),
     )
     .await?;
@@ -132,46 +132,46 @@ async fn names_follow_dns_but_never_to_forbidden_addresses(plane: Plane) -> Resu
         ensure!(sluice.get(HOST, "/").await?.pod() == Some("app-1"));
     }
     // A name that moves to a forbidden address is no endpoint any more.
-    stage.dns.set(
+    fixture.dns.set(
         NAME,
         1,
         &["127.0.0.1", "169.254.169.254", "100.100.100.200"],
     )?;
     sluice.wait_for_status(HOST, "/", 503).await?;
-    reported(&sluice, "the metadata service of a cloud").await?;
+    wait_for_report(&sluice, "the metadata service of a cloud").await?;
     ensure!(secret.hits() == 0, "a forbidden address was asked");
     // It may come back, and what was known serves while nobody answers.
-    stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
+    fixture.dns.set(NAME, 1, &[&fixture.ip(0)])?;
     sluice.wait_for_pod(HOST, "app-0").await?;
-    stage.dns.be_silent(true);
-    let before = stage.dns.asked(NAME);
+    fixture.dns.be_silent(true);
+    let before = fixture.dns.asked(NAME);
     wait::until("more questions", async || {
-        (stage.dns.asked(NAME) > before + 3).then_some(())
+        (fixture.dns.asked(NAME) > before + 3).then_some(())
     })
     .await?;
     ensure!(sluice.get(HOST, "/").await?.pod() == Some("app-0"));
-    stage.dns.be_silent(false);
-    stage.dns.remove(NAME);
+    fixture.dns.be_silent(false);
+    fixture.dns.remove(NAME);
     sluice.wait_for_status(HOST, "/", 503).await?;
     sluice.stop()
 }
 
 async fn mirrors_and_auth_requests_follow_dns(plane: Plane) -> Result<()> {
-    let stage = Stage::start().await?;
-    stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
-    stage
+    let fixture = Fixture::start().await?;
+    fixture.dns.set(NAME, 1, &[&fixture.ip(0)])?;
+    fixture
         .manifests
-        .service("default", "web", 80, &[stage.pods[1].addr()])?;
-    let url = format!("http://{NAME}:{}", stage.port());
+        .service("default", "web", 80, &[fixture.pods[1].addr()])?;
+    let url = format!("http://{NAME}:{}", fixture.port());
     let ingress = |name: &str| Ingress::new("default", name).host(&format!("{name}.test"));
     let copied = ingress("copied").annotation("mirror-target", &format!("{url}$request_uri"));
-    stage.manifests.ingress(&copied.path("/", "web", 80))?;
+    fixture.manifests.ingress(&copied.path("/", "web", 80))?;
     let asked = ingress("asked").annotation("auth-url", &format!("{url}/auth"));
-    stage.manifests.ingress(&asked.path("/", "web", 80))?;
-    let sluice = stage.options(plane).start().await?;
+    fixture.manifests.ingress(&asked.path("/", "web", 80))?;
+    let sluice = fixture.options(plane).start().await?;
     sluice.wait_for_status("asked.test", "/", 200).await?;
     let seen = |path: &str| {
-        stage
+        fixture
             .journal
             .since(0)
             .into_iter()
@@ -184,18 +184,18 @@ async fn mirrors_and_auth_requests_follow_dns(plane: Plane) -> Result<()> {
             .await
             .ok()?;
         // Each request is seen by the pod, and by who gets the copy.
-        (seen("/copy") > 1 && stage.pods[0].hits() > 0).then_some(())
+        (seen("/copy") > 1 && fixture.pods[0].hits() > 0).then_some(())
     };
     wait::until("a copy", copies)
         .await
         .with_context(|| sluice.log().tail())?;
     // Both lead to this machine now: nobody is let in, and nothing is copied.
     let secret = Echo::start(
-        format!("127.0.0.1:{}", stage.port()).parse()?,
+        format!("127.0.0.1:{}", fixture.port()).parse()?,
         EchoIdentity::of("no", "no"),
     )
     .await?;
-    stage.dns.set(NAME, 1, &["127.0.0.1"])?;
+    fixture.dns.set(NAME, 1, &["127.0.0.1"])?;
     let closed = async || {
         let status = http::get(sluice.http(), "asked.test", "/")
             .await

@@ -15,17 +15,17 @@ use crate::setup::OWNER;
 
 /// Machines that run Sluice, and one that does not. A pod of the data plane, one of the controller beside us, one whose data
 /// plane has connected.
-const OURS: [&str; 3] = ["10.0.1.1", "10.0.1.2", "10.0.1.3"];
-const US: &str = "10.0.1.9";
-const THEIRS: &str = "10.0.2.1";
+const SLUICE_IPS: [&str; 3] = ["10.0.1.1", "10.0.1.2", "10.0.1.3"];
+const OWN_IP: &str = "10.0.1.9";
+const OTHER_IP: &str = "10.0.2.1";
 /// HTTP, health, and a port that a ConfigMap names.
 const PORTS: [u16; 3] = [8080, 10254, 9000];
-const THEIR_PORT: u16 = 8081;
+const OTHER_PORT: u16 = 8081;
 
 fn options() -> Options {
     let key = |name| Some(ObjectKey::new("sluice", name));
     let addresses = AddressPolicy {
-        own_addresses: BTreeSet::from([US.parse().unwrap()]),
+        own_addresses: BTreeSet::from([OWN_IP.parse().unwrap()]),
         own_ports: BTreeSet::from([8080, 10254]),
         http_ports: BTreeSet::from([8080]),
         ..AddressPolicy::default()
@@ -49,13 +49,13 @@ fn slice(namespace: &str, name: &str, pods: &[&str], port: u16) -> Value {
 }
 
 /// Objects that make the machines ours.
-fn telling() -> Vec<Value> {
+fn objects_that_reveal_sluice() -> Vec<Value> {
     let metadata = json!({ "name": "tcp", "namespace": "sluice" });
     let data = json!({ "9000": "owner/slice-10.0.2.1-8081:80" });
     vec![
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data }),
-        slice("sluice", "front", &OURS[..1], 8080),
-        slice("sluice", "controllers", &[US, OURS[1]], 10254),
+        slice("sluice", "front", &SLUICE_IPS[..1], 8080),
+        slice("sluice", "controllers", &[OWN_IP, SLUICE_IPS[1]], 10254),
     ]
 }
 
@@ -66,10 +66,10 @@ fn external(name: &str, host: &str) -> Value {
 }
 
 /// Every machine with every port, named in every way.
-fn naming() -> Vec<Value> {
+fn objects_that_name_every_address() -> Vec<Value> {
     let mut all = Vec::new();
-    for ip in OURS.into_iter().chain([THEIRS]) {
-        for port in PORTS.into_iter().chain([THEIR_PORT]) {
+    for ip in SLUICE_IPS.into_iter().chain([OTHER_IP]) {
+        for port in PORTS.into_iter().chain([OTHER_PORT]) {
             let name = |way: &str| format!("{way}-{ip}-{port}");
             let pods = [format!("{ip}:{port}").parse().unwrap()];
             all.extend([
@@ -91,7 +91,7 @@ fn naming() -> Vec<Value> {
                 let ingress = ingress.annotation(annotation, &url);
                 all.push(
                     ingress
-                        .path("/", &format!("slice-{THEIRS}-{THEIR_PORT}"), 80)
+                        .path("/", &format!("slice-{OTHER_IP}-{OTHER_PORT}"), 80)
                         .to_json(),
                 );
             }
@@ -116,11 +116,12 @@ fn apply(resources: &mut Resources, objects: Vec<Value>) -> Changes {
     changes
 }
 
-fn know(resources: &mut Resources, changes: &mut Changes) {
-    changes.add(resources.know_machines(BTreeSet::from([OURS[2].parse::<IpAddr>().unwrap()])));
-    let addresses = OURS
+fn learn_addresses(resources: &mut Resources, changes: &mut Changes) {
+    changes
+        .add(resources.know_machines(BTreeSet::from([SLUICE_IPS[2].parse::<IpAddr>().unwrap()])));
+    let addresses = SLUICE_IPS
         .into_iter()
-        .chain([THEIRS])
+        .chain([OTHER_IP])
         .map(|ip| ip.parse().unwrap())
         .collect();
     let moved = Resolution {
@@ -133,34 +134,34 @@ fn know(resources: &mut Resources, changes: &mut Changes) {
 #[test]
 fn own_ports_on_sluice_machines_are_never_endpoints() {
     let (mut resources, options) = (Resources::default(), options());
-    apply(&mut resources, naming());
+    apply(&mut resources, objects_that_name_every_address());
     let mut translation = translate(&resources, &options);
     let all = endpoints(&translation);
     assert!(
-        all.contains(&(OURS[0].to_owned(), 8080)),
+        all.contains(&(SLUICE_IPS[0].to_owned(), 8080)),
         "nothing is known yet: {all:?}"
     );
-    let mut changes = apply(&mut resources, telling());
-    know(&mut resources, &mut changes);
+    let mut changes = apply(&mut resources, objects_that_reveal_sluice());
+    learn_addresses(&mut resources, &mut changes);
     translation.update(&changes, &Ingresses::new(&resources, &options));
     let later = endpoints(&translation);
     let before = endpoints(&translate(&resources, &options));
     assert_eq!(later, before);
     for (ip, port) in &later {
-        assert!(ip == THEIRS || !PORTS.contains(port), "{ip}:{port}");
+        assert!(ip == OTHER_IP || !PORTS.contains(port), "{ip}:{port}");
     }
     // Everything else is: another port of theirs, and other machines.
-    for ip in OURS.into_iter().chain([THEIRS]) {
-        assert!(later.contains(&(ip.to_owned(), THEIR_PORT)), "{ip}");
+    for ip in SLUICE_IPS.into_iter().chain([OTHER_IP]) {
+        assert!(later.contains(&(ip.to_owned(), OTHER_PORT)), "{ip}");
     }
     let theirs: BTreeSet<u16> = later
         .iter()
-        .filter(|(ip, _)| ip == THEIRS)
+        .filter(|(ip, _)| ip == OTHER_IP)
         .map(|(_, port)| *port)
         .collect();
-    assert_eq!(theirs, PORTS.into_iter().chain([THEIR_PORT]).collect());
+    assert_eq!(theirs, PORTS.into_iter().chain([OTHER_PORT]).collect());
     let reports = translation.reports();
-    for ip in OURS {
+    for ip in SLUICE_IPS {
         for port in PORTS {
             let said = format!("{ip}:{port}, a port that Sluice itself listens on");
             let of = |way: &str| {
@@ -179,16 +180,17 @@ fn own_ports_on_sluice_machines_are_never_endpoints() {
 #[test]
 fn former_sluice_machine_may_be_an_endpoint_again() {
     let (mut resources, options) = (Resources::default(), options());
-    apply(&mut resources, naming());
+    apply(&mut resources, objects_that_name_every_address());
     let fresh = endpoints(&translate(&resources, &options));
     let mut changes = Changes::everything();
-    apply(&mut resources, telling());
-    changes.add(resources.know_machines(BTreeSet::from([OURS[2].parse::<IpAddr>().unwrap()])));
+    apply(&mut resources, objects_that_reveal_sluice());
+    changes
+        .add(resources.know_machines(BTreeSet::from([SLUICE_IPS[2].parse::<IpAddr>().unwrap()])));
     let mut translation = translate(&resources, &options);
     assert_ne!(endpoints(&translation), fresh);
     let mut changes = Changes::default();
     changes.add(resources.know_machines(BTreeSet::new()));
-    for object in telling() {
+    for object in objects_that_reveal_sluice() {
         let object = Object::from_value(object).unwrap();
         changes.add(resources.delete(object.kind(), &object.key()));
     }
@@ -197,7 +199,7 @@ fn former_sluice_machine_may_be_an_endpoint_again() {
 }
 
 /// Service of Sluice itself, with every kind of address.
-fn front(ports: Value) -> Value {
+fn publish_service(ports: Value) -> Value {
     let spec = json!({"clusterIP": "10.96.0.1", "externalIPs": ["192.0.2.1"], "ports": ports});
     let status = json!({"loadBalancer": {"ingress": [{"ip": "198.51.100.1"}]}});
     let metadata = json!({"namespace": "sluice", "name": "front"});
@@ -207,7 +209,7 @@ fn front(ports: Value) -> Value {
 /// The Service in front of the data planes: requests that come back are counted (R5), connections are not.
 #[test]
 fn publish_service_may_loop_http_but_not_tcp() {
-    let front = front(json!([
+    let front = publish_service(json!([
         {"name": "http", "port": 80, "targetPort": 8080},
         {"name": "db", "port": 9000, "targetPort": 9000},
         {"name": "health", "port": 1234, "targetPort": 10254},

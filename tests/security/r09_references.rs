@@ -77,7 +77,7 @@ fn ingress(
     })
 }
 
-fn owners(age: u8, annotations: &Map<String, Value>) -> Value {
+fn owner_ingress(age: u8, annotations: &Map<String, Value>) -> Value {
     ingress(OWNER, ("a.example", "web"), age, annotations)
 }
 
@@ -144,7 +144,7 @@ proptest! {
         options in options(),
     ) {
         let pairs = |all: Vec<(&str, &str)>| all.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect::<Vec<_>>();
-        let own = is_routed.then(|| owners(5, &annotations(pairs(own))));
+        let own = is_routed.then(|| owner_ingress(5, &annotations(pairs(own))));
         let own: Vec<Value> = own.into_iter().collect();
         let all = pairs(foreign).into_iter().chain(reference.as_object().unwrap().clone());
         let foreign = ingress(FOREIGN, ("b.example", service), age, &annotations(all));
@@ -163,7 +163,7 @@ proptest! {
         reference in select(references()[..5].to_vec()),
     ) {
         let pairs = own.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
-        let routed = owners(5, &annotations(pairs));
+        let routed = owner_ingress(5, &annotations(pairs));
         let other = annotations(reference.as_object().unwrap().clone());
         let options = Options { class_is_implied: true, ..Options::default() };
         let alone = backends(std::slice::from_ref(&routed), &options);

@@ -16,14 +16,14 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(hostile_text_stays_within_its_line);
 
 /// Of whoever looks at a terminal, and of what reads lines.
-const TERMINAL: [&str; 4] = [
+const CONTROL_TEXTS: [&str; 4] = [
     "\u{1b}[2Jevil",
     "a\u{9b}2Jevil",
     "a\u{8}\u{8}evil",
     "a\nevil line\n",
 ];
 /// The places that hold the metadata of objects, and what Kubernetes itself would not have stored.
-const PLACES: [&str; 4] = [
+const METADATA_FIELDS: [&str; 4] = [
     "/metadata/name",
     "/metadata/uid",
     "/spec/rules/0/http/paths/0/path",
@@ -34,8 +34,8 @@ const PLACES: [&str; 4] = [
 fn objects() -> Vec<Value> {
     let mut all = ingresses("web");
     let named = all.last().cloned().unwrap_or_default();
-    for text in TERMINAL {
-        for place in PLACES {
+    for text in CONTROL_TEXTS {
+        for place in METADATA_FIELDS {
             let mut object = named.clone();
             object["metadata"]["name"] = format!("told-{}", all.len()).into();
             object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/proxy-read-timeout"] =
@@ -48,7 +48,7 @@ fn objects() -> Vec<Value> {
     }
     all.iter_mut()
         .for_each(|object| object["metadata"]["namespace"] = FOREIGN.into());
-    let data: BTreeMap<String, &str> = TERMINAL
+    let data: BTreeMap<String, &str> = CONTROL_TEXTS
         .iter()
         .chain(TEXTS)
         .enumerate()
@@ -67,9 +67,9 @@ fn objects() -> Vec<Value> {
 }
 
 /// What clients say.
-async fn requests(sluice: &Sluice) -> Result<usize> {
+async fn send_hostile_requests(sluice: &Sluice) -> Result<usize> {
     let mut sent = 0;
-    for text in TEXTS.iter().chain(&TERMINAL) {
+    for text in TEXTS.iter().chain(&CONTROL_TEXTS) {
         let text: String = text
             .chars()
             .filter(|letter| !matches!(letter, '\n' | '\r' | '\0'))
@@ -107,7 +107,7 @@ async fn hostile_text_stays_within_its_line(plane: Plane) -> Result<()> {
         .arguments(vec!["--access-log".to_owned()]);
     let sluice = options.start().await?;
     sluice.wait_for_pod("own.test", OWNER).await?;
-    ensure!(requests(&sluice).await? > 20);
+    ensure!(send_hostile_requests(&sluice).await? > 20);
     ensure!(sluice.get("own.test", "/last").await?.pod() == Some(OWNER));
     sluice.log().wait_for("/last").await?;
     let lines = sluice.log().lines();

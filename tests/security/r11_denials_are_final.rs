@@ -18,7 +18,7 @@ type Annotations = &'static [(&'static str, &'static str)];
 
 /// Each lets nobody in who sends no credentials from 127.0.0.1.
 #[rustfmt::skip]
-const GUARDS: &[(&str, Annotations)] = &[
+const ACCESS_CONTROLS: &[(&str, Annotations)] = &[
     ("external-401", &[("auth-url", "http://auth401.owner.svc/")]),
     ("external-403", &[("auth-url", "http://auth403.owner.svc/")]),
     ("external-500", &[("auth-url", "http://auth500.owner.svc/")]),
@@ -34,7 +34,7 @@ const GUARDS: &[(&str, Annotations)] = &[
 
 /// What else an Ingress asks for.
 #[rustfmt::skip]
-const BESIDE: &[(&str, Annotations)] = &[
+const FEATURES: &[(&str, Annotations)] = &[
     ("alone", &[]),
     ("errors", &[("custom-http-errors", "401,403,404,500,502,503"), ("default-backend", "errors")]),
     ("kept-errors", &[("custom-http-errors", "401,403,503"), ("default-backend", "errors"), ("disable-proxy-intercept-errors", "true")]),
@@ -51,15 +51,15 @@ const BESIDE: &[(&str, Annotations)] = &[
 /// A canary of the same path that would take everything, of the owner and of the foreign namespace.
 const CANARIES: [(&str, &str); 3] = [("none", ""), ("own", OWNER), ("theirs", FOREIGN)];
 
-struct Site {
+struct Fixture {
     tenants: Tenants,
     heard: Journal,
     _others: Vec<Echo>,
     _network: Network,
 }
 
-impl Site {
-    async fn start() -> Result<Site> {
+impl Fixture {
+    async fn start() -> Result<Fixture> {
         let (tenants, network, heard) = (
             Tenants::start().await?,
             Network::reserve()?,
@@ -97,7 +97,7 @@ impl Site {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }))?;
-        Ok(Site {
+        Ok(Fixture {
             tenants,
             heard,
             _others: others,
@@ -108,10 +108,10 @@ impl Site {
 
 fn objects() -> (Vec<String>, Vec<Value>) {
     let (mut hosts, mut objects) = (Vec::new(), Vec::new());
-    for (guard, guarding) in GUARDS {
-        for (beside, more) in BESIDE {
+    for (control, guarding) in ACCESS_CONTROLS {
+        for (feature, more) in FEATURES {
             for (canary, namespace) in CANARIES {
-                let name = format!("{guard}-{beside}-{canary}");
+                let name = format!("{control}-{feature}-{canary}");
                 let host = format!("{name}.test");
                 let ingress = Ingress::new(OWNER, &name).host(&host).path("/", "web", 80);
                 let all = guarding.iter().chain(*more);
@@ -139,7 +139,7 @@ fn objects() -> (Vec<String>, Vec<Value>) {
     (hosts, objects)
 }
 
-async fn asked(sluice: &Sluice, host: &str) -> Result<()> {
+async fn ensure_denied(sluice: &Sluice, host: &str) -> Result<()> {
     for (method, path) in [
         ("GET", "/"),
         ("POST", "/x/%2e%2e/open"),
@@ -167,7 +167,7 @@ async fn asked(sluice: &Sluice, host: &str) -> Result<()> {
 }
 
 async fn no_feature_turns_a_denial_into_a_response(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
+    let fixture = Fixture::start().await?;
     let (hosts, mut objects) = objects();
     objects.push(
         Ingress::new(FOREIGN, "last")
@@ -175,21 +175,24 @@ async fn no_feature_turns_a_denial_into_a_response(plane: Plane) -> Result<()> {
             .path("/", "web", 80)
             .to_json(),
     );
-    site.tenants.write("all.yaml", &objects)?;
-    let sluice = plane.options(&site.tenants.manifests).start().await?;
+    fixture.tenants.write("all.yaml", &objects)?;
+    let sluice = plane.options(&fixture.tenants.manifests).start().await?;
     sluice.wait_for_pod("last.test", FOREIGN).await?;
-    let (own, theirs) = (site.tenants.owner.hits(), site.tenants.foreign.hits());
+    let (own, theirs) = (fixture.tenants.owner.hits(), fixture.tenants.foreign.hits());
     for host in &hosts {
-        asked(&sluice, host).await?;
+        ensure_denied(&sluice, host).await?;
     }
     ensure!(
-        site.tenants.owner.hits() == own,
+        fixture.tenants.owner.hits() == own,
         "a pod of the owner was asked"
     );
     ensure!(
-        site.tenants.foreign.hits() == theirs,
+        fixture.tenants.foreign.hits() == theirs,
         "a pod of the foreign namespace was asked"
     );
-    ensure!(site.heard.is_empty(), "a copy was sent of what was denied");
+    ensure!(
+        fixture.heard.is_empty(),
+        "a copy was sent of what was denied"
+    );
     sluice.stop()
 }

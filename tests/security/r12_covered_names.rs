@@ -40,7 +40,7 @@ fn ingress(
 }
 
 /// The owner has names, and somebody else asks for some of them.
-fn world(tenants: &Tenants) -> Result<Pair> {
+fn write_objects(tenants: &Tenants) -> Result<Pair> {
     let pair = Pair::of(&["*.a.test", "*.b.test"])?;
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "wild", "namespace": OWNER},
@@ -66,7 +66,7 @@ fn world(tenants: &Tenants) -> Result<Pair> {
 }
 
 /// The host presents this certificate or not, and its response.
-async fn asked(sluice: &Sluice, host: &str, pair: &Pair) -> Result<(bool, Response)> {
+async fn fetch(sluice: &Sluice, host: &str, pair: &Pair) -> Result<(bool, Response)> {
     let mut connection = Connection::open_tls(sluice.https(), host)
         .await
         .with_context(|| host.to_owned())?;
@@ -84,7 +84,7 @@ async fn check(
 ) -> Result<()> {
     presents(sluice, "any.a.test", pair).await?;
     for (host, certificate, pod) in expected {
-        let (is_presented, answer) = asked(sluice, host, pair).await?;
+        let (is_presented, answer) = fetch(sluice, host, pair).await?;
         let got = (is_presented, answer.pod());
         ensure!(
             got == (*certificate, *pod),
@@ -97,7 +97,7 @@ async fn check(
 
 async fn names_covered_by_an_older_namespace_stay_reserved(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let pair = world(&tenants)?;
+    let pair = write_objects(&tenants)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     let expected = [
         ("any.a.test", true, Some(OWNER)),
@@ -119,7 +119,7 @@ async fn allowed_foreign_host_does_not_present_the_wildcards_certificate(
     plane: Plane,
 ) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let pair = world(&tenants)?;
+    let pair = write_objects(&tenants)?;
     let flag = "--allow-hosts-under-foreign-wildcards".to_owned();
     let sluice = plane
         .options(&tenants.manifests)

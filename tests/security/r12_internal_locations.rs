@@ -15,14 +15,19 @@ on_every_plane!(pod_responses_cannot_select_another_location);
 
 const HOST: &str = "shared.test";
 /// Paths of the owner, guarded and not.
-const OWNERS: [&str; 4] = ["/", "/secret", "/asked", "/copied"];
+const OWNER_PATHS: [&str; 4] = ["/", "/secret", "/asked", "/copied"];
 /// Of the other namespace, in each way in which pods are spoken to.
-const FOREIGNS: [&str; 3] = ["/foreign", "/foreign-grpc", "/foreign-errors"];
+const FOREIGN_PATHS: [&str; 3] = ["/foreign", "/foreign-grpc", "/foreign-errors"];
 /// What nginx reads in answers of pods, and what others have for the same.
-const LEADING: [&str; 3] = ["x-accel-redirect", "x-sendfile", "x-reproxy-url"];
+const REDIRECT_HEADERS: [&str; 3] = ["x-accel-redirect", "x-sendfile", "x-reproxy-url"];
 
 /// A path of the host.
-fn on(namespace: &str, name: &str, path: &str, annotations: &[(&str, &str)]) -> serde_json::Value {
+fn ingress_on(
+    namespace: &str,
+    name: &str,
+    path: &str,
+    annotations: &[(&str, &str)],
+) -> serde_json::Value {
     let ingress = Ingress::new(namespace, name)
         .host(HOST)
         .path(path, "web", 80);
@@ -41,19 +46,19 @@ fn objects(tenants: &Tenants) -> Vec<serde_json::Value> {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }),
-        on(
+        ingress_on(
             OWNER,
             "a-open",
             "/",
             &[("custom-http-errors", "418"), ("default-backend", "web")],
         ),
-        on(
+        ingress_on(
             OWNER,
             "a-secret",
             "/secret",
             &[("auth-type", "basic"), ("auth-secret", "users")],
         ),
-        on(
+        ingress_on(
             OWNER,
             "a-asked",
             "/asked",
@@ -62,20 +67,20 @@ fn objects(tenants: &Tenants) -> Vec<serde_json::Value> {
                 ("auth-signin", "https://login.example/"),
             ],
         ),
-        on(
+        ingress_on(
             OWNER,
             "a-copied",
             "/copied",
             &[("mirror-target", copies.as_str())],
         ),
-        on(FOREIGN, "z-plain", "/foreign", &[]),
-        on(
+        ingress_on(FOREIGN, "z-plain", "/foreign", &[]),
+        ingress_on(
             FOREIGN,
             "z-grpc",
             "/foreign-grpc",
             &[("backend-protocol", "GRPC")],
         ),
-        on(
+        ingress_on(
             FOREIGN,
             "z-errors",
             "/foreign-errors",
@@ -115,7 +120,7 @@ async fn pod_responses_cannot_select_another_location(plane: Plane) -> Result<()
     let tenants = Tenants::start().await?;
     tenants.write("all.yaml", &objects(&tenants))?;
     let sluice = plane.options(&tenants.manifests).start().await?;
-    for path in FOREIGNS {
+    for path in FOREIGN_PATHS {
         sluice.wait_for_status(HOST, path, 200).await?;
     }
     let mut names = locations(&sluice)?;
@@ -123,13 +128,13 @@ async fn pod_responses_cannot_select_another_location(plane: Plane) -> Result<()
         (plane == Plane::Nginx) != names.is_empty(),
         "{plane:?}: {names:?}"
     );
-    names.extend(OWNERS.map(str::to_owned));
+    names.extend(OWNER_PATHS.map(str::to_owned));
     let spelled = names
         .iter()
         .flat_map(|name| [name.clone(), format!("/{name}"), format!("{name}?a=b")]);
     let owners = tenants.owner.hits();
     for name in spelled.collect::<Vec<_>>() {
-        let headers = LEADING
+        let headers = REDIRECT_HEADERS
             .map(|header| (header.to_owned(), name.clone()))
             .to_vec();
         tenants.foreign.script(Script::echo().answer(
@@ -139,7 +144,7 @@ async fn pod_responses_cannot_select_another_location(plane: Plane) -> Result<()
                 ..Answer::default()
             },
         ));
-        for path in FOREIGNS {
+        for path in FOREIGN_PATHS {
             let answer = sluice.get(HOST, path).await.with_context(|| name.clone())?;
             ensure!(
                 answer.status == 200 && answer.pod() == Some(FOREIGN),

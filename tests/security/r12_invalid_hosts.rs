@@ -11,7 +11,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(invalid_host_takes_no_requests);
 
 /// Wildcards that are too wide, words and patterns of nginx, other spellings of the neighbour's host, and no names at all.
-const ODD: &[&str] = &[
+const INVALID_HOSTS: &[&str] = &[
     "*",
     "**",
     "*.",
@@ -61,7 +61,7 @@ const ODD: &[&str] = &[
     "}",
 ];
 
-const NOBODYS: [&str; 6] = [
+const UNCLAIMED_HOSTS: [&str; 6] = [
     "any.test",
     "a.neighbour.test",
     "other.example",
@@ -73,7 +73,7 @@ const NOBODYS: [&str; 6] = [
 async fn invalid_host_takes_no_requests(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = ["a".repeat(64), format!("{}.test", "a.".repeat(130))];
-    let odd: Vec<&str> = ODD
+    let odd: Vec<&str> = INVALID_HOSTS
         .iter()
         .copied()
         .chain(long.iter().map(String::as_str))
@@ -96,7 +96,7 @@ async fn invalid_host_takes_no_requests(plane: Plane) -> Result<()> {
     // The other rule of the same Ingress.
     sluice.wait_for_pod("good.test", FOREIGN).await?;
     sluice.wait_for_pod("neighbour.test", OWNER).await?;
-    for host in NOBODYS {
+    for host in UNCLAIMED_HOSTS {
         let page = http::get(sluice.http(), host, "/").await?;
         ensure!(
             page.status == 404 && page.pod().is_none(),

@@ -104,7 +104,7 @@ const REQUESTS: [&str; 16] = [
 const HOSTS: usize = 32;
 
 /// Hosts with paths of two namespaces, each of an Ingress and to a Service of its own that the pod is told as the host.
-fn worlds(tenants: &Tenants) -> Vec<Value> {
+fn random_ingresses(tenants: &Tenants) -> Vec<Value> {
     // As good as any, and the same each time.
     let mut state: u32 = 7;
     let mut draw = |below: usize| {
@@ -140,7 +140,7 @@ fn worlds(tenants: &Tenants) -> Vec<Value> {
     objects
 }
 
-fn translated(objects: &[Value]) -> Result<Translation> {
+fn translation(objects: &[Value]) -> Result<Translation> {
     let mut resources = Resources::default();
     for object in objects {
         resources.apply(Object::from_value(object.clone())?);
@@ -154,7 +154,7 @@ fn translated(objects: &[Value]) -> Result<Translation> {
     ))
 }
 
-fn takes(location: &HttpRoute, request: &str) -> bool {
+fn matches(location: &HttpRoute, request: &str) -> bool {
     match &location.matches.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
@@ -167,9 +167,9 @@ fn takes(location: &HttpRoute, request: &str) -> bool {
 
 async fn data_plane_tries_paths_in_the_order_of_the_ir(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let objects = worlds(&tenants);
+    let objects = random_ingresses(&tenants);
     tenants.write("worlds.yaml", &objects)?;
-    let translation = translated(&objects)?;
+    let translation = translation(&objects)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     for host in (0..HOSTS).map(|host| format!("h{host}.test")) {
         let name = ServerName::parse(&host).map_err(|_| anyhow::anyhow!("{host}"))?;
@@ -178,7 +178,7 @@ async fn data_plane_tries_paths_in_the_order_of_the_ir(plane: Plane) -> Result<(
             let first = server
                 .routes
                 .iter()
-                .find(|location| takes(location, request));
+                .find(|location| matches(location, request));
             let answer = sluice.get(&host, request).await?;
             let expected = match first.map(|location| &location.action) {
                 Some(Action::Forward(to)) => to

@@ -6,7 +6,9 @@ use sluice_tests::hostile::TEXTS;
 use sluice_tests::manifests::Ingress;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
-use crate::translation::{all, is_alike, is_reported, one, some_data_plane, with};
+use crate::translation::{
+    all, is_reported, is_same_config, some_data_plane, translate_annotation, translate_annotations,
+};
 
 on_every_plane!(alias_denies_the_clients_that_its_name_denies);
 
@@ -39,10 +41,10 @@ fn alias_equals_its_name_at_every_risk_level() {
         for (number, value) in VALUES.iter().chain(TEXTS).enumerate() {
             for level in ["Low", "Medium", "Critical"] {
                 let data_plane = some_data_plane(0, number);
-                let by_alias = one(alias, value, &settings(level), data_plane);
-                let by_name = one(name, value, &settings(level), data_plane);
+                let by_alias = translate_annotation(alias, value, &settings(level), data_plane);
+                let by_name = translate_annotation(name, value, &settings(level), data_plane);
                 assert!(
-                    is_alike(&by_alias, &by_name),
+                    is_same_config(&by_alias, &by_name),
                     "{alias}: {value:?} at {level}"
                 );
                 let is_told = is_reported(&by_alias, alias) || is_reported(&by_alias, name);
@@ -66,10 +68,10 @@ fn name_overrides_its_alias_and_the_alias_is_reported() {
             ("nonsense", "0.0.0.0/0"),
         ] {
             let more = [("limit-rps", "5"), (alias, other), (name, value)];
-            let both = with(&more, &settings("Critical"), None);
-            let alone = with(&[more[0], more[2]], &settings("Critical"), None);
+            let both = translate_annotations(&more, &settings("Critical"), None);
+            let alone = translate_annotations(&[more[0], more[2]], &settings("Critical"), None);
             assert!(
-                is_alike(&both, &alone),
+                is_same_config(&both, &alone),
                 "{alias}={other} beside {name}={value}"
             );
             assert!(is_reported(&both, alias), "{alias}");

@@ -10,7 +10,8 @@ use sluice_translate::annotations::{Annotation, Risk, Role};
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 use crate::translation::{
-    all, is_alike, is_closed, is_honoured, is_reported, is_taken, none, one, some_data_plane,
+    all, is_allowed_at, is_closed, is_honoured, is_reported, is_same_config, some_data_plane,
+    translate_annotation, translate_companions,
 };
 
 on_every_plane!(annotation_above_the_risk_level_is_rejected_alone);
@@ -51,17 +52,18 @@ fn annotations_above_the_risk_level_have_no_effect_and_nothing_else_is_lost() {
         {
             let data_plane = some_data_plane(number, position);
             if annotation.risk > level {
-                is_refused_alone(annotation, value, level, data_plane);
-            } else if is_taken(annotation, level) {
-                let found = one(annotation.name, value, &settings(level), data_plane);
-                let most = one(
+                ensure_only_it_is_rejected(annotation, value, level, data_plane);
+            } else if is_allowed_at(annotation, level) {
+                let found =
+                    translate_annotation(annotation.name, value, &settings(level), data_plane);
+                let most = translate_annotation(
                     annotation.name,
                     value,
                     &settings(Risk::Critical),
                     data_plane,
                 );
                 assert!(
-                    is_alike(&found, &most),
+                    is_same_config(&found, &most),
                     "{}: {value} at {level}",
                     annotation.name
                 );
@@ -71,26 +73,26 @@ fn annotations_above_the_risk_level_have_no_effect_and_nothing_else_is_lost() {
 }
 
 #[track_caller]
-fn is_refused_alone(
+fn ensure_only_it_is_rejected(
     annotation: &Annotation,
     value: &str,
     level: Risk,
     data_plane: Option<DataPlane>,
 ) {
     let (name, settings) = (annotation.name, settings(level));
-    let found = one(name, value, &settings, data_plane);
-    let is_told = is_reported(&found, name) || !is_honoured(annotation, data_plane);
-    assert!(is_told, "{name}: {value} at {level} is not reported");
-    let other = one(name, "something else", &settings, data_plane);
+    let found = translate_annotation(name, value, &settings, data_plane);
+    let is_reported = is_reported(&found, name) || !is_honoured(annotation, data_plane);
+    assert!(is_reported, "{name}: {value} at {level} is not reported");
+    let other = translate_annotation(name, "something else", &settings, data_plane);
     assert!(
-        is_alike(&found, &other),
+        is_same_config(&found, &other),
         "{name}: {value} counts at {level}"
     );
     match annotation.role {
         Role::Guard | Role::Snippet => assert!(is_closed(&found), "{name}: {value} at {level}"),
         Role::Plain => {
             assert!(
-                is_alike(&found, &none(name, &settings, data_plane)),
+                is_same_config(&found, &translate_companions(name, &settings, data_plane)),
                 "{name}: {value} at {level}"
             );
         }
@@ -102,9 +104,9 @@ fn is_refused_alone(
 fn critical_annotations_have_no_effect_by_default() {
     for (number, annotation) in all().enumerate() {
         for (_, value) in some_values(number) {
-            let unsaid = one(annotation.name, value, &json!({}), None);
-            let high = one(annotation.name, value, &settings(Risk::High), None);
-            assert!(is_alike(&unsaid, &high), "{}", annotation.name);
+            let unsaid = translate_annotation(annotation.name, value, &json!({}), None);
+            let high = translate_annotation(annotation.name, value, &settings(Risk::High), None);
+            assert!(is_same_config(&unsaid, &high), "{}", annotation.name);
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const DATA_PLANES: [Option<DataPlane>; 3] =
 /// The owner's host.
 pub(crate) const HOST: &str = "own.test";
 /// A value that is none of any annotation that does not take every text.
-pub(crate) const BAD: &str = "no such: value?!";
+pub(crate) const INVALID: &str = "no such: value?!";
 
 /// Every annotation.
 pub(crate) fn all() -> impl Iterator<Item = &'static Annotation> {
@@ -80,13 +80,13 @@ const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-fn beside(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+fn companions(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     let found = COMPANIONS
         .iter()
         .find(|(beginning, _)| name.starts_with(beginning));
     found
         .into_iter()
-        .flat_map(|(_, beside)| beside.iter().copied())
+        .flat_map(|(_, companions)| companions.iter().copied())
 }
 
 /// ConfigMaps and Secrets that annotations name.
@@ -119,7 +119,7 @@ fn named_objects(settings: &Value) -> Vec<Value> {
 }
 
 /// The translation of an Ingress with these annotations, under these settings of the operator.
-pub(crate) fn with(
+pub(crate) fn translate_annotations(
     annotations: &[(&str, &str)],
     settings: &Value,
     data_plane: Option<DataPlane>,
@@ -164,22 +164,29 @@ pub(crate) fn with(
 }
 
 /// With one annotation and what it says something beside.
-pub(crate) fn one(
+pub(crate) fn translate_annotation(
     name: &str,
     value: &str,
     settings: &Value,
     data_plane: Option<DataPlane>,
 ) -> Translation {
-    let mut annotations: Vec<(&str, &str)> =
-        beside(name).filter(|(other, _)| *other != name).collect();
+    let mut annotations: Vec<(&str, &str)> = companions(name)
+        .filter(|(other, _)| *other != name)
+        .collect();
     annotations.push((name, value));
-    with(&annotations, settings, data_plane)
+    translate_annotations(&annotations, settings, data_plane)
 }
 
 /// What its companions come to without it.
-pub(crate) fn none(name: &str, settings: &Value, data_plane: Option<DataPlane>) -> Translation {
-    let annotations: Vec<_> = beside(name).filter(|(other, _)| *other != name).collect();
-    with(&annotations, settings, data_plane)
+pub(crate) fn translate_companions(
+    name: &str,
+    settings: &Value,
+    data_plane: Option<DataPlane>,
+) -> Translation {
+    let annotations: Vec<_> = companions(name)
+        .filter(|(other, _)| *other != name)
+        .collect();
+    translate_annotations(&annotations, settings, data_plane)
 }
 
 /// All that is served, as data.
@@ -188,8 +195,8 @@ pub(crate) fn config(translation: &Translation) -> Value {
 }
 
 /// The same is served.
-pub(crate) fn is_alike(one: &Translation, other: &Translation) -> bool {
-    one.config() == other.config()
+pub(crate) fn is_same_config(translate_annotation: &Translation, other: &Translation) -> bool {
+    translate_annotation.config() == other.config()
 }
 
 /// One of the data planes: all pairs would take a debug build too long, and each annotation and each value meets all.
@@ -255,19 +262,24 @@ pub(crate) fn is_in(takes: Takes, text: &str) -> Option<bool> {
 
 /// What is wrong with values that are none of an annotation: each comes to what a bad one comes to, and is reported where the
 /// annotation is honoured.
-pub(crate) fn meanings(number: usize, annotation: &Annotation, values: &[String]) -> Vec<String> {
+pub(crate) fn unexpected_effects(
+    number: usize,
+    annotation: &Annotation,
+    values: &[String],
+) -> Vec<String> {
     let (name, settings) = (
         annotation.name,
         json!({"annotations-risk-level": "Critical"}),
     );
-    let bad = DATA_PLANES.map(|data_plane| one(name, BAD, &settings, data_plane));
+    let bad =
+        DATA_PLANES.map(|data_plane| translate_annotation(name, INVALID, &settings, data_plane));
     let reported_as = annotation.alias_of.unwrap_or(name);
     let wrong = values.iter().enumerate().filter_map(|(position, value)| {
         let place = (number + position) % DATA_PLANES.len();
-        let found = one(name, value, &settings, DATA_PLANES[place]);
+        let found = translate_annotation(name, value, &settings, DATA_PLANES[place]);
         let is_told = is_reported(&found, name) || is_reported(&found, reported_as);
         let is_silent = !is_told && is_honoured(annotation, DATA_PLANES[place]);
-        match is_alike(&found, &bad[place]) {
+        match is_same_config(&found, &bad[place]) {
             false => Some(format!(
                 "{name}: {value:?} means something ({:?})",
                 DATA_PLANES[place]
@@ -284,8 +296,8 @@ pub(crate) fn meanings(number: usize, annotation: &Annotation, values: &[String]
 }
 
 /// The annotation and its companions are taken at this level.
-pub(crate) fn is_taken(annotation: &Annotation, level: Risk) -> bool {
-    let names = beside(annotation.name).map(|(name, _)| name);
+pub(crate) fn is_allowed_at(annotation: &Annotation, level: Risk) -> bool {
+    let names = companions(annotation.name).map(|(name, _)| name);
     let companions = all().filter(|other| names.clone().any(|name| name == other.name));
     annotation.risk <= level
         && companions

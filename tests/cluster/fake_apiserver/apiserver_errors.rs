@@ -8,22 +8,22 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::apiserver::gate::Fault;
 use sluice_tests::sluice::Options;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{lead, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{apply_web_ingress, web, web_ingress};
 
 /// Requests of a while in which nothing works. Without a back-off they would be thousands.
 const FEW: usize = 150;
 
-async fn survives(cluster: &Cluster, status: u16) -> Result<()> {
+async fn survives_status(cluster: &Cluster, status: u16) -> Result<()> {
     let before = format!("before-{status}.test");
     let after = format!("after-{status}.test");
-    lead(cluster, "web", &before).await?;
+    apply_web_ingress(cluster, "web", &before).await?;
     let sluice = Options::in_cluster(cluster).start().await?;
     sluice.wait_for_status(&before, "/", 200).await?;
     let fault = cluster.gate().fail("", "", Fault::Status(status));
     let asked = cluster.gate().asked().len();
     cluster.gate().cut();
-    lead(cluster, "more", &after).await?;
+    apply_web_ingress(cluster, "more", &after).await?;
     sluice
         .log()
         .wait_for("what was read before is still served")
@@ -45,10 +45,10 @@ async fn survives(cluster: &Cluster, status: u16) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn api_errors_are_retried_with_backoff() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         for status in [429, 500, 503, 410] {
-            survives(cluster, status).await?;
+            survives_status(cluster, status).await?;
         }
         Ok(())
     })
@@ -57,25 +57,25 @@ async fn api_errors_are_retried_with_backoff() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn revoked_permissions_affect_nothing_else() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        survives(cluster, 403).await?;
-        survives(cluster, 401).await
+        survives_status(cluster, 403).await?;
+        survives_status(cluster, 401).await
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_responses_only_cause_delay() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let _slow = cluster
             .gate()
             .fail("", "", Fault::Delay(Duration::from_millis(1500)));
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        lead(cluster, "more", "more.test").await?;
+        apply_web_ingress(cluster, "more", "more.test").await?;
         sluice.wait_for_status("more.test", "/", 200).await?;
         sluice.stop()
     })
@@ -84,13 +84,13 @@ async fn slow_responses_only_cause_delay() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unreadable_secret_delays_nothing_else() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let metadata = json!({ "namespace": cluster.namespace(), "name": "named" });
         cluster
             .apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata }))
             .await?;
-        let mut ingress = leads(cluster, "web", "web.test")
+        let mut ingress = web_ingress(cluster, "web", "web.test")
             .annotation("ssl-redirect", "false")
             .to_json();
         ingress["spec"]["tls"] = json!([{ "secretName": "named" }]);

@@ -10,8 +10,8 @@ use sluice_tests::process;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, lead, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, apply_web_ingress, web};
 
 const STAYS: &str = "stays.test";
 const GOES: &str = "goes.test";
@@ -26,7 +26,7 @@ fn load(sluice: &Sluice) -> Running {
         .start()
 }
 
-async fn none_failed(load: Running) -> Result<()> {
+async fn ensure_none_failed(load: Running) -> Result<()> {
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0 && tally.total() > 0, "{tally}");
     Ok(())
@@ -34,8 +34,8 @@ async fn none_failed(load: Running) -> Result<()> {
 
 /// Two hosts, one of which is about to go.
 async fn start(cluster: &Cluster) -> Result<Sluice> {
-    lead(cluster, "stays", STAYS).await?;
-    lead(cluster, "goes", GOES).await?;
+    apply_web_ingress(cluster, "stays", STAYS).await?;
+    apply_web_ingress(cluster, "goes", GOES).await?;
     let sluice = Options::in_cluster(cluster).start().await?;
     for host in [STAYS, GOES] {
         sluice.wait_for_status(host, "/", 200).await?;
@@ -43,19 +43,19 @@ async fn start(cluster: &Cluster) -> Result<Sluice> {
     Ok(sluice)
 }
 
-async fn change(cluster: &Cluster) -> Result<()> {
-    lead(cluster, "comes", COMES).await?;
+async fn apply_changes(cluster: &Cluster) -> Result<()> {
+    apply_web_ingress(cluster, "comes", COMES).await?;
     cluster.delete(NETWORKING, "Ingress", "goes").await
 }
 
-async fn has_arrived(sluice: &Sluice) -> Result<()> {
+async fn wait_for_changes(sluice: &Sluice) -> Result<()> {
     sluice.wait_for_status(COMES, "/", 200).await?;
     sluice.wait_for_status(GOES, "/", 404).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn outage_fails_no_request_and_changes_arrive_afterwards() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         let load = load(&sluice);
@@ -64,7 +64,7 @@ async fn outage_fails_no_request_and_changes_arrive_afterwards() -> Result<()> {
             .log()
             .wait_for("what was read before is still served")
             .await?;
-        change(cluster).await?;
+        apply_changes(cluster).await?;
         tokio::time::sleep(Duration::from_secs(2)).await;
         for host in [STAYS, GOES] {
             ensure!(
@@ -73,8 +73,8 @@ async fn outage_fails_no_request_and_changes_arrive_afterwards() -> Result<()> {
             );
         }
         cluster.gate().open().await?;
-        has_arrived(&sluice).await?;
-        none_failed(load).await?;
+        wait_for_changes(&sluice).await?;
+        ensure_none_failed(load).await?;
         sluice.stop()
     })
     .await
@@ -84,7 +84,7 @@ async fn outage_fails_no_request_and_changes_arrive_afterwards() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
     const MINUTE: Duration = Duration::from_secs(60);
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         let load = load(&sluice);
@@ -95,7 +95,7 @@ async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
             .await?;
         // What was under way has come back by now.
         let asked = cluster.gate().count("", "");
-        change(cluster).await?;
+        apply_changes(cluster).await?;
         tokio::time::sleep(MINUTE).await;
         for host in [STAYS, GOES] {
             ensure!(
@@ -119,8 +119,8 @@ async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
         cluster.gate().open().await?;
         // The longest wait between two attempts, before its jitter.
         tokio::time::sleep(Duration::from_secs(10)).await;
-        has_arrived(&sluice).await?;
-        none_failed(load).await?;
+        wait_for_changes(&sluice).await?;
+        ensure_none_failed(load).await?;
         sluice.stop()
     })
     .await
@@ -128,19 +128,19 @@ async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_watch_resumes_where_it_stopped() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         let load = load(&sluice);
         let lists = cluster.gate().lists("/ingresses");
         cluster.gate().cut();
-        change(cluster).await?;
-        has_arrived(&sluice).await?;
+        apply_changes(cluster).await?;
+        wait_for_changes(&sluice).await?;
         ensure!(
             cluster.gate().lists("/ingresses") == lists,
             "everything was listed again"
         );
-        none_failed(load).await?;
+        ensure_none_failed(load).await?;
         sluice.stop()
     })
     .await
@@ -148,25 +148,25 @@ async fn interrupted_watch_resumes_where_it_stopped() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_resource_version_causes_a_new_list() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         let load = load(&sluice);
         let lists = cluster.gate().lists("/ingresses");
         cluster.gate().close();
-        change(cluster).await?;
+        apply_changes(cluster).await?;
         if let Some(fake) = cluster.as_fake() {
             fake.compact();
         }
         cluster.gate().open().await?;
         cluster.gate().expire_watches();
-        has_arrived(&sluice).await?;
+        wait_for_changes(&sluice).await?;
         // A real API server remembers for minutes; its watches are told so by the gate, and nothing may change by it.
         cluster.gate().expire_watches();
         let listed = async || (cluster.gate().lists("/ingresses") > lists).then_some(());
         wait::until("a new list", listed).await?;
         ensure!(sluice.get(COMES, "/").await?.status == 200);
-        none_failed(load).await?;
+        ensure_none_failed(load).await?;
         sluice.stop()
     })
     .await
@@ -174,18 +174,18 @@ async fn expired_resource_version_causes_a_new_list() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn envoy_restarted_during_an_outage_serves_the_last_good_configuration() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         cluster.gate().close();
         let first = sluice.envoy_pid().context("no envoy")?;
         process::kill(first);
-        let again = async || sluice.envoy_pid().filter(|pid| *pid != first);
-        wait::until("another envoy", again).await?;
+        let replacement = async || sluice.envoy_pid().filter(|pid| *pid != first);
+        wait::until("another envoy", replacement).await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
         cluster.gate().open().await?;
-        change(cluster).await?;
-        has_arrived(&sluice).await?;
+        apply_changes(cluster).await?;
+        wait_for_changes(&sluice).await?;
         sluice.stop()
     })
     .await
@@ -193,9 +193,9 @@ async fn envoy_restarted_during_an_outage_serves_the_last_good_configuration() -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn controller_started_during_an_outage_waits() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        lead(cluster, "stays", STAYS).await?;
+        apply_web_ingress(cluster, "stays", STAYS).await?;
         cluster.gate().close();
         let started = Options::in_cluster(cluster).spawn()?;
         started

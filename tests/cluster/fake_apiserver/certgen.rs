@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 
-use crate::each_apiserver::everywhere;
+use crate::each_apiserver::on_each_apiserver;
 
 const REGISTRATION: &str = "admissionregistration.k8s.io/v1";
 const WEBHOOKS: &str = "ValidatingWebhookConfiguration";
@@ -40,7 +40,7 @@ async fn certgen(cluster: &Cluster, arguments: &[&str]) -> Result<Output> {
     Ok(tokio::task::spawn_blocking(move || command.output()).await??)
 }
 
-async fn succeeds(cluster: &Cluster, arguments: &[&str]) -> Result<()> {
+async fn certgen_succeeds(cluster: &Cluster, arguments: &[&str]) -> Result<()> {
     let done = certgen(cluster, arguments).await?;
     ensure!(
         done.status.success(),
@@ -68,7 +68,7 @@ async fn authorities(cluster: &Cluster, name: &str) -> Result<(Value, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certgen_creates_the_certificate_once() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let name = format!("{}-admission", cluster.namespace());
         cluster.apply(&webhooks(cluster, &name)).await?;
         let create = [
@@ -78,7 +78,7 @@ async fn certgen_creates_the_certificate_once() -> Result<()> {
             "--webhook-name",
             &name,
         ];
-        succeeds(cluster, &create).await?;
+        certgen_succeeds(cluster, &create).await?;
         let (trusted, first) = authorities(cluster, &name).await?;
         ensure!(
             !first.is_null() && trusted == first,
@@ -86,7 +86,7 @@ async fn certgen_creates_the_certificate_once() -> Result<()> {
         );
         // What somebody else wrote over it is set right, with the same certificate.
         cluster.apply(&webhooks(cluster, &name)).await?;
-        succeeds(
+        certgen_succeeds(
             cluster,
             &[
                 "patch",
@@ -97,7 +97,7 @@ async fn certgen_creates_the_certificate_once() -> Result<()> {
             ],
         )
         .await?;
-        succeeds(cluster, &create).await?;
+        certgen_succeeds(cluster, &create).await?;
         let (trusted, second) = authorities(cluster, &name).await?;
         ensure!(second == first && trusted == first, "another certificate");
         let patched = cluster
@@ -115,7 +115,7 @@ async fn certgen_creates_the_certificate_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn patching_a_missing_webhook_fails_and_names_it() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let done = certgen(cluster, &["patch", "--webhook-name", "nowhere"]).await?;
         let said = String::from_utf8_lossy(&done.stderr);
         let expected = format!("Secret {}/admission: not found", cluster.namespace());

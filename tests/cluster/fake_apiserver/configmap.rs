@@ -7,8 +7,8 @@ use sluice_tests::http::Response;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, flags, lead, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, apply_web_ingress, flags, web, web_ingress};
 
 async fn config_map(cluster: &Cluster, namespace: &str, name: &str, data: Value) -> Result<()> {
     let metadata = json!({ "namespace": namespace, "name": name });
@@ -33,9 +33,9 @@ async fn wait_for(sluice: &Sluice, what: &str, holds: impl Fn(&Response) -> bool
 
 #[tokio::test(flavor = "multi_thread")]
 async fn config_map_and_its_references_are_followed() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let own = cluster.namespace();
         config_map(
             cluster,
@@ -88,7 +88,7 @@ async fn config_map_and_its_references_are_followed() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn config_map_may_be_in_an_unserved_namespace() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         let elsewhere = cluster.add_namespace("-elsewhere", json!({})).await?;
         config_map(
@@ -102,12 +102,12 @@ async fn config_map_may_be_in_an_unserved_namespace() -> Result<()> {
         let named = format!("{elsewhere}/settings");
         cluster
             .apply(
-                &leads(cluster, "names", "names.test")
+                &web_ingress(cluster, "names", "names.test")
                     .annotation("custom-headers", &named)
                     .to_json(),
             )
             .await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let arguments = flags([
             "--configmap",
             &named,

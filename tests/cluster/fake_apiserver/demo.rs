@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
-use crate::each_apiserver::everywhere;
+use crate::each_apiserver::on_each_apiserver;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn demo_uses_its_own_namespace_and_cleans_up() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
         command
             .args(["--check", "--source", "kube"])

@@ -7,8 +7,8 @@ use sluice_tests::apiserver::gate::{Fault, Gate};
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, addresses, flags, lead};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, addresses, apply_web_ingress, flags};
 
 const LEASE: (&str, &str, &str) = (
     "coordination.k8s.io/v1",
@@ -41,7 +41,7 @@ fn holder(lease: &Value) -> &str {
         .unwrap_or_default()
 }
 
-async fn leads(cluster: &Cluster, pod: &str) -> Result<()> {
+async fn wait_for_leader(cluster: &Cluster, pod: &str) -> Result<()> {
     cluster
         .wait_for(LEASE, &format!("{pod} to lead"), |lease| {
             holder(lease) == pod
@@ -64,14 +64,14 @@ async fn all_have(cluster: &Cluster, address: &str) -> Result<()> {
 
 async fn populate(cluster: &Cluster) -> Result<()> {
     for n in 0..INGRESSES {
-        lead(cluster, &format!("web-{n}"), &format!("web-{n}.test")).await?;
+        apply_web_ingress(cluster, &format!("web-{n}"), &format!("web-{n}.test")).await?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leader_shutdown_hands_over_at_once() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         populate(cluster).await?;
         let gate = cluster.another_gate().await?;
         let first = start(cluster, cluster.gate(), "sluice-0", "192.0.2.1").await?;
@@ -86,7 +86,7 @@ async fn leader_shutdown_hands_over_at_once() -> Result<()> {
         ensure!(holder(&lease) == "sluice-0", "{lease}");
 
         first.stop()?;
-        leads(cluster, "sluice-1").await?;
+        wait_for_leader(cluster, "sluice-1").await?;
         all_have(cluster, "192.0.2.2").await?;
         second.stop()?;
         let lease = cluster
@@ -101,7 +101,7 @@ async fn leader_shutdown_hands_over_at_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leader_that_loses_the_lease_stops_writing() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         populate(cluster).await?;
         let (gate, other) = (cluster.gate(), cluster.another_gate().await?);
         // So slow that the lead is lost in the middle: three rounds of ten take longer than the Lease holds.
@@ -115,7 +115,7 @@ async fn leader_that_loses_the_lease_stops_writing() -> Result<()> {
         let _cut_off = gate.fail("", "/leases", Fault::Silence);
         let second = start(cluster, &other, "sluice-1", "192.0.2.2").await?;
         first.log().wait_for("leads no more").await?;
-        leads(cluster, "sluice-1").await?;
+        wait_for_leader(cluster, "sluice-1").await?;
         // What was under way may still arrive, and is mended.
         all_have(cluster, "192.0.2.2").await?;
         drop(slow);

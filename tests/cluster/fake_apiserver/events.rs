@@ -8,8 +8,8 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, web, web_ingress};
 
 async fn start(cluster: &Cluster) -> Result<Sluice> {
     Options::in_cluster(cluster)
@@ -19,12 +19,12 @@ async fn start(cluster: &Cluster) -> Result<Sluice> {
 }
 
 /// An Ingress with an annotation that cannot be read.
-fn wrong(cluster: &Cluster) -> Ingress {
-    leads(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon")
+fn ingress_with_invalid_annotation(cluster: &Cluster) -> Ingress {
+    web_ingress(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon")
 }
 
 /// The Event about an Ingress that is as it should be.
-async fn event(
+async fn wait_for_event(
     cluster: &Cluster,
     ingress: &str,
     is_right: impl Fn(&Value) -> bool,
@@ -42,14 +42,18 @@ async fn event(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_annotation_becomes_an_event_on_its_ingress() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        cluster.apply(&wrong(cluster).to_json()).await?;
-        let mut theirs = wrong(cluster).class("nobody-made-this-class").to_json();
+        cluster
+            .apply(&ingress_with_invalid_annotation(cluster).to_json())
+            .await?;
+        let mut theirs = ingress_with_invalid_annotation(cluster)
+            .class("nobody-made-this-class")
+            .to_json();
         theirs["metadata"]["name"] = "theirs".into();
         cluster.apply(&theirs).await?;
         let sluice = start(cluster).await?;
-        let event = event(cluster, "web", |_| true).await?;
+        let event = wait_for_event(cluster, "web", |_| true).await?;
         let ingress = cluster
             .get(NETWORKING, "Ingress", "web")
             .await?
@@ -83,12 +87,14 @@ async fn invalid_annotation_becomes_an_event_on_its_ingress() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn restart_increments_existing_events() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        cluster.apply(&wrong(cluster).to_json()).await?;
+        cluster
+            .apply(&ingress_with_invalid_annotation(cluster).to_json())
+            .await?;
         for count in 1..=3 {
             let sluice = start(cluster).await?;
-            event(cluster, "web", |event| event["count"] == count).await?;
+            wait_for_event(cluster, "web", |event| event["count"] == count).await?;
             sluice.stop()?;
         }
         let events = cluster.list("v1", "Event").await?;
@@ -106,9 +112,11 @@ async fn restart_increments_existing_events() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_permission_for_events_affects_nothing_else() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        cluster.apply(&wrong(cluster).to_json()).await?;
+        cluster
+            .apply(&ingress_with_invalid_annotation(cluster).to_json())
+            .await?;
         let _forbidden = cluster.gate().fail("POST", "/events", Fault::Status(403));
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice
@@ -123,17 +131,18 @@ async fn missing_permission_for_events_affects_nothing_else() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_reload_becomes_an_event_on_its_pod() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         cluster
-            .apply(&leads(cluster, "web", "web.test").to_json())
+            .apply(&web_ingress(cluster, "web", "web.test").to_json())
             .await?;
         let sluice = Options::in_cluster(cluster)
             .data_plane("nginx")
             .start()
             .await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        let first = event(cluster, "sluice-0", |event| event["reason"] == "RELOAD").await?;
+        let first =
+            wait_for_event(cluster, "sluice-0", |event| event["reason"] == "RELOAD").await?;
         ensure!(
             first["type"] == "Normal" && first["involvedObject"]["kind"] == "Pod",
             "{first}"
@@ -141,9 +150,9 @@ async fn nginx_reload_becomes_an_event_on_its_pod() -> Result<()> {
         let message = "NGINX reload triggered due to a change in configuration";
         ensure!(first["message"] == message, "{first}");
         cluster
-            .apply(&leads(cluster, "more", "more.test").to_json())
+            .apply(&web_ingress(cluster, "more", "more.test").to_json())
             .await?;
-        event(cluster, "sluice-0", |event| {
+        wait_for_event(cluster, "sluice-0", |event| {
             event["count"].as_u64() > first["count"].as_u64()
         })
         .await?;

@@ -6,8 +6,8 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::apiserver::gate::Fault;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, flags, lead, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, apply_web_ingress, flags, web, web_ingress};
 
 /// All Ingresses of [`populate`], named after what they say.
 const ALL: [&str; 7] = [
@@ -21,7 +21,7 @@ const ALL: [&str; 7] = [
 ];
 
 /// The value of `--ingress-class`, and the name of an IngressClass of another controller.
-fn by_name(cluster: &Cluster) -> String {
+fn class_name(cluster: &Cluster) -> String {
     format!("{}-named", cluster.namespace())
 }
 
@@ -31,7 +31,7 @@ fn host(name: &str) -> String {
 
 /// One Ingress for each way to name a class.
 async fn populate(cluster: &Cluster) -> Result<()> {
-    let (known, named) = (cluster.namespace(), by_name(cluster));
+    let (known, named) = (cluster.namespace(), class_name(cluster));
     cluster
         .foreign_class(&named, "example.org/somebody-else")
         .await?;
@@ -48,7 +48,7 @@ async fn populate(cluster: &Cluster) -> Result<()> {
         ("empty", None, Some("")),
         ("nothing", None, None),
     ] {
-        let mut ingress = leads(cluster, name, &host(name)).to_json();
+        let mut ingress = web_ingress(cluster, name, &host(name)).to_json();
         ingress["spec"]["ingressClassName"] = class.map_or(Value::Null, Value::from);
         if class.is_some() && annotation.is_some() {
             // Nobody can create one that says two things; a change can make it so.
@@ -64,7 +64,7 @@ async fn populate(cluster: &Cluster) -> Result<()> {
 
 /// Starts a controller that does not touch what is not this test's.
 async fn start(cluster: &Cluster, more: &[&str]) -> Result<Sluice> {
-    let named = by_name(cluster);
+    let named = class_name(cluster);
     let mut arguments = flags([
         "--update-status=false",
         "--watch-namespace",
@@ -100,7 +100,7 @@ async fn with_flags_serves(cluster: &Cluster, more: &[&str], served: &[&str]) ->
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_class_flag_adds_its_ingresses() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         populate(cluster).await?;
         const BY_NAME: &str = "--ingress-class-by-name";
@@ -123,7 +123,7 @@ async fn each_class_flag_adds_its_ingresses() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_permission_to_list_classes_only_the_annotation_counts() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         populate(cluster).await?;
         let _forbidden = cluster
@@ -145,12 +145,16 @@ async fn without_permission_to_list_classes_only_the_annotation_counts() -> Resu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn creating_and_deleting_a_class_adds_and_removes_its_ingresses() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let late = format!("{}-late", cluster.namespace());
         cluster
-            .apply(&leads(cluster, "late", "late.test").class(&late).to_json())
+            .apply(
+                &web_ingress(cluster, "late", "late.test")
+                    .class(&late)
+                    .to_json(),
+            )
             .await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
@@ -174,17 +178,17 @@ async fn creating_and_deleting_a_class_adds_and_removes_its_ingresses() -> Resul
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changing_the_class_adds_and_removes_an_ingress() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        let theirs = leads(cluster, "web", "web.test")
+        let theirs = web_ingress(cluster, "web", "web.test")
             .class("nobody-made-this-class")
             .to_json();
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         cluster.apply(&theirs).await?;
         sluice.wait_for_status("web.test", "/", 404).await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         sluice.stop()
     })

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{lead, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{apply_web_ingress, web, web_ingress};
 
 async fn lint(cluster: &Cluster) -> Result<Value> {
     let mut command = Command::new(artifacts::sluice()?);
@@ -25,11 +25,11 @@ async fn lint(cluster: &Cluster) -> Result<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lint_checks_a_live_cluster() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         cluster.ingress_class(cluster.namespace()).await?;
         let _pods = web(cluster).await?;
-        lead(cluster, "good", "good.example").await?;
-        let mut odd = leads(cluster, "odd", "odd.example").to_json();
+        apply_web_ingress(cluster, "good", "good.example").await?;
+        let mut odd = web_ingress(cluster, "odd", "odd.example").to_json();
         odd["metadata"]["annotations"] =
             json!({"nginx.ingress.kubernetes.io/proxy-read-timeout": "soon"});
         cluster.apply(&odd).await?;

@@ -6,11 +6,11 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::Options;
 use sluice_tests::wait;
 
-use crate::each_apiserver::{everywhere, say};
-use crate::setup::{NETWORKING, lead, leads, web};
+use crate::each_apiserver::{on_each_apiserver, print};
+use crate::setup::{NETWORKING, apply_web_ingress, web, web_ingress};
 
 /// Ingresses that say less, or more, than there is to say.
-fn odd(cluster: &Cluster) -> Vec<Value> {
+fn incomplete_ingresses(cluster: &Cluster) -> Vec<Value> {
     let mut only_a_host = cluster.ingress("only-a-host").to_json();
     only_a_host["spec"]["rules"] = json!([{ "host": "bare.test" }]);
     let canary = |ingress: &mut Value| {
@@ -30,17 +30,17 @@ fn odd(cluster: &Cluster) -> Vec<Value> {
 }
 
 /// What only the fake stores: other types than Kubernetes has, and fields that it has not.
-fn wrong(cluster: &Cluster) -> Vec<Value> {
-    let mut inventive = leads(cluster, "inventive", "inventive.test").to_json();
+fn ill_typed_objects(cluster: &Cluster) -> Vec<Value> {
+    let mut inventive = web_ingress(cluster, "inventive", "inventive.test").to_json();
     inventive["spec"]["tomorrow"] = json!({ "of": ["everything"] });
     inventive["spec"]["rules"][0]["http"]["paths"][0]["also"] = 1.into();
-    let mut no_list = leads(cluster, "no-list", "no-list.test").to_json();
+    let mut no_list = web_ingress(cluster, "no-list", "no-list.test").to_json();
     no_list["spec"]["rules"] = "none".into();
     let mut nothing = cluster.ingress("nothing").to_json();
     nothing["spec"]["rules"] = Value::Null;
     let mut no_spec = cluster.ingress("no-spec").to_json();
     no_spec["spec"] = Value::Null;
-    let mut labels = leads(cluster, "labels", "labels.test").to_json();
+    let mut labels = web_ingress(cluster, "labels", "labels.test").to_json();
     labels["metadata"]["labels"] = 3.into();
     let metadata = |name: &str| json!({ "namespace": cluster.namespace(), "name": name });
     let slice = json!({
@@ -54,20 +54,20 @@ fn wrong(cluster: &Cluster) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_objects_affect_no_others() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        for ingress in odd(cluster) {
+        for ingress in incomplete_ingresses(cluster) {
             cluster.apply(&ingress).await?;
         }
         match cluster.as_fake() {
-            Some(fake) => wrong(cluster)
+            Some(fake) => ill_typed_objects(cluster)
                 .into_iter()
                 .try_for_each(|object| fake.put(object))?,
             None => {
-                say("a real API server does not take what is wrong; only what is odd is played");
+                print("a real API server does not take what is wrong; only what is odd is played");
             }
         }
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         for _ in 0..20 {
             sluice.wait_for_status("web.test", "/", 200).await?;
@@ -80,7 +80,7 @@ async fn malformed_objects_affect_no_others() -> Result<()> {
             sluice.wait_for_status("inventive.test", "/", 200).await?;
             sluice.log().wait_for("no-list").await?;
         }
-        lead(cluster, "later", "later.test").await?;
+        apply_web_ingress(cluster, "later", "later.test").await?;
         sluice.wait_for_status("later.test", "/", 200).await?;
         sluice.stop()
     })
@@ -89,25 +89,25 @@ async fn malformed_objects_affect_no_others() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn object_that_becomes_invalid_keeps_its_last_state_and_is_reported() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let Some(fake) = cluster.as_fake() else {
-            say("a real API server does not take what is wrong: not played");
+            print("a real API server does not take what is wrong: not played");
             return Ok(());
         };
         let _pods = web(cluster).await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        let mut broken = leads(cluster, "web", "web.test").to_json();
+        let mut broken = web_ingress(cluster, "web", "web.test").to_json();
         broken["spec"]["rules"] = "none".into();
         fake.put(broken)?;
-        let told = async || {
+        let is_reported = async || {
             let events = cluster.list("v1", "Event").await.ok()?;
             events
                 .into_iter()
                 .find(|event| event["involvedObject"]["name"] == "web")
         };
-        let (event, _) = wait::until("an Event", told).await?;
+        let (event, _) = wait::until("an Event", is_reported).await?;
         let message = event["message"].as_str().context("no message")?;
         ensure!(
             event["reason"] == "NotServed" && message.contains("rules"),
@@ -118,7 +118,7 @@ async fn object_that_becomes_invalid_keeps_its_last_state_and_is_reported() -> R
             "it is served as it was"
         );
 
-        lead(cluster, "web", "mended.test").await?;
+        apply_web_ingress(cluster, "web", "mended.test").await?;
         sluice.wait_for_status("mended.test", "/", 200).await?;
         cluster.delete(NETWORKING, "Ingress", "web").await?;
         sluice.wait_for_status("mended.test", "/", 404).await?;

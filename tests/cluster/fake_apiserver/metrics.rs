@@ -7,13 +7,13 @@ use sluice_tests::cases::ingress::certificates::Authorities;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{http, wait};
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{flags, lead, leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{apply_web_ingress, flags, web, web_ingress};
 
 const HOST: &str = "secure.test";
 
 /// Waits until a line of the metrics begins and ends like this and has all of these labels.
-async fn shows(sluice: &Sluice, name: &str, labels: &[&str], end: &str) -> Result<()> {
+async fn wait_for_metric(sluice: &Sluice, name: &str, labels: &[&str], end: &str) -> Result<()> {
     let probe = async || {
         let page = http::get(sluice.health(), "metrics", "/metrics")
             .await
@@ -46,8 +46,8 @@ async fn certificate(cluster: &Cluster, name: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leadership_metric_tells_leader_from_follower() -> Result<()> {
-    everywhere(async |cluster| {
-        lead(cluster, "web", "web.test").await?;
+    on_each_apiserver(async |cluster| {
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let start = async |pod: &str| {
             let options = Options::in_cluster(cluster).environment("POD_NAME", pod);
             options
@@ -58,7 +58,7 @@ async fn leadership_metric_tells_leader_from_follower() -> Result<()> {
         };
         let first = start("sluice-0").await?;
         let name = "leader_election_status{";
-        shows(
+        wait_for_metric(
             &first,
             name,
             &["name=\"edge\"", "controller_pod=\"sluice-0\""],
@@ -66,9 +66,9 @@ async fn leadership_metric_tells_leader_from_follower() -> Result<()> {
         )
         .await?;
         let second = start("sluice-1").await?;
-        shows(&second, name, &["name=\"edge\""], " 0").await?;
+        wait_for_metric(&second, name, &["name=\"edge\""], " 0").await?;
         first.stop()?;
-        shows(&second, name, &["name=\"edge\""], " 1").await?;
+        wait_for_metric(&second, name, &["name=\"edge\""], " 1").await?;
         second.stop()
     })
     .await
@@ -76,10 +76,10 @@ async fn leadership_metric_tells_leader_from_follower() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certificate_expiry_metrics_follow_their_hosts() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         certificate(cluster, "own").await?;
-        let mut ingress = leads(cluster, "web", HOST).to_json();
+        let mut ingress = web_ingress(cluster, "web", HOST).to_json();
         ingress["spec"]["tls"] = json!([{ "hosts": [HOST], "secretName": "own" }]);
         cluster.apply(&ingress).await?;
         let sluice = Options::in_cluster(cluster)
@@ -88,10 +88,10 @@ async fn certificate_expiry_metrics_follow_their_hosts() -> Result<()> {
             .await?;
         let namespace = format!("namespace=\"{}\"", cluster.namespace());
         let labels = ["host=\"secure.test\"", "secret_name=\"own\"", &namespace];
-        shows(&sluice, "ssl_expire_time_seconds{", &labels, "").await?;
-        shows(&sluice, "ssl_certificate_info{", &labels, " 1").await?;
+        wait_for_metric(&sluice, "ssl_expire_time_seconds{", &labels, "").await?;
+        wait_for_metric(&sluice, "ssl_certificate_info{", &labels, " 1").await?;
         cluster
-            .apply(&leads(cluster, "web", HOST).to_json())
+            .apply(&web_ingress(cluster, "web", HOST).to_json())
             .await?;
         let gone = async || {
             let page = http::get(sluice.health(), "metrics", "/metrics")

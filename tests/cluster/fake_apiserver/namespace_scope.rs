@@ -6,11 +6,11 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{flags, lead, web, web_in};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{apply_web_ingress, flags, web, web_in};
 
 /// An Ingress of our class in another namespace.
-async fn lead_in(cluster: &Cluster, namespace: &str, host: &str) -> Result<()> {
+async fn apply_ingress_in(cluster: &Cluster, namespace: &str, host: &str) -> Result<()> {
     let ingress = Ingress::new(namespace, "web")
         .class(cluster.namespace())
         .host(host)
@@ -20,12 +20,12 @@ async fn lead_in(cluster: &Cluster, namespace: &str, host: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn single_namespace_scope_requests_nothing_of_others() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let pods = web(cluster).await?;
         let other = cluster.add_namespace("-other", json!({})).await?;
         web_in(cluster, &other, &pods).await?;
-        lead_in(cluster, &other, "other.test").await?;
-        lead(cluster, "web", "web.test").await?;
+        apply_ingress_in(cluster, &other, "other.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let arguments = flags(["--watch-namespace", cluster.namespace()]);
         let sluice = Options::in_cluster(cluster)
             .arguments(arguments)
@@ -53,7 +53,7 @@ async fn single_namespace_scope_requests_nothing_of_others() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_namespace_fails_at_startup() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let arguments = flags(["--watch-namespace", "nobody-made-this-namespace"]);
         let started = Options::in_cluster(cluster)
             .arguments(arguments)
@@ -71,16 +71,16 @@ async fn missing_namespace_fails_at_startup() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn namespace_is_served_while_its_labels_match() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let pods = web(cluster).await?;
-        lead(cluster, "web", "unlabelled.test").await?;
+        apply_web_ingress(cluster, "web", "unlabelled.test").await?;
         // A label that only this test has, whatever else is in the cluster.
         let label = || json!({ "tenant": cluster.namespace() });
         let first = cluster.add_namespace("-first", label()).await?;
         let second = cluster.add_namespace("-second", json!({})).await?;
         for (namespace, host) in [(&first, "first.test"), (&second, "second.test")] {
             web_in(cluster, namespace, &pods).await?;
-            lead_in(cluster, namespace, host).await?;
+            apply_ingress_in(cluster, namespace, host).await?;
         }
         let selector = format!("tenant={}", cluster.namespace());
         let arguments = flags(["--watch-namespace-selector", &selector]);

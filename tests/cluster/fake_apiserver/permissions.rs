@@ -12,19 +12,19 @@ use sluice_tests::apiserver::gate::Asked;
 use sluice_tests::artifacts::repository;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{NETWORKING, addresses, leads};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{NETWORKING, addresses, web_ingress};
 
 /// `group/resource verb`, and for what has names of its own `group/resource/name verb`.
-type Rights = BTreeSet<String>;
+type Permissions = BTreeSet<String>;
 
 /// The rights that stand below this title, in lines like `  group/resource [names]: verbs`.
-fn given(title: &str) -> Result<Rights> {
+fn granted(title: &str) -> Result<Permissions> {
     let text = fs::read_to_string(repository().join("tests/packaging/rbac.txt"))?;
     let (_, rest) = text
         .split_once(&format!("# {title}\n"))
         .context("no such title")?;
-    let mut rights = Rights::new();
+    let mut rights = Permissions::new();
     let mut is_controllers = false;
     for line in rest.split("\n# ").next().unwrap_or_default().lines() {
         if !line.starts_with(' ') {
@@ -59,7 +59,7 @@ fn given(title: &str) -> Result<Rights> {
 }
 
 /// The right that a request needs, in the same words.
-fn needed(asked: &Asked) -> Result<(String, Option<String>)> {
+fn required(asked: &Asked) -> Result<(String, Option<String>)> {
     let (path, query) = asked.target.split_once('?').unwrap_or((&asked.target, ""));
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, rest) = match parts.as_slice() {
@@ -93,17 +93,17 @@ fn needed(asked: &Asked) -> Result<(String, Option<String>)> {
     ))
 }
 
-fn is_used(asked: &[Asked], given: &Rights) -> Result<()> {
-    let mut used = Rights::new();
+fn ensure_used_exactly(asked: &[Asked], granted: &Permissions) -> Result<()> {
+    let mut used = Permissions::new();
     for asked in asked {
-        let (general, named) = needed(asked)?;
-        let right = [Some(general), named]
+        let (general, named) = required(asked)?;
+        let permission = [Some(general), named]
             .into_iter()
             .flatten()
-            .find(|right| given.contains(right));
-        used.insert(right.with_context(|| format!("the chart does not allow {asked:?}"))?);
+            .find(|permission| granted.contains(permission));
+        used.insert(permission.with_context(|| format!("the chart does not allow {asked:?}"))?);
     }
-    let unused: Vec<&String> = given.difference(&used).collect();
+    let unused: Vec<&String> = granted.difference(&used).collect();
     ensure!(
         unused.is_empty(),
         "the chart gives rights that nobody uses: {unused:?}"
@@ -119,7 +119,7 @@ async fn populate(cluster: &Cluster) -> Result<()> {
             .apply(&json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata("named") }))
             .await?;
     }
-    let ingress = leads(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon");
+    let ingress = web_ingress(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon");
     let mut ingress = ingress.annotation("custom-headers", "named").to_json();
     ingress["spec"]["tls"] = json!([{ "secretName": "named" }]);
     cluster.apply(&ingress).await?;
@@ -131,7 +131,7 @@ async fn populate(cluster: &Cluster) -> Result<()> {
 }
 
 /// Two starts: what is told again is told otherwise than what is new.
-async fn perform(cluster: &Cluster, more: &[&str]) -> Result<()> {
+async fn run_controllers(cluster: &Cluster, more: &[&str]) -> Result<()> {
     populate(cluster).await?;
     for count in 1..=2 {
         let arguments = more.iter().map(|flag| (*flag).to_owned()).collect();
@@ -140,13 +140,13 @@ async fn perform(cluster: &Cluster, more: &[&str]) -> Result<()> {
             .without_data_plane()
             .start()
             .await?;
-        all_done(cluster, &sluice, count).await?;
+        wait_until_done(cluster, &sluice, count).await?;
         sluice.stop()?;
     }
     Ok(())
 }
 
-async fn all_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> {
+async fn wait_until_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> {
     let place = (NETWORKING, "Ingress", "web");
     cluster
         .wait_for(place, "to have an address", |object| {
@@ -166,16 +166,16 @@ async fn all_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chart_grants_exactly_the_permissions_in_use() -> Result<()> {
-    gives_what_is_used("By default", &[]).await
+    grants_what_is_used("By default", &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pod_weights_need_their_own_permission() -> Result<()> {
-    gives_what_is_used("With controller.podWeights", &["--pod-weights"]).await
+    grants_what_is_used("With controller.podWeights", &["--pod-weights"]).await
 }
 
-async fn gives_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
-    everywhere(async |cluster| {
+async fn grants_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
+    on_each_apiserver(async |cluster| {
         cluster.apply(&json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": { "namespace": cluster.namespace(), "name": "sluice-data-plane" },
@@ -184,8 +184,8 @@ async fn gives_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
         .await?;
         let service = format!("--publish-service={}/sluice-data-plane", cluster.namespace());
         let flags: Vec<&str> = flags.iter().copied().chain([service.as_str(), "--election-id=sluice-leader"]).collect();
-        perform(cluster, &flags).await?;
-        is_used(&cluster.gate().asked(), &given(title)?)
+        run_controllers(cluster, &flags).await?;
+        ensure_used_exactly(&cluster.gate().asked(), &granted(title)?)
     })
     .await
 }

@@ -6,8 +6,8 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{leads, web};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{web, web_ingress};
 
 async fn secret(cluster: &Cluster, name: &str, value: &str) -> Result<()> {
     cluster
@@ -19,9 +19,9 @@ async fn secret(cluster: &Cluster, name: &str, value: &str) -> Result<()> {
 }
 
 /// An Ingress whose TLS section names this Secret.
-fn names(cluster: &Cluster, name: &str, secret: &str) -> Value {
+fn ingress_with_secret(cluster: &Cluster, name: &str, secret: &str) -> Value {
     let host = format!("{name}.test");
-    let mut ingress = leads(cluster, name, &host)
+    let mut ingress = web_ingress(cluster, name, &host)
         .annotation("ssl-redirect", "false")
         .to_json();
     ingress["spec"]["tls"] = json!([{ "hosts": [host], "secretName": secret }]);
@@ -35,7 +35,7 @@ fn reads(cluster: &Cluster, name: &str) -> usize {
     )
 }
 
-async fn is_read(cluster: &Cluster, name: &str, times: usize) -> Result<()> {
+async fn wait_for_reads(cluster: &Cluster, name: &str, times: usize) -> Result<()> {
     let probe = async || (reads(cluster, name) == times).then_some(());
     wait::until(
         &format!("Secret {name} to be read for the {times}. time"),
@@ -46,44 +46,48 @@ async fn is_read(cluster: &Cluster, name: &str, times: usize) -> Result<()> {
 }
 
 /// Waits until everything that was applied so far has arrived.
-async fn caught_up(cluster: &Cluster, sluice: &Sluice, host: &str) -> Result<()> {
+async fn wait_until_current(cluster: &Cluster, sluice: &Sluice, host: &str) -> Result<()> {
     cluster
-        .apply(&leads(cluster, "marker", host).to_json())
+        .apply(&web_ingress(cluster, "marker", host).to_json())
         .await?;
     sluice.wait_for_status(host, "/", 200).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_secrets_of_own_ingresses_are_read() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         for name in ["named", "unnamed", "theirs"] {
             secret(cluster, name, "1").await?;
         }
-        cluster.apply(&names(cluster, "web", "named")).await?;
-        let mut theirs = names(cluster, "theirs", "theirs");
+        cluster
+            .apply(&ingress_with_secret(cluster, "web", "named"))
+            .await?;
+        let mut theirs = ingress_with_secret(cluster, "theirs", "theirs");
         theirs["spec"]["ingressClassName"] = "nobody-made-this-class".into();
         cluster.apply(&theirs).await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        is_read(cluster, "named", 1).await?;
+        wait_for_reads(cluster, "named", 1).await?;
 
         secret(cluster, "named", "2").await?;
         secret(cluster, "unnamed", "2").await?;
-        is_read(cluster, "named", 2).await?;
-        caught_up(cluster, &sluice, "marker.test").await?;
+        wait_for_reads(cluster, "named", 2).await?;
+        wait_until_current(cluster, &sluice, "marker.test").await?;
         for name in ["unnamed", "theirs"] {
             ensure!(reads(cluster, name) == 0, "nobody of ours names {name}");
         }
-        cluster.apply(&names(cluster, "another", "unnamed")).await?;
-        is_read(cluster, "unnamed", 1).await?;
+        cluster
+            .apply(&ingress_with_secret(cluster, "another", "unnamed"))
+            .await?;
+        wait_for_reads(cluster, "unnamed", 1).await?;
         sluice.stop()?;
-        everything_else_was_metadata(cluster)
+        ensure_metadata_only(cluster)
     })
     .await
 }
 
-fn everything_else_was_metadata(cluster: &Cluster) -> Result<()> {
+fn ensure_metadata_only(cluster: &Cluster) -> Result<()> {
     for asked in cluster.gate().asked() {
         let path = asked.target.split('?').next().unwrap_or_default();
         let kind = path.rsplit('/').next().unwrap_or_default();
@@ -100,21 +104,23 @@ fn everything_else_was_metadata(cluster: &Cluster) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deleting_a_secret_in_use_stops_no_traffic() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
         secret(cluster, "named", "1").await?;
-        cluster.apply(&names(cluster, "web", "named")).await?;
+        cluster
+            .apply(&ingress_with_secret(cluster, "web", "named"))
+            .await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        is_read(cluster, "named", 1).await?;
+        wait_for_reads(cluster, "named", 1).await?;
         cluster.delete("v1", "Secret", "named").await?;
-        caught_up(cluster, &sluice, "marker.test").await?;
+        wait_until_current(cluster, &sluice, "marker.test").await?;
         ensure!(
             sluice.get("web.test", "/").await?.status == 200,
             "traffic goes on"
         );
         secret(cluster, "named", "2").await?;
-        is_read(cluster, "named", 2).await?;
+        wait_for_reads(cluster, "named", 2).await?;
         ensure!(
             sluice.get("web.test", "/").await?.status == 200,
             "traffic goes on"

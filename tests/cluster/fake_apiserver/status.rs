@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::each_apiserver::{everywhere, say};
-use crate::setup::{NETWORKING, addresses, flags, lead, leads};
+use crate::each_apiserver::{on_each_apiserver, print};
+use crate::setup::{NETWORKING, addresses, apply_web_ingress, flags, web_ingress};
 
 /// The shortest that there is.
 const INTERVAL: &str = "--status-update-interval=5";
@@ -20,7 +20,7 @@ async fn start(cluster: &Cluster, more: &[&str]) -> Result<Sluice> {
         .await
 }
 
-async fn wait_for(cluster: &Cluster, ingress: &str, wanted: &[&str]) -> Result<()> {
+async fn wait_for_addresses(cluster: &Cluster, ingress: &str, wanted: &[&str]) -> Result<()> {
     let what = format!("to have the addresses {wanted:?}");
     let place = (NETWORKING, "Ingress", ingress);
     cluster
@@ -49,11 +49,11 @@ fn service(cluster: &Cluster, spec: Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn static_addresses_are_written_once_and_only_to_own_ingresses() -> Result<()> {
-    everywhere(async |cluster| {
-        lead(cluster, "web", "web.test").await?;
+    on_each_apiserver(async |cluster| {
+        apply_web_ingress(cluster, "web", "web.test").await?;
         cluster
             .apply(
-                &leads(cluster, "theirs", "theirs.test")
+                &web_ingress(cluster, "theirs", "theirs.test")
                     .class("nobody-made-this")
                     .to_json(),
             )
@@ -67,14 +67,14 @@ async fn static_addresses_are_written_once_and_only_to_own_ingresses() -> Result
         )
         .await?;
         let wanted = ["lb.example.org", "192.0.2.6", "192.0.2.7"];
-        wait_for(cluster, "web", &wanted).await?;
+        wait_for_addresses(cluster, "web", &wanted).await?;
 
         // Neither a change of the Ingress nor another look at the addresses is a reason to write.
         cluster
-            .apply(&leads(cluster, "web", "other.test").to_json())
+            .apply(&web_ingress(cluster, "web", "other.test").to_json())
             .await?;
-        lead(cluster, "later", "later.test").await?;
-        wait_for(cluster, "later", &wanted).await?;
+        apply_web_ingress(cluster, "later", "later.test").await?;
+        wait_for_addresses(cluster, "later", &wanted).await?;
         ensure!(
             writes(cluster, "web") == 1,
             "{} writes",
@@ -82,25 +82,25 @@ async fn static_addresses_are_written_once_and_only_to_own_ingresses() -> Result
         );
 
         // Whatever somebody else wrote is.
-        let mut foreign = leads(cluster, "web", "other.test").to_json();
+        let mut foreign = web_ingress(cluster, "web", "other.test").to_json();
         foreign["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.1" }] } });
         cluster.apply_status(&foreign).await?;
-        wait_for(cluster, "web", &wanted).await?;
+        wait_for_addresses(cluster, "web", &wanted).await?;
         ensure!(
             writes(cluster, "theirs") == 0,
             "an Ingress of another controller got a status"
         );
         sluice.stop()?;
         // More than one address: others serve.
-        wait_for(cluster, "web", &wanted).await
+        wait_for_addresses(cluster, "web", &wanted).await
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_follows_the_publish_service() -> Result<()> {
-    everywhere(async |cluster| {
-        lead(cluster, "web", "web.test").await?;
+    on_each_apiserver(async |cluster| {
+        apply_web_ingress(cluster, "web", "web.test").await?;
         cluster
             .apply(&service(
                 cluster,
@@ -109,13 +109,13 @@ async fn status_follows_the_publish_service() -> Result<()> {
             .await?;
         let named = format!("--publish-service={}/front", cluster.namespace());
         let sluice = start(cluster, &[INTERVAL, &named]).await?;
-        wait_for(cluster, "web", &["192.0.2.9"]).await?;
+        wait_for_addresses(cluster, "web", &["192.0.2.9"]).await?;
         let mut balanced = service(cluster, json!({ "type": "LoadBalancer" }));
         cluster.apply(&balanced).await?;
         balanced["status"] =
             json!({ "loadBalancer": { "ingress": [{ "hostname": "lb.example.org" }] } });
         cluster.apply_status(&balanced).await?;
-        wait_for(cluster, "web", &["lb.example.org"]).await?;
+        wait_for_addresses(cluster, "web", &["lb.example.org"]).await?;
         sluice.stop()
     })
     .await
@@ -126,7 +126,7 @@ async fn status_lists_node_addresses_without_a_service() -> Result<()> {
     let test = async |cluster: &Cluster| {
         // Nodes belong to nobody's namespace: in a real cluster a test must not make any.
         let Some(fake) = cluster.as_fake() else {
-            say("not played in a real cluster: it makes Nodes");
+            print("not played in a real cluster: it makes Nodes");
             return Ok(());
         };
         for (name, inside, outside) in [
@@ -154,42 +154,42 @@ async fn status_lists_node_addresses_without_a_service() -> Result<()> {
                 "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": ready }] },
             }))?;
         }
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = start(cluster, &["--publish-pods=app=edge"]).await?;
-        wait_for(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
+        wait_for_addresses(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
         sluice.stop()?;
         let internal = [
             "--publish-pods=app=edge",
             "--report-node-internal-ip-address",
         ];
         let sluice = start(cluster, &internal).await?;
-        wait_for(cluster, "web", &["10.0.0.1", "10.0.0.2"]).await?;
+        wait_for_addresses(cluster, "web", &["10.0.0.1", "10.0.0.2"]).await?;
         sluice.stop()
     };
-    everywhere(test).await
+    on_each_apiserver(test).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn last_replica_clears_the_status_on_shutdown() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         const ADDRESS: &str = "--publish-status-address=192.0.2.7";
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = start(cluster, &[ADDRESS]).await?;
-        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        wait_for_addresses(cluster, "web", &["192.0.2.7"]).await?;
         sluice.stop()?;
-        wait_for(cluster, "web", &[]).await?;
+        wait_for_addresses(cluster, "web", &[]).await?;
 
         let sluice = start(cluster, &[ADDRESS, "--update-status-on-shutdown=false"]).await?;
-        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        wait_for_addresses(cluster, "web", &["192.0.2.7"]).await?;
         sluice.stop()?;
-        wait_for(cluster, "web", &["192.0.2.7"]).await
+        wait_for_addresses(cluster, "web", &["192.0.2.7"]).await
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replica_with_peers_keeps_the_status_on_shutdown() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         for name in ["sluice-0", "sluice-1"] {
             cluster
                 .apply(&json!({
@@ -202,19 +202,19 @@ async fn replica_with_peers_keeps_the_status_on_shutdown() -> Result<()> {
                 }))
                 .await?;
         }
-        lead(cluster, "web", "web.test").await?;
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let sluice = start(cluster, &["--publish-status-address=192.0.2.7"]).await?;
-        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        wait_for_addresses(cluster, "web", &["192.0.2.7"]).await?;
         sluice.stop()?;
-        wait_for(cluster, "web", &["192.0.2.7"]).await
+        wait_for_addresses(cluster, "web", &["192.0.2.7"]).await
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn status_is_not_written_without_leader_election() -> Result<()> {
-    everywhere(async |cluster| {
-        lead(cluster, "web", "web.test").await?;
+    on_each_apiserver(async |cluster| {
+        apply_web_ingress(cluster, "web", "web.test").await?;
         let off = flags([
             "--disable-leader-election",
             "--publish-status-address=192.0.2.7",

@@ -3,13 +3,13 @@
 use anyhow::{Result, ensure};
 use sluice_tests::sluice::Options;
 
-use crate::each_apiserver::everywhere;
+use crate::each_apiserver::on_each_apiserver;
 
 const HOST: &str = "web.test";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ingress_is_served_and_follows_its_endpoints() -> Result<()> {
-    everywhere(async |cluster| {
+    on_each_apiserver(async |cluster| {
         let pods = cluster.pods("web", 2).await?;
         cluster.service("web", &pods[..1]).await?;
         cluster

@@ -10,8 +10,8 @@ use sluice_tests::manifests::endpoint_slice;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::each_apiserver::everywhere;
-use crate::setup::{flags, lead};
+use crate::each_apiserver::on_each_apiserver;
+use crate::setup::{apply_web_ingress, flags};
 
 const HOST: &str = "web.test";
 const REQUESTS: u64 = 100;
@@ -26,7 +26,7 @@ fn pod(cluster: &Cluster, name: &str, weight: &str) -> Value {
 }
 
 /// A Service whose endpoints name their Pods; the first says its weight.
-async fn weighted(cluster: &Cluster, weight: &str) -> Result<Vec<Echo>> {
+async fn apply_weighted_service(cluster: &Cluster, weight: &str) -> Result<Vec<Echo>> {
     let pods = cluster.pods("web", 2).await?;
     cluster.service("web", &pods).await?;
     let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
@@ -42,7 +42,7 @@ async fn weighted(cluster: &Cluster, weight: &str) -> Result<Vec<Echo>> {
     }
     cluster.apply(&slice).await?;
     cluster.apply(&pod(cluster, "web-0", weight)).await?;
-    lead(cluster, "web", HOST).await?;
+    apply_web_ingress(cluster, "web", HOST).await?;
     Ok(pods)
 }
 
@@ -58,8 +58,8 @@ async fn share(sluice: &Sluice) -> Result<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pod_weights_are_followed_when_enabled() -> Result<()> {
-    everywhere(async |cluster| {
-        let _pods = weighted(cluster, "9").await?;
+    on_each_apiserver(async |cluster| {
+        let _pods = apply_weighted_service(cluster, "9").await?;
         let sluice = Options::in_cluster(cluster)
             .arguments(flags(["--pod-weights"]))
             .start()
@@ -85,8 +85,8 @@ async fn pod_weights_are_followed_when_enabled() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_pod_metadata_is_watched_and_only_for_weights() -> Result<()> {
-    everywhere(async |cluster| {
-        let _pods = weighted(cluster, "9").await?;
+    on_each_apiserver(async |cluster| {
+        let _pods = apply_weighted_service(cluster, "9").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         ensure!(

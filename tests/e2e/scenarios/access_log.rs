@@ -10,7 +10,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 const QUIET: &str = "quiet.test";
 
@@ -26,24 +26,25 @@ async fn line(sluice: &Sluice, agent: &str) -> Result<Value> {
 
 /// Requests are written down where that is asked for.
 pub(crate) async fn requests(data_plane: &str) -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let quiet = Ingress::new("default", "quiet")
         .host(QUIET)
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&quiet.annotation("enable-access-log", "false"))?;
-    let options = Options::new(&site.manifests).arguments(vec!["--access-log".to_owned()]);
+    let options = Options::new(&fixture.manifests).arguments(vec!["--access-log".to_owned()]);
     let sluice = options.data_plane(data_plane).start().await?;
-    let ask = async |host: &str, agent: &str| {
+    let send = async |host: &str, agent: &str| {
         http::send(
             sluice.http(),
             &Request::get(host, "/a?b=c").header("user-agent", agent),
         )
         .await
     };
-    ensure!(ask(QUIET, "left-out").await?.status == 200);
-    ensure!(ask("nobody.test", "no-route").await?.status == 404);
-    ensure!(ask(HOST, "a \"quoted\" one").await?.status == 200);
+    ensure!(send(QUIET, "left-out").await?.status == 200);
+    ensure!(send("nobody.test", "no-route").await?.status == 404);
+    ensure!(send(HOST, "a \"quoted\" one").await?.status == 200);
     let served = line(&sluice, "a \"quoted\" one").await?;
     ensure!(
         served["host"] == HOST && served["request_uri"] == "/a?b=c",
@@ -54,7 +55,7 @@ pub(crate) async fn requests(data_plane: &str) -> Result<()> {
         "{served}"
     );
     ensure!(
-        served["upstream_addr"] == site.pods[0].addr().to_string(),
+        served["upstream_addr"] == fixture.pods[0].addr().to_string(),
         "{served}"
     );
     ensure!(line(&sluice, "no-route").await?["status"] == 404);
@@ -73,12 +74,12 @@ fn config_map(manifests: &Manifests, name: &str, data: Value) -> Result<()> {
     )
 }
 
-async fn with_settings(site: &Site, data_plane: &str, more: &[&str]) -> Result<Sluice> {
+async fn with_settings(fixture: &Fixture, data_plane: &str, more: &[&str]) -> Result<Sluice> {
     let flags = ["--access-log", "--configmap", "sluice/settings"]
         .iter()
         .chain(more);
     let flags = flags.map(|flag| (*flag).to_owned()).collect();
-    Options::new(&site.manifests)
+    Options::new(&fixture.manifests)
         .arguments(flags)
         .data_plane(data_plane)
         .start()
@@ -87,7 +88,7 @@ async fn with_settings(site: &Site, data_plane: &str, more: &[&str]) -> Result<S
 
 /// A line looks as the operator wrote it, and some paths have none. A user of nobody is `user`.
 pub(crate) async fn formats(data_plane: &str, user: &str) -> Result<()> {
-    let site = Site::start(1, 1).await?;
+    let fixture = Fixture::start(1, 1).await?;
     let format = r#"{"at": "$time_iso8601", "who": "$remote_addr", "agent": "$http_user_agent", "status": $status,
         "request": {"line": "$request", "user": "$remote_user"}, "none": "$geoip_city", "to": "$proxy_upstream_name"}"#;
     let settings = json!({
@@ -95,14 +96,15 @@ pub(crate) async fn formats(data_plane: &str, user: &str) -> Result<()> {
         "log-format-upstream": format,
         "skip-access-log-urls": "/healthz,/quiet?a=b",
     });
-    config_map(&site.manifests, "settings", settings)?;
+    config_map(&fixture.manifests, "settings", settings)?;
     let rewritten = Ingress::new("default", "moved")
         .host("moved.test")
         .path("/from", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&rewritten.annotation("rewrite-target", "/healthz"))?;
-    let sluice = with_settings(&site, data_plane, &[]).await?;
-    let ask = async |host: &str, path: &str, agent: &str| {
+    let sluice = with_settings(&fixture, data_plane, &[]).await?;
+    let send = async |host: &str, path: &str, agent: &str| {
         http::send(
             sluice.http(),
             &Request::get(host, path).header("user-agent", agent),
@@ -110,10 +112,10 @@ pub(crate) async fn formats(data_plane: &str, user: &str) -> Result<()> {
         .await
     };
     for path in ["/healthz", "/quiet?a=b"] {
-        ensure!(ask(HOST, path, "left-out").await?.status == 200);
+        ensure!(send(HOST, path, "left-out").await?.status == 200);
     }
-    ensure!(ask("moved.test", "/from", "moved").await?.status == 200);
-    ensure!(ask(HOST, "/quiet", "a \"quoted\" one").await?.status == 200);
+    ensure!(send("moved.test", "/from", "moved").await?.status == 200);
+    ensure!(send(HOST, "/quiet", "a \"quoted\" one").await?.status == 200);
 
     let served = line(&sluice, "a \"quoted\" one").await?;
     ensure!(
@@ -145,21 +147,21 @@ pub(crate) async fn formats(data_plane: &str, user: &str) -> Result<()> {
 
 /// Connections of a TCP port are written down as text or not at all.
 pub(crate) async fn connections(data_plane: &str) -> Result<()> {
-    let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
     let format = "stream 100% $remote_addr [$time_local] $protocol $bytes_sent to $upstream_addr";
     let settings = |more: &str| json!({"log-format-stream": format, "disable-http-access-log": "true", more: "true"});
     config_map(
-        &site.manifests,
+        &fixture.manifests,
         "settings",
         settings("log-format-escape-none"),
     )?;
     config_map(
-        &site.manifests,
+        &fixture.manifests,
         "tcp",
         json!({(port.number().to_string()): "default/web:80"}),
     )?;
     let sluice = with_settings(
-        &site,
+        &fixture,
         data_plane,
         &["--tcp-services-configmap", "sluice/tcp"],
     )
@@ -170,7 +172,7 @@ pub(crate) async fn connections(data_plane: &str) -> Result<()> {
     drop(connection);
     let written = sluice.log().wait_for("stream 100% 127.0.0.1 [").await?;
     ensure!(
-        written.ends_with(&format!(" to {}", site.pods[0].addr())),
+        written.ends_with(&format!(" to {}", fixture.pods[0].addr())),
         "{written}"
     );
     ensure!(sluice.get(HOST, "/").await?.status == 200);

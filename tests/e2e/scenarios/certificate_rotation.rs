@@ -8,11 +8,11 @@ use sluice_tests::http2;
 use sluice_tests::sluice::{Options, Sluice};
 use tokio::task::JoinSet;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 
 /// A certificate of last resort that is known, and a host whose certificate is in the Secret `web`.
 pub(crate) struct Rotation {
-    site: Site,
+    fixture: Fixture,
     default: Pair,
     first: Pair,
 }
@@ -25,12 +25,12 @@ pub(crate) struct Clients {
 
 impl Rotation {
     pub(crate) async fn start() -> Result<Rotation> {
-        let site = Site::start(1, 1).await?;
-        site.manifests.object(&presented("web", HOST, "web"))?;
-        let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
-        let first = Pair::renew(&site.manifests, "web", &[HOST])?;
+        let fixture = Fixture::start(1, 1).await?;
+        fixture.manifests.object(&presented("web", HOST, "web"))?;
+        let default = Pair::renew(&fixture.manifests, "default", &["default.test"])?;
+        let first = Pair::renew(&fixture.manifests, "web", &[HOST])?;
         Ok(Rotation {
-            site,
+            fixture,
             default,
             first,
         })
@@ -40,15 +40,15 @@ impl Rotation {
         let arguments = ["--default-ssl-certificate", "default/default"]
             .map(str::to_owned)
             .into();
-        Options::new(&self.site.manifests).arguments(arguments)
+        Options::new(&self.fixture.manifests).arguments(arguments)
     }
 
     /// Whoever is connected goes on, and whoever connects sees the new one.
-    pub(crate) async fn renews_under_open_connections(&self, sluice: &Sluice) -> Result<()> {
+    pub(crate) async fn renews_without_closing_connections(&self, sluice: &Sluice) -> Result<()> {
         presents(sluice, HOST, &self.first).await?;
         let mut old = vec![Clients::connect(sluice).await?];
         for _ in 0..3 {
-            let new = Pair::renew(&self.site.manifests, "web", &[HOST])?;
+            let new = Pair::renew(&self.fixture.manifests, "web", &[HOST])?;
             presents(sluice, HOST, &new).await?;
             old.push(Clients::connect(sluice).await?);
             for clients in &mut old {
@@ -65,7 +65,7 @@ impl Rotation {
         sluice: &Sluice,
         mut clients: Clients,
     ) -> Result<()> {
-        let (manifests, other) = (&self.site.manifests, Pair::of(&["other.test"])?);
+        let (manifests, other) = (&self.fixture.manifests, Pair::of(&["other.test"])?);
         let spoiled = [
             ("nonsense", "not a certificate", self.first.key.as_str()),
             ("the key of another", &self.first.pem, &other.key),
@@ -120,17 +120,17 @@ impl Clients {
 }
 
 /// Hosts with certificates of their own, and what is beside one of them: its wildcard.
-pub(crate) struct Many {
-    pub(crate) site: Site,
+pub(crate) struct ManyHosts {
+    pub(crate) fixture: Fixture,
     hosts: Vec<(String, Pair)>,
 }
 
-impl Many {
+impl ManyHosts {
     const HOSTS: usize = 1000;
     const HANDSHAKES: usize = 8;
 
-    pub(crate) async fn start() -> Result<Many> {
-        let site = Site::start(1, 1).await?;
+    pub(crate) async fn start() -> Result<ManyHosts> {
+        let fixture = Fixture::start(1, 1).await?;
         let mut hosts = Vec::new();
         for n in 0..Self::HOSTS {
             let (name, host) = match n {
@@ -139,15 +139,15 @@ impl Many {
                 n if n % 2 == 0 => (format!("h{n}"), format!("h{n}.many.test")),
                 n => (format!("h{n}"), format!("h{n}.test")),
             };
-            let pair = Pair::renew(&site.manifests, &name, &[&host])?;
-            site.manifests.object(&presented(&name, &host, &name))?;
+            let pair = Pair::renew(&fixture.manifests, &name, &[&host])?;
+            fixture.manifests.object(&presented(&name, &host, &name))?;
             hosts.push((host, pair));
         }
-        Ok(Many { site, hosts })
+        Ok(ManyHosts { fixture, hosts })
     }
 
     /// Each host presents its own certificate, and names under the wildcard that nobody has, the wildcard's.
-    pub(crate) async fn present_their_own(&self, sluice: &Sluice) -> Result<()> {
+    pub(crate) async fn present_own_certificates(&self, sluice: &Sluice) -> Result<()> {
         let last = self.hosts.last().context("a host")?;
         presents(sluice, &last.0, &last.1).await?;
         let mut running = JoinSet::new();

@@ -11,7 +11,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::tls::{CipherSuite, ClientTls, server_config_of};
 
-use crate::fixture::{Site, page};
+use crate::fixture::{Fixture, page};
 
 const AES_128: CipherSuite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
 const AES_256: CipherSuite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
@@ -19,14 +19,14 @@ const NAME_OF_AES_128: &str = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const NAME_OF_AES_256: &str = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
 /// A host takes the ciphers that it names, whatever certificate it presents, and the others those of all.
-pub(crate) async fn of_hosts(data_plane: &str) -> Result<()> {
-    let site = Site::start(1, 1).await?;
+pub(crate) async fn hosts_accept_their_ciphers(data_plane: &str) -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
     let all: Vec<&str> = HOSTS
         .iter()
         .map(|(host, ..)| *host)
         .chain(["*.wild.test"])
         .collect();
-    Pair::renew(&site.manifests, "pair", &all)?;
+    Pair::renew(&fixture.manifests, "pair", &all)?;
     for (n, (host, own, has_certificate, _)) in HOSTS.iter().enumerate() {
         let name = format!("web-{n}");
         let mut ingress = Ingress::new("default", &name)
@@ -39,13 +39,13 @@ pub(crate) async fn of_hosts(data_plane: &str) -> Result<()> {
         if *has_certificate {
             ingress["spec"]["tls"] = presented(&name, host, "pair")["spec"]["tls"].clone();
         }
-        site.manifests.object(&ingress)?;
+        fixture.manifests.object(&ingress)?;
     }
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "sluice"},
         "data": {"ssl-ciphers": format!("{NAME_OF_AES_128}:{NAME_OF_AES_256}")}});
-    site.manifests.object(&map)?;
+    fixture.manifests.object(&map)?;
     let arguments = vec!["--configmap".to_owned(), "default/sluice".to_owned()];
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .arguments(arguments)
         .data_plane(data_plane)
         .start()
@@ -53,11 +53,11 @@ pub(crate) async fn of_hosts(data_plane: &str) -> Result<()> {
     for (host, _, _, expected) in HOSTS {
         let name = host.replace('*', "any");
         sluice.wait_for_status(&name, "/", 200).await?;
-        let taken = [
-            takes(&sluice, &name, AES_128).await,
-            takes(&sluice, &name, AES_256).await,
+        let accepted = [
+            accepts(&sluice, &name, AES_128).await,
+            accepts(&sluice, &name, AES_256).await,
         ];
-        ensure!(taken == *expected, "{host}: {taken:?}");
+        ensure!(accepted == *expected, "{host}: {accepted:?}");
     }
     sluice.stop()
 }
@@ -72,7 +72,7 @@ const HOSTS: &[(&str, &str, bool, [bool; 2])] = &[
     ("a.wild.test", "", false, [true, true]),
 ];
 
-async fn takes(sluice: &Sluice, host: &str, cipher: CipherSuite) -> bool {
+async fn accepts(sluice: &Sluice, host: &str, cipher: CipherSuite) -> bool {
     let tls = ClientTls {
         sni: Some(host.to_owned()),
         cipher: Some(cipher),
@@ -87,9 +87,9 @@ async fn takes(sluice: &Sluice, host: &str, cipher: CipherSuite) -> bool {
 }
 
 /// Pods are offered the ciphers that their Ingress names.
-pub(crate) async fn of_pods(data_plane: &str) -> Result<()> {
-    let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
-    let pair = Pair::renew(&site.manifests, "pair", &["pod.test"])?;
+pub(crate) async fn pods_are_offered_ciphers(data_plane: &str) -> Result<()> {
+    let (fixture, network) = (Fixture::start(1, 1).await?, Network::reserve()?);
+    let pair = Pair::renew(&fixture.manifests, "pair", &["pod.test"])?;
     let tls = Some(server_config_of(pair.identity()?, Some(AES_256))?);
     let setup = Setup {
         tls,
@@ -98,7 +98,8 @@ pub(crate) async fn of_pods(data_plane: &str) -> Result<()> {
     };
     let identity = EchoIdentity::of("secure", "secure-0");
     let pod = Echo::start_with(network.pod(0), identity, setup).await?;
-    site.manifests
+    fixture
+        .manifests
         .service("default", "secure", 443, &[pod.addr()])?;
     for (host, ciphers) in [
         ("right", NAME_OF_AES_256.to_owned()),
@@ -114,10 +115,11 @@ pub(crate) async fn of_pods(data_plane: &str) -> Result<()> {
             .path("/", "secure", 443);
         let ingress = ingress.annotation("backend-protocol", "HTTPS");
         let ingress = ingress.annotation("proxy-ssl-secret", "default/pair");
-        site.manifests
+        fixture
+            .manifests
             .ingress(&ingress.annotation("proxy-ssl-ciphers", &ciphers))?;
     }
-    let sluice = Options::new(&site.manifests)
+    let sluice = Options::new(&fixture.manifests)
         .data_plane(data_plane)
         .start()
         .await?;

@@ -10,10 +10,10 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 use tokio::task::JoinSet;
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
-const MOST: usize = 8;
-const ALL: usize = 20;
+const LIMIT: usize = 8;
+const REQUESTS: usize = 20;
 /// The same pods, without a limit.
 const OPEN_HOST: &str = "open.test";
 /// The same pods, for clients that the limit is not for.
@@ -22,42 +22,43 @@ const EXEMPT_HOST: &str = "exempt.test";
 const HANGS: &str = "/hangs";
 
 /// A site with these hosts, each of an Ingress of its own.
-pub(crate) async fn site() -> Result<Site> {
-    let site = Site::start(1, 1).await?;
+pub(crate) async fn fixture() -> Result<Fixture> {
+    let fixture = Fixture::start(1, 1).await?;
     let hangs = Answer {
         delay: Duration::from_secs(3600),
         ..Answer::default()
     };
-    site.pods[0].script(Script::echo().answer(HANGS, hangs));
-    let limited = |name: &str, host: &str| {
+    fixture.pods[0].script(Script::echo().answer(HANGS, hangs));
+    let filled = |name: &str, host: &str| {
         let ingress = Ingress::new("default", name)
             .host(host)
             .path("/", "web", 80)
             .path("/more", "web", 80);
-        ingress.annotation("limit-connections", &MOST.to_string())
+        ingress.annotation("limit-connections", &LIMIT.to_string())
     };
-    site.manifests.ingress(&limited("web", HOST))?;
-    site.manifests
-        .ingress(&limited("exempt", EXEMPT_HOST).annotation("limit-whitelist", "127.0.0.0/8"))?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(&filled("web", HOST))?;
+    fixture
+        .manifests
+        .ingress(&filled("exempt", EXEMPT_HOST).annotation("limit-whitelist", "127.0.0.0/8"))?;
+    fixture.manifests.ingress(
         &Ingress::new("default", "open")
             .host(OPEN_HOST)
             .path("/", "web", 80),
     )?;
-    Ok(site)
+    Ok(fixture)
 }
 
 /// As many as may be are served, the others refused at once, also by the other paths of the Ingress and by no other one;
 /// and those whose requests are over make room again.
-pub(crate) async fn holds_the_limit(site: &Site, sluice: &Sluice) -> Result<()> {
+pub(crate) async fn enforces_the_limit(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
     for host in [HOST, OPEN_HOST, EXEMPT_HOST] {
         let serves = async || (status(sluice, host, "/").await.ok()? == 200).then_some(());
         wait::until(&format!("{host} to be served"), serves).await?;
     }
-    let limited = async || Some(full(site, sluice).await.transpose()?);
+    let filled = async || Some(fill(fixture, sluice).await.transpose()?);
     for _ in 0..2 {
         // Those that went away count no more, as soon as all workers have seen it.
-        let mut crowd = wait::until("as many as may be to hang in the pod", limited)
+        let mut requests = wait::until("as many as may be to hang in the pod", filled)
             .await?
             .0?;
         ensure!(
@@ -70,10 +71,10 @@ pub(crate) async fn holds_the_limit(site: &Site, sluice: &Sluice) -> Result<()> 
                 "{host} is another Ingress"
             );
         }
-        crowd.shutdown().await;
+        requests.shutdown().await;
         let serves = async || (status(sluice, HOST, "/").await.ok()? == 200).then_some(());
         wait::until("those that went away to count no more", serves).await?;
-        for _ in 0..ALL {
+        for _ in 0..REQUESTS {
             ensure!(
                 status(sluice, HOST, "/").await? == 200,
                 "what was answered counts no more"
@@ -88,28 +89,28 @@ async fn status(sluice: &Sluice, host: &str, path: &str) -> Result<u16> {
 }
 
 /// A crowd of which as many hang in the pod as may be; `None` when more than that were refused.
-async fn full(site: &Site, sluice: &Sluice) -> Result<Option<JoinSet<Result<u16>>>> {
-    let (addr, before) = (sluice.http(), site.pods[0].hits());
-    let mut crowd: JoinSet<Result<u16>> = (0..ALL)
+async fn fill(fixture: &Fixture, sluice: &Sluice) -> Result<Option<JoinSet<Result<u16>>>> {
+    let (addr, before) = (sluice.http(), fixture.pods[0].hits());
+    let mut requests: JoinSet<Result<u16>> = (0..REQUESTS)
         .map(|_| async move { Ok(http::get(addr, HOST, HANGS).await?.status) })
         .collect();
     let all_settled = async || {
-        let hanging = usize::try_from(site.pods[0].hits() - before).unwrap_or(usize::MAX);
-        while let Some(answer) = crowd.try_join_next() {
+        let hanging = usize::try_from(fixture.pods[0].hits() - before).unwrap_or(usize::MAX);
+        while let Some(answer) = requests.try_join_next() {
             match answer.map_err(anyhow::Error::from).flatten() {
                 Ok(503) => {}
                 Ok(status) => return Some(Err(anyhow!("expected 503, got {status}"))),
                 Err(error) => return Some(Err(error)),
             }
         }
-        (crowd.len() == hanging).then_some(Ok(hanging))
+        (requests.len() == hanging).then_some(Ok(hanging))
     };
     let hanging = wait::until("each one to hang or to be refused", all_settled)
         .await?
         .0?;
-    ensure!(hanging <= MOST, "{hanging} are in the pod at a time");
-    if hanging < MOST {
-        crowd.shutdown().await;
+    ensure!(hanging <= LIMIT, "{hanging} are in the pod at a time");
+    if hanging < LIMIT {
+        requests.shutdown().await;
     }
-    Ok((hanging == MOST).then_some(crowd))
+    Ok((hanging == LIMIT).then_some(requests))
 }

@@ -44,10 +44,10 @@ pub(crate) async fn tcp(data_plane: &str) -> Result<()> {
     };
     let pod = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await?;
     manifests.service("default", "web", 80, &[pod.addr()])?;
-    let (plain, told) = (Port::reserve()?, Port::reserve()?);
+    let (plain, with_proxy) = (Port::reserve()?, Port::reserve()?);
     let targets = json!({
         (plain.number().to_string()): "default/web:80",
-        (told.number().to_string()): "default/web:80:PROXY:PROXY",
+        (with_proxy.number().to_string()): "default/web:80:PROXY:PROXY",
     });
     manifests.object(&config_map("tcp", targets))?;
     manifests.object(&config_map("udp", json!({})))?;
@@ -57,15 +57,18 @@ pub(crate) async fn tcp(data_plane: &str) -> Result<()> {
     ensure!(connection.send(&page()).await?.pod() == Some("web-0"));
     let line = "PROXY TCP4 192.0.2.7 192.0.2.8 1234 80".to_owned();
     let dial = Dial {
-        addr: told.addr(),
+        addr: with_proxy.addr(),
         proxy_line: Some(line.clone()),
         tls: None,
     };
     let mut connection = Connection::dial(&dial).await?;
     ensure!(connection.send(&page()).await?.pod() == Some("web-0"));
-    let heard = journal.since(0).pop().context("nothing arrived")?;
-    let heard = heard.connection.proxy_line.unwrap_or_default();
-    ensure!(heard.starts_with("PROXY TCP4 192.0.2.7 "), "{heard:?}");
+    let received = journal.since(0).pop().context("nothing arrived")?;
+    let received = received.connection.proxy_line.unwrap_or_default();
+    ensure!(
+        received.starts_with("PROXY TCP4 192.0.2.7 "),
+        "{received:?}"
+    );
 
     manifests.object(&config_map("tcp", json!({})))?;
     let closed = async || Connection::open(plain.addr()).await.is_err().then_some(());
@@ -99,18 +102,18 @@ pub(crate) async fn udp(data_plane: &str) -> Result<()> {
     manifests.object(&config_map("tcp", json!({})))?;
     let sluice = with_ports(&manifests, data_plane).start().await?;
     let client = UdpSocket::bind("127.0.0.1:0").await?;
-    let asked = async || {
+    let arrived = async || {
         client.send_to(b"question", port.addr()).await.ok()?;
-        let mut question = [0; 64];
-        let heard =
-            tokio::time::timeout(Duration::from_millis(200), pod.recv_from(&mut question)).await;
-        heard
+        let mut datagram = [0; 64];
+        let received =
+            tokio::time::timeout(Duration::from_millis(200), pod.recv_from(&mut datagram)).await;
+        received
             .ok()?
             .ok()
-            .map(|(length, from)| (question[..length].to_vec(), from))
+            .map(|(length, from)| (datagram[..length].to_vec(), from))
     };
-    let ((question, from), _) = wait::until("a datagram to arrive", asked).await?;
-    ensure!(question == b"question", "{question:?}");
+    let ((datagram, from), _) = wait::until("a datagram to arrive", arrived).await?;
+    ensure!(datagram == b"question", "{datagram:?}");
     pod.send_to(b"answer", from).await?;
     let mut answer = [0; 64];
     let (length, _) = tokio::time::timeout(wait::LIMIT, client.recv_from(&mut answer)).await??;

@@ -7,7 +7,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::fixture::{HOST, Site};
+use crate::fixture::{Fixture, HOST};
 
 /// The same pods under any name, with a rule that would show whether it is followed twice.
 const ANY_HOST: &str = "*.any.test";
@@ -74,22 +74,25 @@ const COOKIES: &[(&str, &str)] = &[
 ];
 
 /// Clients see redirects and cookies where they see the pod.
-pub(crate) async fn clients_see(data_plane: &str, arguments: &[&str]) -> Result<()> {
-    let site = site().await?;
+pub(crate) async fn rewrites_redirects_and_cookies(
+    data_plane: &str,
+    arguments: &[&str],
+) -> Result<()> {
+    let fixture = fixture().await?;
     let arguments = arguments
         .iter()
         .map(|argument| (*argument).to_owned())
         .collect();
-    let options = Options::new(&site.manifests)
+    let options = Options::new(&fixture.manifests)
         .data_plane(data_plane)
         .arguments(arguments);
     let sluice = options.start().await?;
     for host in [HOST, PLAIN_HOST] {
         sluice.wait_for_status(host, "/", 200).await?;
     }
-    redirects(&site, &sluice).await?;
-    cookies(&site, &sluice).await?;
-    once(&site, &sluice).await?;
+    redirects_are_rewritten(&fixture, &sluice).await?;
+    cookies_are_rewritten(&fixture, &sluice).await?;
+    cookies_are_rewritten_once(&fixture, &sluice).await?;
     let moved = sluice.get(MOVED_HOST, "/").await?;
     ensure!(
         moved.header("location") == Some("http://web.internal:8080/own"),
@@ -98,8 +101,8 @@ pub(crate) async fn clients_see(data_plane: &str, arguments: &[&str]) -> Result<
     sluice.stop()
 }
 
-async fn site() -> Result<Site> {
-    let site = Site::start(1, 1).await?;
+async fn fixture() -> Result<Fixture> {
+    let fixture = Fixture::start(1, 1).await?;
     let known = |name: &str, host: &str| {
         let ingress = Ingress::new("default", name)
             .host(host)
@@ -113,30 +116,32 @@ async fn site() -> Result<Site> {
     let sticky = known("web", HOST)
         .annotation("affinity", "cookie")
         .annotation("session-cookie-path", "/app/");
-    site.manifests.ingress(&sticky)?;
+    fixture.manifests.ingress(&sticky)?;
     let moved = known("moved", MOVED_HOST);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&moved.annotation("permanent-redirect", "http://web.internal:8080/own"))?;
     let any = Ingress::new("default", "any")
         .host(ANY_HOST)
         .path("/", "web", 80);
-    site.manifests
+    fixture
+        .manifests
         .ingress(&any.annotation("proxy-cookie-path", "/ /shop/"))?;
-    site.manifests.ingress(
+    fixture.manifests.ingress(
         &Ingress::new("default", "plain")
             .host(PLAIN_HOST)
             .path("/", "web", 80),
     )?;
-    Ok(site)
+    Ok(fixture)
 }
 
 /// The pod answers with these headers.
-fn answering(site: &Site, status: u16, headers: &[(&str, &str)]) {
+fn script_response(fixture: &Fixture, status: u16, headers: &[(&str, &str)]) {
     let headers = headers
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    site.pods[0].script(Script::echo().answer(
+    fixture.pods[0].script(Script::echo().answer(
         "/go",
         Answer {
             status,
@@ -146,24 +151,24 @@ fn answering(site: &Site, status: u16, headers: &[(&str, &str)]) {
     ));
 }
 
-async fn redirects(site: &Site, sluice: &Sluice) -> Result<()> {
-    for (name, said, seen) in REDIRECTS {
-        answering(site, 302, &[(name, said)]);
+async fn redirects_are_rewritten(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    for (name, sent, seen) in REDIRECTS {
+        script_response(fixture, 302, &[(name, sent)]);
         let (known, plain) = (
             sluice.get(HOST, "/go").await?,
             sluice.get(PLAIN_HOST, "/go").await?,
         );
         ensure!(
             known.status == 302 && known.header(name) == Some(seen),
-            "{said}: {known:?}"
+            "{sent}: {known:?}"
         );
-        ensure!(plain.header(name) == Some(said), "{said}: {plain:?}");
+        ensure!(plain.header(name) == Some(sent), "{sent}: {plain:?}");
     }
     Ok(())
 }
 
-async fn once(site: &Site, sluice: &Sluice) -> Result<()> {
-    answering(site, 200, &[("Set-Cookie", "a=1; Path=/")]);
+async fn cookies_are_rewritten_once(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    script_response(fixture, 200, &[("Set-Cookie", "a=1; Path=/")]);
     let answer = sluice.get("some.any.test", "/go").await?;
     ensure!(
         answer.header("set-cookie") == Some("a=1; Path=/shop/"),
@@ -173,12 +178,12 @@ async fn once(site: &Site, sluice: &Sluice) -> Result<()> {
 }
 
 /// One after the other, in one answer and in their order; the last one is that of the session, which begins here.
-async fn cookies(site: &Site, sluice: &Sluice) -> Result<()> {
-    let said: Vec<_> = COOKIES
+async fn cookies_are_rewritten(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    let sent: Vec<_> = COOKIES
         .iter()
-        .map(|(said, _)| ("Set-Cookie", *said))
+        .map(|(sent, _)| ("Set-Cookie", *sent))
         .collect();
-    answering(site, 200, &said);
+    script_response(fixture, 200, &sent);
     let answer = http::send(sluice.http(), &Request::get(HOST, "/go")).await?;
     let seen: Vec<&str> = answer.headers("set-cookie").collect();
     let (session, pods) = seen.split_last().unwrap_or((&"", &[]));

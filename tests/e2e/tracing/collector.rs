@@ -103,7 +103,7 @@ async fn export(
         .get(PREFIX..)
         .context("shorter than the prefix of a message")?;
     let told = ExportTraceServiceRequest::decode(message)?;
-    let read = told.resource_spans.iter().flat_map(of_one_service);
+    let read = told.resource_spans.iter().flat_map(spans_of_service);
     spans
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -118,12 +118,12 @@ async fn export(
         .body(body)?)
 }
 
-fn of_one_service(resource: &ResourceSpans) -> impl Iterator<Item = Span> + '_ {
+fn spans_of_service(resource: &ResourceSpans) -> impl Iterator<Item = Span> + '_ {
     let of_resource = resource
         .resource
         .iter()
         .flat_map(|resource| &resource.attributes);
-    let service = texts(of_resource)
+    let service = string_attributes(of_resource)
         .remove("service.name")
         .unwrap_or_default();
     let spans = resource.scope_spans.iter().flat_map(|scope| &scope.spans);
@@ -133,11 +133,13 @@ fn of_one_service(resource: &ResourceSpans) -> impl Iterator<Item = Span> + '_ {
         trace: hex(&span.trace_id),
         id: hex(&span.span_id),
         parent: hex(&span.parent_span_id),
-        attributes: texts(&span.attributes),
+        attributes: string_attributes(&span.attributes),
     })
 }
 
-fn texts<'a>(attributes: impl IntoIterator<Item = &'a KeyValue>) -> BTreeMap<String, String> {
+fn string_attributes<'a>(
+    attributes: impl IntoIterator<Item = &'a KeyValue>,
+) -> BTreeMap<String, String> {
     let text = |attribute: &KeyValue| match attribute.value.clone()?.value? {
         Value::StringValue(text) => Some((attribute.key.clone(), text)),
         _ => None,

@@ -10,21 +10,21 @@ use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
-use crate::fixture::{HOST, Site, page};
+use crate::fixture::{Fixture, HOST, page};
 use collector::{Collector, Span};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
 /// A site with these settings beside the collector's address.
-struct Traced {
-    site: Site,
+struct TracedFixture {
+    fixture: Fixture,
     sluice: Sluice,
 }
 
-impl Traced {
-    async fn start(port: &Port, settings: Value, ingresses: &[Ingress]) -> Result<Traced> {
-        Traced::with_flags(port, settings, ingresses, &[]).await
+impl TracedFixture {
+    async fn start(port: &Port, settings: Value, ingresses: &[Ingress]) -> Result<TracedFixture> {
+        TracedFixture::with_flags(port, settings, ingresses, &[]).await
     }
 
     async fn with_flags(
@@ -32,23 +32,23 @@ impl Traced {
         settings: Value,
         ingresses: &[Ingress],
         more: &[&str],
-    ) -> Result<Traced> {
-        let site = Site::start(1, 1).await?;
+    ) -> Result<TracedFixture> {
+        let fixture = Fixture::start(1, 1).await?;
         for ingress in ingresses {
-            site.manifests.ingress(ingress)?;
+            fixture.manifests.ingress(ingress)?;
         }
-        configure(&site, &sent_to(port, settings))?;
+        configure(&fixture, &with_collector(port, settings))?;
         let flags = ["--configmap", "sluice/settings"].iter().chain(more);
         let flags = flags.map(|flag| (*flag).to_owned()).collect();
-        let sluice = Options::new(&site.manifests)
+        let sluice = Options::new(&fixture.manifests)
             .arguments(flags)
             .start()
             .await?;
-        Ok(Traced { site, sluice })
+        Ok(TracedFixture { fixture, sluice })
     }
 
     /// What the pod is told of the trace: its id, the span that it is part of, and whether it is kept.
-    async fn ask(&self, request: &Request) -> Result<[String; 3]> {
+    async fn send(&self, request: &Request) -> Result<[String; 3]> {
         let answer = http::send(self.sluice.http(), request).await?;
         ensure!(answer.status == 200, "{}", answer.status);
         let seen = answer.json()?;
@@ -63,13 +63,13 @@ impl Traced {
 }
 
 /// The operator's settings.
-fn configure(site: &Site, data: &Value) -> Result<()> {
+fn configure(fixture: &Fixture, data: &Value) -> Result<()> {
     let metadata = json!({"name": "settings", "namespace": "sluice"});
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
-    site.manifests.object(&map)
+    fixture.manifests.object(&map)
 }
 
-fn sent_to(port: &Port, mut settings: Value) -> Value {
+fn with_collector(port: &Port, mut settings: Value) -> Value {
     settings["otlp-collector-host"] = port.addr().ip().to_string().into();
     settings["otlp-collector-port"] = port.number().to_string().into();
     settings
@@ -79,7 +79,7 @@ fn get(target: &str) -> Request {
     Request::get(HOST, target)
 }
 
-fn of_a_trace(target: &str, flags: &str) -> Request {
+fn request_in_trace(target: &str, flags: &str) -> Request {
     get(target).header("traceparent", &format!("00-{TRACE}-{CALLER}-{flags}"))
 }
 
@@ -99,9 +99,9 @@ async fn trace_context_propagates_from_client_to_pod() -> Result<()> {
     let collector = Collector::start().await?;
     let moved = path("/moved").annotation("rewrite-target", "/elsewhere");
     let settings = json!({"enable-opentelemetry": "true", "otel-service-name": "edge"});
-    let traced = Traced::start(&collector.port, settings, &[moved]).await?;
+    let traced = TracedFixture::start(&collector.port, settings, &[moved]).await?;
 
-    let request = of_a_trace("/moved?a=b", "01").header("user-agent", "a test");
+    let request = request_in_trace("/moved?a=b", "01").header("user-agent", "a test");
     let id = "11111111-2222-4333-8444-555555555555";
     let with_id = request.clone().header("x-request-id", id);
     let answer = http::send(traced.sluice.http(), &with_id).await?;
@@ -109,13 +109,13 @@ async fn trace_context_propagates_from_client_to_pod() -> Result<()> {
         answer.json()?["headers"]["x-request-id"][0] == id,
         "the id of a request is its client's"
     );
-    let [trace, told, flags] = traced.ask(&request).await?;
+    let [trace, told, flags] = traced.send(&request).await?;
     ensure!(
         (trace.as_str(), flags.as_str()) == (TRACE, "01"),
         "{trace} {flags}"
     );
-    traced.ask(&of_a_trace("/unsampled", "00")).await?;
-    let [begun, ..] = traced.ask(&get("/begun")).await?;
+    traced.send(&request_in_trace("/unsampled", "00")).await?;
+    let [begun, ..] = traced.send(&get("/begun")).await?;
 
     let new = collector.wait_for("/begun").await?;
     ensure!(
@@ -156,7 +156,7 @@ async fn trace_context_propagates_from_client_to_pod() -> Result<()> {
 }
 
 /// Where a host has a scope of its own, Envoy knows the routes of a wildcard only after the span has begun.
-async fn switched_and_named(flags: &[&str]) -> Result<()> {
+async fn disabled_and_named_spans(flags: &[&str]) -> Result<()> {
     let collector = Collector::start().await?;
     let off = path("/off").annotation("enable-opentelemetry", "false");
     let pay = path("/pay").annotation("enable-opentelemetry", "true");
@@ -169,18 +169,19 @@ async fn switched_and_named(flags: &[&str]) -> Result<()> {
         "enable-opentelemetry": "true",
         "opentelemetry-operation-name": "HTTP $request_method $uri",
     });
-    let traced = Traced::with_flags(&collector.port, settings, &[off, pay, wild], flags).await?;
+    let traced =
+        TracedFixture::with_flags(&collector.port, settings, &[off, pay, wild], flags).await?;
 
     let of_a_wildcard = Request::get("a.wild.test", "/off");
-    for request in [get("/off"), of_a_trace("/off", "01"), of_a_wildcard] {
-        let [.., flags] = traced.ask(&request).await?;
+    for request in [get("/off"), request_in_trace("/off", "01"), of_a_wildcard] {
+        let [.., flags] = traced.send(&request).await?;
         ensure!(
             flags == "00",
             "the pod is told that the trace is kept: {request:?}"
         );
     }
-    traced.ask(&get("/pay")).await?;
-    traced.ask(&get("/last?a=b")).await?;
+    traced.send(&get("/pay")).await?;
+    traced.send(&get("/last?a=b")).await?;
     let last = collector.wait_for("/last?a=b").await?;
     ensure!(last.name == "HTTP GET /last", "{last:?}");
     let spans = collector.spans();
@@ -191,21 +192,21 @@ async fn switched_and_named(flags: &[&str]) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ingress_disables_or_names_its_spans() -> Result<()> {
-    switched_and_named(&[]).await
+    disabled_and_named_spans(&[]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ingress_disables_or_names_its_spans_in_route_scopes() -> Result<()> {
-    switched_and_named(&["--scopes-from", "1"]).await
+    disabled_and_named_spans(&["--scopes-from", "1"]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ingress_enables_spans_that_are_off_by_default() -> Result<()> {
     let collector = Collector::start().await?;
     let on = path("/on").annotation("enable-opentelemetry", "true");
-    let traced = Traced::start(&collector.port, json!({}), &[on]).await?;
-    for request in [get("/"), of_a_trace("/", "01"), get("/on")] {
-        traced.ask(&request).await?;
+    let traced = TracedFixture::start(&collector.port, json!({}), &[on]).await?;
+    for request in [get("/"), request_in_trace("/", "01"), get("/on")] {
+        traced.send(&request).await?;
     }
     let on = collector.wait_for("/on").await?;
     ensure!(collector.spans() == [on]);
@@ -220,12 +221,12 @@ async fn sampling_ratio_zero_keeps_only_traces_begun_upstream() -> Result<()> {
         "otel-sampler": "TraceIdRatioBased",
         "otel-sampler-ratio": "0",
     });
-    let traced = Traced::start(&collector.port, settings, &[]).await?;
+    let traced = TracedFixture::start(&collector.port, settings, &[]).await?;
     for _ in 0..20 {
-        let [.., flags] = traced.ask(&get("/mine")).await?;
+        let [.., flags] = traced.send(&get("/mine")).await?;
         ensure!(flags == "00", "{flags}");
     }
-    traced.ask(&of_a_trace("/theirs", "01")).await?;
+    traced.send(&request_in_trace("/theirs", "01")).await?;
     let theirs = collector.wait_for("/theirs").await?;
     ensure!(collector.spans() == [theirs]);
     traced.sluice.stop()
@@ -240,8 +241,8 @@ async fn untrusted_trace_context_is_ignored() -> Result<()> {
         "otel-sampler": "TraceIdRatioBased",
         "otel-sampler-ratio": "1",
     });
-    let traced = Traced::start(&collector.port, settings, &[]).await?;
-    let [trace, told, flags] = traced.ask(&of_a_trace("/theirs", "00")).await?;
+    let traced = TracedFixture::start(&collector.port, settings, &[]).await?;
+    let [trace, told, flags] = traced.send(&request_in_trace("/theirs", "00")).await?;
     ensure!(trace != TRACE && flags == "01", "{trace} {flags}");
     let span = collector.wait_for("/theirs").await?;
     ensure!(
@@ -255,12 +256,12 @@ async fn untrusted_trace_context_is_ignored() -> Result<()> {
 async fn unreachable_collector_delays_no_request() -> Result<()> {
     let nobody = Port::reserve()?;
     let settings = json!({"enable-opentelemetry": "true", "otel-max-queuesize": "10"});
-    let traced = Traced::start(&nobody, settings, &[]).await?;
+    let traced = TracedFixture::start(&nobody, settings, &[]).await?;
     // More than the queue holds.
     for _ in 0..50 {
         ensure!(http::send(traced.sluice.http(), &page()).await?.status == 200);
     }
-    ensure!(traced.site.pods[0].hits() == 50);
+    ensure!(traced.fixture.pods[0].hits() == 50);
     traced.sluice.stop()
 }
 
@@ -268,19 +269,22 @@ async fn unreachable_collector_delays_no_request() -> Result<()> {
 async fn collector_is_set_and_unset_under_load() -> Result<()> {
     let collector = Collector::start().await?;
     let settings = json!({"enable-opentelemetry": "true"});
-    let traced = Traced::start(&collector.port, settings.clone(), &[]).await?;
-    let is_traced = async || traced.ask(&get("/")).await.is_ok();
+    let traced = TracedFixture::start(&collector.port, settings.clone(), &[]).await?;
+    let is_traced = async || traced.send(&get("/")).await.is_ok();
     ensure!(is_traced().await);
     for _ in 0..2 {
-        configure(&traced.site, &settings)?;
+        configure(&traced.fixture, &settings)?;
         let plain = async || (!is_traced().await).then_some(());
         wait::until("requests without a trace", plain).await?;
         ensure!(http::send(traced.sluice.http(), &page()).await?.status == 200);
-        configure(&traced.site, &sent_to(&collector.port, settings.clone()))?;
+        configure(
+            &traced.fixture,
+            &with_collector(&collector.port, settings.clone()),
+        )?;
         let traces = async || is_traced().await.then_some(());
         wait::until("requests with a trace", traces).await?;
     }
-    traced.ask(&get("/last")).await?;
+    traced.send(&get("/last")).await?;
     collector.wait_for("/last").await?;
     traced.sluice.stop()
 }

@@ -34,7 +34,7 @@ impl Kind {
     }
 
     /// Whether this decoded path is guarded.
-    pub(super) fn takes(self, path: &str) -> bool {
+    pub(super) fn is_protected(self, path: &str) -> bool {
         let below = |path: &str| path == "/admin" || path.starts_with("/admin/");
         match self {
             Kind::Prefix | Kind::Wildcard | Kind::Capitals => below(path),
@@ -46,7 +46,7 @@ impl Kind {
 
 /// Something that keeps requests out.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct AccessControl {
     pub(super) name: &'static str,
     annotations: &'static [(&'static str, &'static str)],
     pub(super) status: u16,
@@ -55,12 +55,12 @@ pub(super) struct Guard {
     pub(super) kinds: &'static [Kind],
 }
 
-const fn guard(
+const fn control(
     name: &'static str,
     annotations: &'static [(&'static str, &'static str)],
     status: u16,
-) -> Guard {
-    Guard {
+) -> AccessControl {
+    AccessControl {
         name,
         annotations,
         status,
@@ -69,8 +69,8 @@ const fn guard(
     }
 }
 
-pub(super) const GUARDS: &[Guard] = &[
-    Guard {
+pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
+    AccessControl {
         kinds: &[
             Kind::Prefix,
             Kind::Exact,
@@ -78,39 +78,40 @@ pub(super) const GUARDS: &[Guard] = &[
             Kind::Wildcard,
             Kind::Capitals,
         ],
-        ..guard(
+        ..control(
             "password",
             &[("auth-type", "basic"), ("auth-secret", "users")],
             401,
         )
     },
-    guard("service", &[("auth-url", "http://auth.owner.svc/")], 401),
-    Guard {
+    control("service", &[("auth-url", "http://auth.owner.svc/")], 401),
+    AccessControl {
         kinds: &[Kind::Prefix, Kind::Exact, Kind::Pattern],
-        ..guard(
+        ..control(
             "allowed",
             &[("allowlist-source-range", "192.0.2.0/24")],
             403,
         )
     },
-    guard("denied", &[("denylist-source-range", "127.0.0.0/8")], 403),
-    guard("closed", &[("allowlist-source-range", "nonsense")], 503),
-    Guard {
+    control("denied", &[("denylist-source-range", "127.0.0.0/8")], 403),
+    control("closed", &[("allowlist-source-range", "nonsense")], 503),
+    AccessControl {
         has_body: true,
-        ..guard("length", &[("proxy-body-size", "1k")], 413)
+        ..control("length", &[("proxy-body-size", "1k")], 413)
     },
 ];
 
 /// Counts, so it has a test of its own.
-pub(super) const RATE: Guard = guard(
+pub(super) const RATE_LIMIT: AccessControl = control(
     "rate",
     &[("limit-rpm", "1"), ("limit-burst-multiplier", "1")],
     503,
 );
 /// Holds for a whole host.
-pub(super) const CERTIFICATE: Guard = guard("certificate", &[("auth-tls-secret", "owner/ca")], 400);
+pub(super) const CLIENT_CERTIFICATE: AccessControl =
+    control("certificate", &[("auth-tls-secret", "owner/ca")], 400);
 
-impl Guard {
+impl AccessControl {
     fn host(&self, kind: Kind) -> String {
         let any = if kind == Kind::Wildcard { "*." } else { "" };
         format!("{any}{}-{kind:?}.test", self.name).to_lowercase()
@@ -160,14 +161,14 @@ impl Guard {
 }
 
 /// The hosts of all guards, and who decides for the one that asks somebody.
-pub(super) struct Site {
+pub(super) struct Fixture {
     pub(super) tenants: Tenants,
     _auth: Echo,
     _network: Network,
 }
 
-impl Site {
-    pub(super) async fn start() -> Result<Site> {
+impl Fixture {
+    pub(super) async fn start() -> Result<Fixture> {
         let (tenants, network) = (Tenants::start().await?, Network::reserve()?);
         let addr = network.pod(0);
         let nobody = |_: &Received| {
@@ -192,8 +193,16 @@ impl Site {
             secret("users", json!({"auth": "ada:{PLAIN}secret\n"})),
             secret("ca", json!({"ca.crt": authority})),
         ];
-        for guard in GUARDS.iter().chain([&RATE, &CERTIFICATE]) {
-            objects.extend(guard.kinds.iter().flat_map(|kind| guard.ingresses(*kind)));
+        for control in ACCESS_CONTROLS
+            .iter()
+            .chain([&RATE_LIMIT, &CLIENT_CERTIFICATE])
+        {
+            objects.extend(
+                control
+                    .kinds
+                    .iter()
+                    .flat_map(|kind| control.ingresses(*kind)),
+            );
         }
         objects.push(
             Ingress::new(OWNER, "last")
@@ -202,7 +211,7 @@ impl Site {
                 .to_json(),
         );
         tenants.write("all.yaml", &objects)?;
-        Ok(Site {
+        Ok(Fixture {
             tenants,
             _auth: auth,
             _network: network,

@@ -52,7 +52,7 @@ async fn rewrites_decode_and_reencode_the_path(plane: Plane) -> Result<()> {
     for (target, expected) in REWRITTEN {
         let answer = sluice.get("in.test", target).await?;
         ensure!(answer.pod().is_some(), "{target}: {}", answer.status);
-        let seen = super::target(&answer)?;
+        let seen = super::target_of(&answer)?;
         ensure!(seen == *expected, "{target} arrives as {seen}");
         ensure!(!answer.text().contains("x-sluice-"), "{}", answer.text());
     }
@@ -120,9 +120,9 @@ async fn auth_requests_and_redirects_keep_the_path_as_sent(plane: Plane) -> Resu
         let place = heard.len();
         let answer = sluice.get("asks.test", target).await?;
         ensure!(
-            super::target(&answer)? == *target,
+            super::target_of(&answer)? == *target,
             "{target} arrives as {}",
-            super::target(&answer)?
+            super::target_of(&answer)?
         );
         let asked = heard
             .since(place)

@@ -14,9 +14,9 @@ use sluice_tests::http::Response;
 use sluice_tests::sluice::Sluice;
 
 use crate::setup::{OWNER, Plane, on_every_plane};
-use controls::{GUARDS, Guard, Kind, Site};
+use controls::{ACCESS_CONTROLS, AccessControl, Fixture, Kind};
 use forms::{FORMS, Form};
-use spellings::{Means, SPELLINGS, Spelling};
+use spellings::{Meaning, SPELLINGS, Spelling};
 
 on_every_plane!(
     access_control_holds_for_every_spelling_of_a_path,
@@ -25,20 +25,22 @@ on_every_plane!(
 );
 
 async fn access_control_holds_for_every_spelling_of_a_path(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let sluice = site.serve(plane).await?;
+    let fixture = Fixture::start().await?;
+    let sluice = fixture.serve(plane).await?;
     let mut wrong = Vec::new();
-    for guard in GUARDS {
-        for kind in guard.kinds {
+    for control in ACCESS_CONTROLS {
+        for kind in control.kinds {
             for form in FORMS {
                 for spelling in SPELLINGS
                     .iter()
                     .filter(|spelling| form.can_say(spelling.target, plane))
                 {
-                    if let Err(error) = holds(&sluice, plane, guard, *kind, *form, spelling).await {
+                    if let Err(error) =
+                        ensure_holds(&sluice, plane, control, *kind, *form, spelling).await
+                    {
                         wrong.push(format!(
                             "{} {kind:?} {form:?} {:?}: {error:#}",
-                            guard.name, spelling.target
+                            control.name, spelling.target
                         ));
                     }
                 }
@@ -54,37 +56,43 @@ async fn access_control_holds_for_every_spelling_of_a_path(plane: Plane) -> Resu
     sluice.stop()
 }
 
-async fn holds(
+async fn ensure_holds(
     sluice: &Sluice,
     plane: Plane,
-    guard: &Guard,
+    control: &AccessControl,
     kind: Kind,
     form: Form,
     spelling: &Spelling,
 ) -> Result<()> {
-    let means = spelling.means(plane);
-    let is_guarded = matches!(means, Means::Path(path) if kind.takes(path));
+    let meaning = spelling.meaning(plane);
+    let is_guarded = matches!(meaning, Meaning::Path(path) if kind.is_protected(path));
     // To Envoy what follows an upgrade is no body before its pod agrees, and this pod does not.
-    if form == Form::Upgrade && guard.has_body && matches!(means, Means::Path(_)) && !is_guarded {
+    if form == Form::Upgrade
+        && control.has_body
+        && matches!(meaning, Meaning::Path(_))
+        && !is_guarded
+    {
         return Ok(());
     }
     let answer = form
-        .send(sluice, &guard.request(kind, spelling.target))
+        .send(sluice, &control.request(kind, spelling.target))
         .await?;
-    match means {
-        Means::Nothing => refused(&answer, 400),
-        Means::Path(_) if is_guarded => refused(&answer, guard.status),
+    match meaning {
+        Meaning::Nothing => ensure_denied(&answer, 400),
+        Meaning::Path(_) if is_guarded => ensure_denied(&answer, control.status),
         // Envoy does not pass on what a pod says that does not agree to an upgrade.
-        Means::Path(_) if form == Form::Upgrade && plane != Plane::Nginx => reached(&answer),
-        Means::Path(_) => served(&answer, plane, spelling),
+        Meaning::Path(_) if form == Form::Upgrade && plane != Plane::Nginx => {
+            ensure_reached(&answer)
+        }
+        Meaning::Path(_) => ensure_served(&answer, plane, spelling),
     }
 }
 
-fn refused(answer: &Response, status: u16) -> Result<()> {
+fn ensure_denied(answer: &Response, status: u16) -> Result<()> {
     ensure!(
         answer.pod().is_none(),
         "reaches the pod, as {:?}",
-        target(answer)
+        target_of(answer)
     );
     ensure!(
         answer.status == status,
@@ -94,7 +102,7 @@ fn refused(answer: &Response, status: u16) -> Result<()> {
     Ok(())
 }
 
-fn reached(answer: &Response) -> Result<()> {
+fn ensure_reached(answer: &Response) -> Result<()> {
     ensure!(
         answer.pod() == Some(OWNER),
         "expected to be served, got {}",
@@ -103,9 +111,9 @@ fn reached(answer: &Response) -> Result<()> {
     Ok(())
 }
 
-fn served(answer: &Response, plane: Plane, spelling: &Spelling) -> Result<()> {
-    reached(answer)?;
-    let seen = target(answer)?;
+fn ensure_served(answer: &Response, plane: Plane, spelling: &Spelling) -> Result<()> {
+    ensure_reached(answer)?;
+    let seen = target_of(answer)?;
     if plane == Plane::Nginx || spelling.arrives_as_sent() {
         ensure!(seen == spelling.target, "arrives as {seen}");
     }
@@ -113,7 +121,7 @@ fn served(answer: &Response, plane: Plane, spelling: &Spelling) -> Result<()> {
 }
 
 /// What a pod was asked for.
-fn target(answer: &Response) -> Result<String> {
+fn target_of(answer: &Response) -> Result<String> {
     let seen = answer.json()?;
     let Some(path) = seen["path"].as_str() else {
         bail!("no path in {seen}")
@@ -127,18 +135,18 @@ fn target(answer: &Response) -> Result<String> {
 
 /// Two requests may come at once, and no spelling makes many.
 async fn rate_limit_counts_all_spellings_together(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let sluice = site.serve(plane).await?;
+    let fixture = Fixture::start().await?;
+    let sluice = fixture.serve(plane).await?;
     let mut served = 0;
     let guarded = SPELLINGS
         .iter()
-        .filter(|spelling| match spelling.means(plane) {
-            Means::Path(path) => Kind::Prefix.takes(path),
-            Means::Nothing => false,
+        .filter(|spelling| match spelling.meaning(plane) {
+            Meaning::Path(path) => Kind::Prefix.is_protected(path),
+            Meaning::Nothing => false,
         });
     let started = std::time::Instant::now();
     for spelling in guarded {
-        let request = controls::RATE.request(Kind::Prefix, spelling.target);
+        let request = controls::RATE_LIMIT.request(Kind::Prefix, spelling.target);
         let answer = Form::Http11.send(&sluice, &request).await?;
         ensure!(
             [200, 503].contains(&answer.status),
@@ -156,8 +164,8 @@ async fn rate_limit_counts_all_spellings_together(plane: Plane) -> Result<()> {
 }
 
 async fn client_certificate_is_required_for_every_spelling(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let sluice = site.serve(plane).await?;
+    let fixture = Fixture::start().await?;
+    let sluice = fixture.serve(plane).await?;
     let mut wrong = Vec::new();
     for form in [Form::Tls, Form::Http2] {
         for spelling in SPELLINGS
@@ -167,10 +175,10 @@ async fn client_certificate_is_required_for_every_spelling(plane: Plane) -> Resu
             let answer = form
                 .send(
                     &sluice,
-                    &controls::CERTIFICATE.request(Kind::Prefix, spelling.target),
+                    &controls::CLIENT_CERTIFICATE.request(Kind::Prefix, spelling.target),
                 )
                 .await?;
-            if let Err(error) = refused(&answer, 400) {
+            if let Err(error) = ensure_denied(&answer, 400) {
                 wrong.push(format!("{form:?} {:?}: {error:#}", spelling.target));
             }
         }

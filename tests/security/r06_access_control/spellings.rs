@@ -5,7 +5,7 @@ use crate::setup::Plane;
 
 /// What a target means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum Meaning {
     /// This path, decoded.
     Path(&'static str),
     /// No path at all.
@@ -16,13 +16,13 @@ pub(super) enum Means {
 #[derive(Debug)]
 pub(super) struct Spelling {
     pub(super) target: &'static str,
-    nginx: Means,
-    envoy: Means,
+    nginx: Meaning,
+    envoy: Meaning,
     as_sent: bool,
 }
 
 impl Spelling {
-    pub(super) fn means(&self, plane: Plane) -> Means {
+    pub(super) fn meaning(&self, plane: Plane) -> Meaning {
         if plane == Plane::Nginx {
             self.nginx
         } else {
@@ -38,19 +38,19 @@ impl Spelling {
 }
 
 /// Arrives as it was sent.
-const fn kept(target: &'static str, path: &'static str) -> Spelling {
+const fn unchanged(target: &'static str, path: &'static str) -> Spelling {
     Spelling {
         target,
-        nginx: Means::Path(path),
-        envoy: Means::Path(path),
+        nginx: Meaning::Path(path),
+        envoy: Meaning::Path(path),
         as_sent: true,
     }
 }
 
-const fn mended(target: &'static str, path: &'static str) -> Spelling {
+const fn normalized(target: &'static str, path: &'static str) -> Spelling {
     Spelling {
         as_sent: false,
-        ..kept(target, path)
+        ..unchanged(target, path)
     }
 }
 
@@ -58,105 +58,105 @@ const fn mended(target: &'static str, path: &'static str) -> Spelling {
 const fn backslash(target: &'static str, nginx: &'static str, envoy: &'static str) -> Spelling {
     Spelling {
         target,
-        nginx: Means::Path(nginx),
-        envoy: Means::Path(envoy),
+        nginx: Meaning::Path(nginx),
+        envoy: Meaning::Path(envoy),
         as_sent: false,
     }
 }
 
 /// Where dots lead above the root, Envoy stays there.
-const fn above(target: &'static str, envoy: &'static str) -> Spelling {
+const fn above_root(target: &'static str, envoy: &'static str) -> Spelling {
     Spelling {
-        nginx: Means::Nothing,
-        ..mended(target, envoy)
+        nginx: Meaning::Nothing,
+        ..normalized(target, envoy)
     }
 }
 
-const fn nothing(target: &'static str) -> Spelling {
+const fn invalid(target: &'static str) -> Spelling {
     Spelling {
         target,
-        nginx: Means::Nothing,
-        envoy: Means::Nothing,
+        nginx: Meaning::Nothing,
+        envoy: Meaning::Nothing,
         as_sent: false,
     }
 }
 
 #[rustfmt::skip]
 pub(super) const SPELLINGS: &[Spelling] = &[
-    kept("/", "/"),
-    kept("/x", "/x"),
-    kept("/adminx", "/adminx"),
-    kept("/ADMIN/x", "/ADMIN/x"),
-    kept("/admin", "/admin"),
-    kept("/admin/", "/admin/"),
-    kept("/admin/x", "/admin/x"),
-    kept("/admin?x=%2f..%2f", "/admin"),
-    kept("/x?y=/admin%2f..", "/x"),
-    mended("//admin", "/admin"),
-    mended("/admin//x", "/admin/x"),
-    mended("///admin///x", "/admin/x"),
-    mended("/./admin", "/admin"),
-    mended("/admin/.", "/admin/"),
-    mended("/x/../admin", "/admin"),
-    mended("/x/..//admin", "/admin"),
-    mended("/admin/../x", "/x"),
-    mended("/%61dmin", "/admin"),
-    mended("/%61%64%6D%69%6e/x", "/admin/x"),
-    mended("/x/%2e%2e/admin", "/admin"),
-    mended("/x/.%2e/admin/x", "/admin/x"),
-    mended("/%2e/admin", "/admin"),
-    kept("/admin;x", "/admin;x"),
-    kept("/admin;x/y", "/admin;x/y"),
-    kept("/admin/;x", "/admin/;x"),
+    unchanged("/", "/"),
+    unchanged("/x", "/x"),
+    unchanged("/adminx", "/adminx"),
+    unchanged("/ADMIN/x", "/ADMIN/x"),
+    unchanged("/admin", "/admin"),
+    unchanged("/admin/", "/admin/"),
+    unchanged("/admin/x", "/admin/x"),
+    unchanged("/admin?x=%2f..%2f", "/admin"),
+    unchanged("/x?y=/admin%2f..", "/x"),
+    normalized("//admin", "/admin"),
+    normalized("/admin//x", "/admin/x"),
+    normalized("///admin///x", "/admin/x"),
+    normalized("/./admin", "/admin"),
+    normalized("/admin/.", "/admin/"),
+    normalized("/x/../admin", "/admin"),
+    normalized("/x/..//admin", "/admin"),
+    normalized("/admin/../x", "/x"),
+    normalized("/%61dmin", "/admin"),
+    normalized("/%61%64%6D%69%6e/x", "/admin/x"),
+    normalized("/x/%2e%2e/admin", "/admin"),
+    normalized("/x/.%2e/admin/x", "/admin/x"),
+    normalized("/%2e/admin", "/admin"),
+    unchanged("/admin;x", "/admin;x"),
+    unchanged("/admin;x/y", "/admin;x/y"),
+    unchanged("/admin/;x", "/admin/;x"),
     backslash("/admin\\x", "/admin\\x", "/admin/x"),
     backslash("/x\\..\\admin", "/x\\..\\admin", "/admin"),
-    above("/../admin", "/admin"),
-    above("/%2e%2e/admin", "/admin"),
-    kept("/admin%2fx", "/admin/x"),
-    kept("/admin%2Fx", "/admin/x"),
-    kept("/admin%2f", "/admin/"),
-    kept("/admin%2f%2fx", "/admin/x"),
-    kept("/%2fadmin", "/admin"),
-    kept("/%2F%2fadmin/x", "/admin/x"),
-    kept("/x%2f", "/x/"),
-    kept("/group%2fproject/raw%2Ffile?ref=a%2Fb", "/group/project/raw/file"),
-    kept("/bucket/http:%2F%2Fa.example%2Fb", "/bucket/http:/a.example/b"),
-    mended("/x/..%2fadmin", "/admin"),
-    mended("/x/..%2Fadmin/x", "/admin/x"),
-    mended("/x%2f..%2fadmin", "/admin"),
-    mended("/x%2f%2e%2e/admin", "/admin"),
-    mended("/x/%2e%2e%2fadmin", "/admin"),
-    mended("/x/..%2f%2fadmin", "/admin"),
-    mended("/.%2fadmin", "/admin"),
-    mended("/%2e%2fadmin/x", "/admin/x"),
-    mended("/admin%2f.", "/admin/"),
-    mended("/admin/..%2fx", "/x"),
-    mended("/admin%2f..%2fx", "/x"),
-    mended("/%41dmin/x", "/Admin/x"),
-    kept("/admin%5cx", "/admin\\x"),
-    kept("/admin%3bx", "/admin;x"),
-    kept("/admin/%3bx", "/admin/;x"),
-    kept("/admin%252fx", "/admin%2fx"),
-    kept("/admin/%252f..", "/admin/%2f.."),
-    kept("/%2561dmin", "/%61dmin"),
-    kept("/admin%3fx", "/admin?x"),
-    kept("/admin/%3fx", "/admin/?x"),
-    kept("/admin%23x", "/admin#x"),
-    kept("/admin/%23", "/admin/#"),
-    kept("/admin%20x", "/admin x"),
-    kept("/admin/%20", "/admin/ "),
-    kept("/admin%c3%a9", "/admin\u{e9}"),
-    kept("/admin/%C3%A9", "/admin/\u{e9}"),
-    kept("/admin/%ff", "/admin/\u{fffd}"),
-    kept("/admin/%0a", "/admin/\n"),
-    nothing("/%"),
-    nothing("/admin%"),
-    nothing("/admin%2"),
-    nothing("/admin%zz"),
-    nothing("/admin%00"),
-    nothing("/x%00"),
-    nothing("/..%2fadmin"),
-    nothing("/%2e%2e%2fadmin"),
-    nothing("/x/..%2f..%2fadmin"),
-    nothing("/admin%2f..%2f..%2fx"),
+    above_root("/../admin", "/admin"),
+    above_root("/%2e%2e/admin", "/admin"),
+    unchanged("/admin%2fx", "/admin/x"),
+    unchanged("/admin%2Fx", "/admin/x"),
+    unchanged("/admin%2f", "/admin/"),
+    unchanged("/admin%2f%2fx", "/admin/x"),
+    unchanged("/%2fadmin", "/admin"),
+    unchanged("/%2F%2fadmin/x", "/admin/x"),
+    unchanged("/x%2f", "/x/"),
+    unchanged("/group%2fproject/raw%2Ffile?ref=a%2Fb", "/group/project/raw/file"),
+    unchanged("/bucket/http:%2F%2Fa.example%2Fb", "/bucket/http:/a.example/b"),
+    normalized("/x/..%2fadmin", "/admin"),
+    normalized("/x/..%2Fadmin/x", "/admin/x"),
+    normalized("/x%2f..%2fadmin", "/admin"),
+    normalized("/x%2f%2e%2e/admin", "/admin"),
+    normalized("/x/%2e%2e%2fadmin", "/admin"),
+    normalized("/x/..%2f%2fadmin", "/admin"),
+    normalized("/.%2fadmin", "/admin"),
+    normalized("/%2e%2fadmin/x", "/admin/x"),
+    normalized("/admin%2f.", "/admin/"),
+    normalized("/admin/..%2fx", "/x"),
+    normalized("/admin%2f..%2fx", "/x"),
+    normalized("/%41dmin/x", "/Admin/x"),
+    unchanged("/admin%5cx", "/admin\\x"),
+    unchanged("/admin%3bx", "/admin;x"),
+    unchanged("/admin/%3bx", "/admin/;x"),
+    unchanged("/admin%252fx", "/admin%2fx"),
+    unchanged("/admin/%252f..", "/admin/%2f.."),
+    unchanged("/%2561dmin", "/%61dmin"),
+    unchanged("/admin%3fx", "/admin?x"),
+    unchanged("/admin/%3fx", "/admin/?x"),
+    unchanged("/admin%23x", "/admin#x"),
+    unchanged("/admin/%23", "/admin/#"),
+    unchanged("/admin%20x", "/admin x"),
+    unchanged("/admin/%20", "/admin/ "),
+    unchanged("/admin%c3%a9", "/admin\u{e9}"),
+    unchanged("/admin/%C3%A9", "/admin/\u{e9}"),
+    unchanged("/admin/%ff", "/admin/\u{fffd}"),
+    unchanged("/admin/%0a", "/admin/\n"),
+    invalid("/%"),
+    invalid("/admin%"),
+    invalid("/admin%2"),
+    invalid("/admin%zz"),
+    invalid("/admin%00"),
+    invalid("/x%00"),
+    invalid("/..%2fadmin"),
+    invalid("/%2e%2e%2fadmin"),
+    invalid("/x/..%2f..%2fadmin"),
+    invalid("/admin%2f..%2f..%2fx"),
 ];

@@ -109,9 +109,9 @@ async fn upgrade_does_not_bypass_the_body_limit(plane: Plane) -> Result<()> {
             http::send(sluice.http(), &short).await?.status == 200,
             "{host}: a short body"
         );
-        let nothing = upgraded(&Request::new("POST", host, "/")).header("content-length", "0");
+        let empty = upgraded(&Request::new("POST", host, "/")).header("content-length", "0");
         ensure!(
-            http::send(sluice.http(), &nothing).await?.status == 200,
+            http::send(sluice.http(), &empty).await?.status == 200,
             "{host}: no body"
         );
     }

@@ -13,9 +13,9 @@ use sluice_tests::sluice::Options;
 use crate::setup::Plane;
 
 /// Pods, an error service and a receiver of copies, which all write down what they hear; and an authentication service.
-pub(super) struct Site {
+pub(super) struct Fixture {
     pub(super) manifests: Manifests,
-    pub(super) heard: Journal,
+    pub(super) received: Journal,
     /// Requests to the authentication service.
     pub(super) asked: Journal,
     pub(super) auth: Echo,
@@ -23,12 +23,12 @@ pub(super) struct Site {
     pub(super) _network: Network,
 }
 
-impl Site {
-    pub(super) async fn start() -> Result<Site> {
-        let (network, manifests, heard) =
+impl Fixture {
+    pub(super) async fn start() -> Result<Fixture> {
+        let (network, manifests, received) =
             (Network::reserve()?, Manifests::new()?, Journal::default());
         let listens = || Setup {
-            journal: Some(heard.clone()),
+            journal: Some(received.clone()),
             ..Setup::default()
         };
         let mut pods = Vec::new();
@@ -61,9 +61,9 @@ impl Site {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }))?;
-        Ok(Site {
+        Ok(Fixture {
             manifests,
-            heard,
+            received,
             asked,
             auth,
             _pods: pods,
@@ -89,8 +89,8 @@ impl Site {
     }
 
     /// What pods have heard in a header since a place of the journal, in every spelling that CGI takes for the same one.
-    pub(super) fn heard(&self, since: usize, header: &str) -> Vec<String> {
-        let all = self.heard.since(since).into_iter().flat_map(|request| {
+    pub(super) fn received(&self, since: usize, header: &str) -> Vec<String> {
+        let all = self.received.since(since).into_iter().flat_map(|request| {
             let headers = request
                 .headers
                 .into_iter()
@@ -115,12 +115,12 @@ pub(super) fn service(name: &str, port: u16, pod: SocketAddr) -> Value {
     })
 }
 
-pub(super) fn with_configmap(plane: Plane, site: &Site, data: &Value) -> Result<Options> {
+pub(super) fn with_configmap(plane: Plane, fixture: &Fixture, data: &Value) -> Result<Options> {
     let metadata = json!({"namespace": "sluice", "name": "sluice"});
-    site.manifests.object(
+    fixture.manifests.object(
         &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
     )?;
     Ok(plane
-        .options(&site.manifests)
+        .options(&fixture.manifests)
         .arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()]))
 }

@@ -4,7 +4,7 @@ use sluice_tests::http::Response;
 
 /// A guard, what it stands beside, and a value that can be honoured. With that, or with none, nobody without credentials
 /// reaches the pod.
-pub(super) struct Guard {
+pub(super) struct AccessControl {
     pub(super) name: &'static str,
     pub(super) beside: &'static [(&'static str, &'static str)],
     pub(super) good: &'static str,
@@ -27,13 +27,13 @@ pub(super) const VERIFIED: &[(&str, &str)] = &[
     ("proxy-ssl-name", "web.test"),
 ];
 
-pub(super) const fn guard(
+pub(super) const fn access_control(
     name: &'static str,
     beside: &'static [(&'static str, &'static str)],
     good: &'static str,
     bad: &'static [&'static str],
-) -> Guard {
-    Guard {
+) -> AccessControl {
+    AccessControl {
         name,
         beside,
         good,
@@ -42,54 +42,54 @@ pub(super) const fn guard(
 }
 
 #[rustfmt::skip]
-pub(super) const GUARDS: &[Guard] = &[
-    guard("allowlist-source-range", &[], "192.0.2.0/24", &["192.0.2.0/24,nonsense", "192.0.2.0/24,,/8", "0.0.0.0/0/0", ","]),
-    guard("whitelist-source-range", &[], "192.0.2.0/24", &["192.0.2.0/24,nonsense", "192.0.2.0/33", ","]),
-    guard("denylist-source-range", &[], "127.0.0.0/8", &["192.0.2.0/24,nonsense", "127.0.0.0/33", ","]),
-    guard("satisfy", ALLOWED, "all", &["Any", "any,all"]),
-    guard("auth-type", &[("auth-secret", "users")], "basic", &["xbasic", "digest", "Basic"]),
-    guard("auth-secret", &[("auth-type", "basic")], "users", &["absent", "foreign/users", "a/b/c", "users,users"]),
-    guard("auth-secret-type", BASIC, "auth-file", &["auth-files"]),
-    guard("auth-realm", BASIC, "shop", &["a\"b", "$host"]),
-    guard("auth-url", &[], "http://auth.owner.svc/", &["http://auth.owner.svc/, http://b", "auth.owner.svc", "http://$arg_a/", "http://127.0.0.1/"]),
-    guard("auth-method", EXTERNAL, "GET", &["get", "GETS"]),
-    guard("auth-signin", EXTERNAL, "/start", &["javascript:alert(1)", "/start?$nonsense"]),
-    guard("auth-signin-redirect-param", EXTERNAL, "rd", &["a b", "a&b"]),
-    guard("auth-response-headers", EXTERNAL, "X-User", &["X-User,X Y", "Host"]),
-    guard("auth-proxy-set-headers", EXTERNAL, "owner/headers", &["owner/absent", "foreign/headers", "owner/unreadable"]),
-    guard("auth-request-redirect", EXTERNAL, "/a", &["$nonsense"]),
-    guard("auth-always-set-cookie", EXTERNAL, "true", &["yes"]),
-    guard("auth-cache-key", EXTERNAL, "$cookie_a", &["$nonsense", "${a"]),
-    guard("auth-cache-duration", EXTERNAL, "200 5m", &["200 5x", "200 5m, x"]),
-    guard("enable-global-auth", EXTERNAL, "true", &["yes"]),
-    guard("auth-tls-secret", &[], "owner/ca", &["ca", "owner/absent", "foreign/ca", "owner/users"]),
-    guard("auth-tls-verify-client", CLIENTS, "on", &["yes", "ON", "on,off"]),
-    guard("auth-tls-verify-depth", CLIENTS, "1", &["one", "1.5"]),
-    guard("auth-tls-error-page", CLIENTS, "/error", &["@named", "javascript:a"]),
-    guard("auth-tls-match-cn", CLIENTS, "CN=me", &["me", "CN=(", "CN=.*|"]),
-    guard("proxy-ssl-secret", VERIFIED, "owner/ca", &["ca", "owner/absent", "foreign/ca", "owner/users"]),
-    guard("proxy-ssl-verify", VERIFIED, "on", &["yes", "ON", "true"]),
-    guard("proxy-ssl-verify-depth", VERIFIED, "1", &["one"]),
-    guard("proxy-ssl-name", VERIFIED, "web.test", &["a b", "*"]),
-    guard("auth-snippet", EXTERNAL, "", &["deny all;"]),
-    guard("configuration-snippet", EXTERNAL, "", &["deny all;"]),
-    guard("server-snippet", EXTERNAL, "", &["deny all;"]),
-    guard("stream-snippet", EXTERNAL, "", &["deny all;"]),
-    guard("modsecurity-snippet", EXTERNAL, "", &["SecRuleEngine On"]),
+pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
+    access_control("allowlist-source-range", &[], "192.0.2.0/24", &["192.0.2.0/24,nonsense", "192.0.2.0/24,,/8", "0.0.0.0/0/0", ","]),
+    access_control("whitelist-source-range", &[], "192.0.2.0/24", &["192.0.2.0/24,nonsense", "192.0.2.0/33", ","]),
+    access_control("denylist-source-range", &[], "127.0.0.0/8", &["192.0.2.0/24,nonsense", "127.0.0.0/33", ","]),
+    access_control("satisfy", ALLOWED, "all", &["Any", "any,all"]),
+    access_control("auth-type", &[("auth-secret", "users")], "basic", &["xbasic", "digest", "Basic"]),
+    access_control("auth-secret", &[("auth-type", "basic")], "users", &["absent", "foreign/users", "a/b/c", "users,users"]),
+    access_control("auth-secret-type", BASIC, "auth-file", &["auth-files"]),
+    access_control("auth-realm", BASIC, "shop", &["a\"b", "$host"]),
+    access_control("auth-url", &[], "http://auth.owner.svc/", &["http://auth.owner.svc/, http://b", "auth.owner.svc", "http://$arg_a/", "http://127.0.0.1/"]),
+    access_control("auth-method", EXTERNAL, "GET", &["get", "GETS"]),
+    access_control("auth-signin", EXTERNAL, "/start", &["javascript:alert(1)", "/start?$nonsense"]),
+    access_control("auth-signin-redirect-param", EXTERNAL, "rd", &["a b", "a&b"]),
+    access_control("auth-response-headers", EXTERNAL, "X-User", &["X-User,X Y", "Host"]),
+    access_control("auth-proxy-set-headers", EXTERNAL, "owner/headers", &["owner/absent", "foreign/headers", "owner/unreadable"]),
+    access_control("auth-request-redirect", EXTERNAL, "/a", &["$nonsense"]),
+    access_control("auth-always-set-cookie", EXTERNAL, "true", &["yes"]),
+    access_control("auth-cache-key", EXTERNAL, "$cookie_a", &["$nonsense", "${a"]),
+    access_control("auth-cache-duration", EXTERNAL, "200 5m", &["200 5x", "200 5m, x"]),
+    access_control("enable-global-auth", EXTERNAL, "true", &["yes"]),
+    access_control("auth-tls-secret", &[], "owner/ca", &["ca", "owner/absent", "foreign/ca", "owner/users"]),
+    access_control("auth-tls-verify-client", CLIENTS, "on", &["yes", "ON", "on,off"]),
+    access_control("auth-tls-verify-depth", CLIENTS, "1", &["one", "1.5"]),
+    access_control("auth-tls-error-page", CLIENTS, "/error", &["@named", "javascript:a"]),
+    access_control("auth-tls-match-cn", CLIENTS, "CN=me", &["me", "CN=(", "CN=.*|"]),
+    access_control("proxy-ssl-secret", VERIFIED, "owner/ca", &["ca", "owner/absent", "foreign/ca", "owner/users"]),
+    access_control("proxy-ssl-verify", VERIFIED, "on", &["yes", "ON", "true"]),
+    access_control("proxy-ssl-verify-depth", VERIFIED, "1", &["one"]),
+    access_control("proxy-ssl-name", VERIFIED, "web.test", &["a b", "*"]),
+    access_control("auth-snippet", EXTERNAL, "", &["deny all;"]),
+    access_control("configuration-snippet", EXTERNAL, "", &["deny all;"]),
+    access_control("server-snippet", EXTERNAL, "", &["deny all;"]),
+    access_control("stream-snippet", EXTERNAL, "", &["deny all;"]),
+    access_control("modsecurity-snippet", EXTERNAL, "", &["SecRuleEngine On"]),
 ];
 
 /// Those with which a client comes in, and with a bad value none does.
 #[rustfmt::skip]
-pub(super) const LIMITS: &[Guard] = &[
-    guard("limit-connections", &[], "9", &["many", "9,9"]),
-    guard("limit-rps", &[], "900", &["many", "1.5"]),
-    guard("limit-rpm", &[], "900", &["many", "0x10"]),
-    guard("custom-headers", &[], "owner/nothing", &["nothing", "owner/absent", "foreign/nothing", "owner/headers"]),
+pub(super) const LIMITS: &[AccessControl] = &[
+    access_control("limit-connections", &[], "9", &["many", "9,9"]),
+    access_control("limit-rps", &[], "900", &["many", "1.5"]),
+    access_control("limit-rpm", &[], "900", &["many", "0x10"]),
+    access_control("custom-headers", &[], "owner/nothing", &["nothing", "owner/absent", "foreign/nothing", "owner/headers"]),
 ];
 
 /// Something that narrows, what it stands beside, bad values of its own, and what is right about the answer to a request from
 /// another origin, the fourth of four.
-pub(super) struct Narrowing {
+pub(super) struct Restriction {
     pub(super) name: &'static str,
     pub(super) beside: &'static [(&'static str, &'static str)],
     pub(super) bad: &'static [&'static str],
@@ -103,13 +103,13 @@ pub(super) fn names_no_origin(answer: &Response) -> bool {
     answer.status == 200 && answer.header("access-control-allow-origin").is_none()
 }
 
-pub(super) const fn narrowing(
+pub(super) const fn restriction(
     name: &'static str,
     beside: &'static [(&'static str, &'static str)],
     bad: &'static [&'static str],
     is_right: fn(&Response) -> bool,
-) -> Narrowing {
-    Narrowing {
+) -> Restriction {
+    Restriction {
         name,
         beside,
         bad,
@@ -118,23 +118,23 @@ pub(super) const fn narrowing(
 }
 
 #[rustfmt::skip]
-pub(super) const NARROWING: &[Narrowing] = &[
-    narrowing("ssl-redirect", &[], &["yes", "on"], |answer| answer.status == 308),
-    narrowing("force-ssl-redirect", &[("ssl-redirect", "false")], &["yes", "on"], |answer| answer.status == 308),
-    narrowing("enable-cors", &[], &["yes", "on"], names_no_origin),
-    narrowing("cors-allow-origin", CORS, &["shop.example", "https://*", "https://a b"], names_no_origin),
-    narrowing("cors-allow-methods", CORS, &["GET;POST", "*"], names_no_origin),
-    narrowing("cors-allow-headers", CORS, &["X-A;X-B", "*"], names_no_origin),
-    narrowing("cors-allow-credentials", CORS, &["yes"], |answer| answer.header("access-control-allow-credentials").is_none()),
-    narrowing("cors-expose-headers", CORS, &["X-A;X-B"], |answer| answer.header("access-control-expose-headers").is_none()),
-    narrowing("cors-max-age", CORS, &["a day"], |answer| !["1728000"].contains(&answer.header("access-control-max-age").unwrap_or_default())),
-    narrowing("limit-burst-multiplier", &[("limit-rpm", "1")], &["many"], |answer| answer.status == 503),
-    narrowing("limit-allowlist", COUNTED, &["127.0.0.0/8,nonsense", "all"], |answer| answer.status == 503),
-    narrowing("limit-whitelist", COUNTED, &["127.0.0.0/8,nonsense", "all"], |answer| answer.status == 503),
+pub(super) const RESTRICTIONS: &[Restriction] = &[
+    restriction("ssl-redirect", &[], &["yes", "on"], |answer| answer.status == 308),
+    restriction("force-ssl-redirect", &[("ssl-redirect", "false")], &["yes", "on"], |answer| answer.status == 308),
+    restriction("enable-cors", &[], &["yes", "on"], names_no_origin),
+    restriction("cors-allow-origin", CORS, &["shop.example", "https://*", "https://a b"], names_no_origin),
+    restriction("cors-allow-methods", CORS, &["GET;POST", "*"], names_no_origin),
+    restriction("cors-allow-headers", CORS, &["X-A;X-B", "*"], names_no_origin),
+    restriction("cors-allow-credentials", CORS, &["yes"], |answer| answer.header("access-control-allow-credentials").is_none()),
+    restriction("cors-expose-headers", CORS, &["X-A;X-B"], |answer| answer.header("access-control-expose-headers").is_none()),
+    restriction("cors-max-age", CORS, &["a day"], |answer| !["1728000"].contains(&answer.header("access-control-max-age").unwrap_or_default())),
+    restriction("limit-burst-multiplier", &[("limit-rpm", "1")], &["many"], |answer| answer.status == 503),
+    restriction("limit-allowlist", COUNTED, &["127.0.0.0/8,nonsense", "all"], |answer| answer.status == 503),
+    restriction("limit-whitelist", COUNTED, &["127.0.0.0/8,nonsense", "all"], |answer| answer.status == 503),
 ];
 
 /// Read in the code alone: no request shows them from outside.
-pub(super) const NARROWING_UNSEEN: &[&str] = &[
+pub(super) const UNTESTED_RESTRICTIONS: &[&str] = &[
     "auth-tls-pass-certificate-to-upstream",
     "proxy-ssl-protocols",
 ];
@@ -142,7 +142,7 @@ pub(super) const NARROWING_UNSEEN: &[&str] = &[
 /// What keeps nobody out: where requests go, what they and their answers look like, how long somebody waits, what is written
 /// down. `limit-rate` slows answers down, and a body that is too large meets the default of `proxy-body-size`.
 #[rustfmt::skip]
-pub(super) const NO_GUARDS: &[&str] = &[
+pub(super) const NOT_ACCESS_CONTROL: &[&str] = &[
     "affinity", "affinity-canary-behavior", "affinity-mode", "app-root", "auth-keepalive", "auth-keepalive-requests",
     "auth-keepalive-share-vars", "auth-keepalive-timeout", "backend-protocol", "canary", "canary-by-cookie",
     "canary-by-header", "canary-by-header-pattern", "canary-by-header-value", "canary-weight", "canary-weight-total",

@@ -14,7 +14,9 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::tls;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 
-use super::access_controls::{GUARDS, Guard, LIMITS, NARROWING, NARROWING_UNSEEN, NO_GUARDS};
+use super::access_controls::{
+    ACCESS_CONTROLS, AccessControl, LIMITS, NOT_ACCESS_CONTROL, RESTRICTIONS, UNTESTED_RESTRICTIONS,
+};
 use super::bad_values;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
@@ -25,15 +27,18 @@ on_every_plane!(
 
 #[test]
 fn every_annotation_is_classified() {
-    let guards = GUARDS.iter().chain(LIMITS).map(|guard| guard.name);
-    let narrowing = NARROWING
+    let is_access_control = ACCESS_CONTROLS
         .iter()
-        .map(|narrowing| narrowing.name)
-        .chain(NARROWING_UNSEEN.iter().copied());
-    let classes: Vec<&str> = guards
+        .chain(LIMITS)
+        .map(|access_control| access_control.name);
+    let restriction = RESTRICTIONS
+        .iter()
+        .map(|restriction| restriction.name)
+        .chain(UNTESTED_RESTRICTIONS.iter().copied());
+    let classes: Vec<&str> = is_access_control
         .clone()
-        .chain(narrowing.clone())
-        .chain(NO_GUARDS.iter().copied())
+        .chain(restriction.clone())
+        .chain(NOT_ACCESS_CONTROL.iter().copied())
         .collect();
     let known: Vec<&Annotation> = GROUPS.iter().flat_map(|group| group.annotations).collect();
     let names: BTreeSet<&str> = known.iter().map(|annotation| annotation.name).collect();
@@ -52,9 +57,11 @@ fn every_annotation_is_classified() {
     );
     for annotation in known {
         let expected = match annotation.role {
-            Role::Guard | Role::Snippet => guards.clone().any(|name| name == annotation.name),
-            Role::Narrows(_) => narrowing.clone().any(|name| name == annotation.name),
-            Role::Plain | Role::Paths => NO_GUARDS.contains(&annotation.name),
+            Role::Guard | Role::Snippet => is_access_control
+                .clone()
+                .any(|name| name == annotation.name),
+            Role::Narrows(_) => restriction.clone().any(|name| name == annotation.name),
+            Role::Plain | Role::Paths => NOT_ACCESS_CONTROL.contains(&annotation.name),
         };
         assert!(
             expected,
@@ -65,15 +72,15 @@ fn every_annotation_is_classified() {
 }
 
 /// What the table of guards needs: users, an authentication service that lets nobody in, authorities, a pod that speaks TLS.
-struct Site {
+struct Fixture {
     tenants: Tenants,
     _auth: Echo,
     _secure: Echo,
     _ports: [Port; 2],
 }
 
-impl Site {
-    async fn start() -> Result<Site> {
+impl Fixture {
+    async fn start() -> Result<Fixture> {
         let tenants = Tenants::start().await?;
         let ports = [Port::reserve()?, Port::reserve()?];
         let auth = Echo::start(ports[0].addr(), EchoIdentity::of("auth", "auth")).await?;
@@ -120,7 +127,7 @@ impl Site {
             )?;
             object("ConfigMap", "nothing", "data", json!({}))?;
         }
-        Ok(Site {
+        Ok(Fixture {
             tenants,
             _auth: auth,
             _secure: secure,
@@ -196,27 +203,27 @@ fn cases(
 }
 
 async fn invalid_access_control_annotation_denies_every_client(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let own = |guard: &Guard| {
-        let bad = guard.bad.iter();
+    let fixture = Fixture::start().await?;
+    let own = |access_control: &AccessControl| {
+        let bad = access_control.bad.iter();
         bad.map(|bad| (*bad).to_owned()).collect::<Vec<_>>()
     };
-    let guards = GUARDS.iter().flat_map(|guard| {
+    let is_access_control = ACCESS_CONTROLS.iter().flat_map(|access_control| {
         let values = bad_values()
             .into_iter()
-            .chain(own(guard))
-            .chain([guard.good.to_owned()]);
-        cases(guard.name, guard.beside, values)
+            .chain(own(access_control))
+            .chain([access_control.good.to_owned()]);
+        cases(access_control.name, access_control.beside, values)
     });
-    let limits = LIMITS.iter().flat_map(|guard| {
-        let values = bad_values().into_iter().chain(own(guard));
-        cases(guard.name, guard.beside, values)
+    let limits = LIMITS.iter().flat_map(|access_control| {
+        let values = bad_values().into_iter().chain(own(access_control));
+        cases(access_control.name, access_control.beside, values)
     });
-    let served = LIMITS.iter().flat_map(|guard| {
-        let good = [guard.good.to_owned()].into_iter();
-        cases(guard.name, guard.beside, good)
+    let translated = LIMITS.iter().flat_map(|access_control| {
+        let good = [access_control.good.to_owned()].into_iter();
+        cases(access_control.name, access_control.beside, good)
     });
-    let served: Vec<(Case, Value)> = served
+    let translated: Vec<(Case, Value)> = translated
         .map(|(case, mut object)| {
             // Beside the others of its annotation.
             object["metadata"]["name"] = json!(format!("{}-good", case.annotation));
@@ -225,9 +232,9 @@ async fn invalid_access_control_annotation_denies_every_client(plane: Plane) -> 
             (Case { host, ..case }, object)
         })
         .collect();
-    let (closed, closed_objects): (Vec<Case>, Vec<Value>) = guards.chain(limits).unzip();
-    let (open, open_objects): (Vec<Case>, Vec<Value>) = served.into_iter().unzip();
-    let sluice = site
+    let (closed, closed_objects): (Vec<Case>, Vec<Value>) = is_access_control.chain(limits).unzip();
+    let (open, open_objects): (Vec<Case>, Vec<Value>) = translated.into_iter().unzip();
+    let sluice = fixture
         .serve(plane, [closed_objects, open_objects].concat())
         .await?;
     let mut wrong = Vec::new();
@@ -253,27 +260,27 @@ async fn invalid_access_control_annotation_denies_every_client(plane: Plane) -> 
 }
 
 async fn invalid_restriction_takes_its_strictest_value(plane: Plane) -> Result<()> {
-    let site = Site::start().await?;
-    let all = NARROWING.iter().flat_map(|narrowing| {
-        let own = narrowing.bad.iter().map(|bad| (*bad).to_owned());
+    let fixture = Fixture::start().await?;
+    let all = RESTRICTIONS.iter().flat_map(|restriction| {
+        let own = restriction.bad.iter().map(|bad| (*bad).to_owned());
         let values = bad_values()
             .into_iter()
-            .filter(|value| !is_meant(narrowing.name, value))
+            .filter(|value| !is_valid(restriction.name, value))
             .chain(own);
-        cases(narrowing.name, narrowing.beside, values)
+        cases(restriction.name, restriction.beside, values)
             .into_iter()
-            .map(move |(case, object)| ((case, narrowing), object))
+            .map(move |(case, object)| ((case, restriction), object))
     });
     let (cases, objects): (Vec<_>, Vec<Value>) = all.unzip();
-    let sluice = site.serve(plane, objects).await?;
+    let sluice = fixture.serve(plane, objects).await?;
     let mut wrong = Vec::new();
-    for (case, narrowing) in &cases {
+    for (case, restriction) in &cases {
         let request = Request::get(&case.host, "/").header("origin", "https://evil.example");
         let mut answer = http::send(sluice.http(), &request).await?;
         for _ in 0..3 {
             answer = http::send(sluice.http(), &request).await.context("again")?;
         }
-        if !(narrowing.is_right)(&answer) {
+        if !(restriction.is_right)(&answer) {
             wrong.push(format!(
                 "{}: {:.40?}: {answer:?}",
                 case.annotation, case.value
@@ -291,7 +298,7 @@ async fn invalid_restriction_takes_its_strictest_value(plane: Plane) -> Result<(
 }
 
 /// Names of headers and methods are nearly anything, and no origin is every origin, as if the annotation were not there.
-fn is_meant(annotation: &str, value: &str) -> bool {
+fn is_valid(annotation: &str, value: &str) -> bool {
     let is_text = |others: &str| {
         value
             .chars()

@@ -8,7 +8,7 @@ use sluice_translate::{Object, ObjectKey, Options, Resources, translate};
 
 /// A guard: every path is closed with each of these values. A blank one is the default of a key, and means none.
 #[rustfmt::skip]
-const GUARDS: &[(&str, &[&str])] = &[
+const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("whitelist-source-range", &["10.0.0.0/8,nonsense", "nonsense", ",", "10.0.0.0/33", "[]"]),
     ("denylist-source-range", &["10.0.0.0/8,nonsense", "nonsense", ",", "10.0.0.0/33", "[]"]),
     ("block-cidrs", &["10.0.0.0/8,nonsense", "nonsense", ",", "{}"]),
@@ -34,7 +34,7 @@ const GUARDS: &[(&str, &[&str])] = &[
 ];
 
 /// What each of these values comes to: a place in what is translated, and what stands there.
-type Narrowing = (
+type Restriction = (
     &'static str,
     &'static [&'static str],
     &'static [(&'static str, &'static str)],
@@ -44,20 +44,20 @@ type Narrowing = (
 
 const REDIRECTED: &str = "/servers/a.example/routes/0/https_redirect/status";
 const CLIENT: &str = "/global/forwarded/client_header";
-const BELIEVING: &[(&str, &str)] = &[
+const TRUST_FORWARDED: &[(&str, &str)] = &[
     ("use-forwarded-headers", "true"),
     ("enable-real-ip", "true"),
 ];
 
 /// The strictest value takes the place of a bad one.
 #[rustfmt::skip]
-const NARROWING: &[Narrowing] = &[
+const RESTRICTIONS: &[Restriction] = &[
     ("ssl-redirect", &["yes", ""], &[], REDIRECTED, || json!(308)),
     ("force-ssl-redirect", &["yes", ""], &[("ssl-redirect", "false")], REDIRECTED, || json!(308)),
-    ("proxy-real-ip-cidr", &["", " ", ",", "nonsense", "10.0.0.0/33", "0.0.0.0/0/0"], BELIEVING, CLIENT, || Value::Null),
-    ("proxy-real-ip-cidr", &["nonsense", ""], BELIEVING, "/global/forwarded/trust_forwarded", || Value::Null),
-    ("proxy-real-ip-cidr", &["10.0.0.0/8,nonsense", "nonsense,10.0.0.0/8,::/129"], BELIEVING, "/global/forwarded/trusted_proxies", || json!(["10.0.0.0/8"])),
-    ("forwarded-for-header", &["", "X Y", "\u{e9}"], BELIEVING, CLIENT, || Value::Null),
+    ("proxy-real-ip-cidr", &["", " ", ",", "nonsense", "10.0.0.0/33", "0.0.0.0/0/0"], TRUST_FORWARDED, CLIENT, || Value::Null),
+    ("proxy-real-ip-cidr", &["nonsense", ""], TRUST_FORWARDED, "/global/forwarded/trust_forwarded", || Value::Null),
+    ("proxy-real-ip-cidr", &["10.0.0.0/8,nonsense", "nonsense,10.0.0.0/8,::/129"], TRUST_FORWARDED, "/global/forwarded/trusted_proxies", || json!(["10.0.0.0/8"])),
+    ("forwarded-for-header", &["", "X Y", "\u{e9}"], TRUST_FORWARDED, CLIENT, || Value::Null),
     ("use-forwarded-headers", &["yes", ""], &[], CLIENT, || Value::Null),
     ("enable-real-ip", &["yes", ""], &[], CLIENT, || Value::Null),
     ("compute-full-forwarded-for", &["true", "yes", ""], &[], "/global/forwarded/append_forwarded_for", || Value::Null),
@@ -84,7 +84,7 @@ const STRICT_BY_DEFAULT: &[&str] = &[
 
 /// What keeps nobody out: how long somebody waits, what answers look like, what is written down, what is not honoured at all.
 #[rustfmt::skip]
-const NO_GUARDS: &[&str] = &[
+const NOT_ACCESS_CONTROL: &[&str] = &[
     "access-log-params", "access-log-path", "add-headers", "app-root", "bind-address", "brotli-level",
     "brotli-min-length", "brotli-types", "client-body-buffer-size", "client-body-timeout",
     "client-header-buffer-size", "client-header-timeout", "custom-http-errors", "debug-connections", "default-type",
@@ -126,7 +126,7 @@ fn object(kind: &str, name: &str, data: &Value) -> Value {
 }
 
 /// What is served with these keys, by default and with all that differs from it.
-fn served(data: &Value) -> Value {
+fn translated(data: &Value) -> Value {
     let mut resources = Resources::default();
     let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
     let ingress = json!({
@@ -174,18 +174,18 @@ fn data(beside: &[(&str, &str)], key: &str, value: &str) -> Value {
     Value::Object(data)
 }
 
-fn action(served: &Value) -> &Value {
-    &served["servers"]["a.example"]["routes"][0]["action"]
+fn action(translated: &Value) -> &Value {
+    &translated["servers"]["a.example"]["routes"][0]["action"]
 }
 
 #[test]
 fn every_access_control_key_is_classified() {
-    let classes: BTreeSet<&str> = GUARDS
+    let classes: BTreeSet<&str> = ACCESS_CONTROLS
         .iter()
         .map(|(key, _)| *key)
-        .chain(NARROWING.iter().map(|(key, ..)| *key))
+        .chain(RESTRICTIONS.iter().map(|(key, ..)| *key))
         .chain(STRICT_BY_DEFAULT.iter().copied())
-        .chain(NO_GUARDS.iter().copied())
+        .chain(NOT_ACCESS_CONTROL.iter().copied())
         .collect();
     let without: Vec<&str> = KEYS
         .iter()
@@ -198,43 +198,49 @@ fn every_access_control_key_is_classified() {
         .filter(|name| !KEYS.iter().any(|key| key.name == **name))
         .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
-    let guards = |name: &&str| {
-        GUARDS.iter().any(|(key, _)| key == name) || NARROWING.iter().any(|(key, ..)| key == name)
+    let is_access_control = |name: &&str| {
+        ACCESS_CONTROLS.iter().any(|(key, _)| key == name)
+            || RESTRICTIONS.iter().any(|(key, ..)| key == name)
     };
-    assert!(!NO_GUARDS.iter().chain(STRICT_BY_DEFAULT).any(guards));
+    assert!(
+        !NOT_ACCESS_CONTROL
+            .iter()
+            .chain(STRICT_BY_DEFAULT)
+            .any(is_access_control)
+    );
 }
 
 #[test]
 fn invalid_access_control_key_closes_every_path() {
-    assert_ne!(*action(&served(&json!({}))), json!("denied"));
-    for (key, values) in GUARDS {
+    assert_ne!(*action(&translated(&json!({}))), json!("denied"));
+    for (key, values) in ACCESS_CONTROLS {
         for value in *values {
-            let served = served(&data(&[], key, value));
-            assert_eq!(*action(&served), json!("denied"), "{key}: {value:?}");
+            let translated = translated(&data(&[], key, value));
+            assert_eq!(*action(&translated), json!("denied"), "{key}: {value:?}");
         }
     }
 }
 
 #[test]
 fn invalid_restriction_takes_its_strictest_value() {
-    for (key, values, beside, place, expected) in NARROWING {
+    for (key, values, beside, place, expected) in RESTRICTIONS {
         for value in *values {
-            let served = served(&data(beside, key, value));
+            let translated = translated(&data(beside, key, value));
             // What is as by default is left out.
-            let found = served.pointer(place).cloned().unwrap_or_default();
+            let found = translated.pointer(place).cloned().unwrap_or_default();
             assert_eq!(found, expected(), "{key}: {value:?}");
-            assert_ne!(*action(&served), json!("denied"), "{key}: {value:?}");
+            assert_ne!(*action(&translated), json!("denied"), "{key}: {value:?}");
         }
     }
 }
 
 /// Good values, and fields that they set: a name that no field has would be null above, whatever the value.
 #[rustfmt::skip]
-const SET: &[(&[(&str, &str)], &str)] = &[
+const EFFECTIVE: &[(&[(&str, &str)], &str)] = &[
     (&[("force-ssl-redirect", "true")], REDIRECTED),
-    (BELIEVING, CLIENT),
-    (BELIEVING, "/global/forwarded/trust_forwarded"),
-    (BELIEVING, "/global/forwarded/trusted_proxies"),
+    (TRUST_FORWARDED, CLIENT),
+    (TRUST_FORWARDED, "/global/forwarded/trust_forwarded"),
+    (TRUST_FORWARDED, "/global/forwarded/trusted_proxies"),
     (&[("compute-full-forwarded-for", "true"), ("use-forwarded-headers", "true"), ("enable-real-ip", "true")], "/global/forwarded/append_forwarded_for"),
     (&[("hide-headers", "X-Secret")], "/global/hidden_headers"),
     (&[("ssl-protocols", "TLSv1.3")], "/global/tls/versions"),
@@ -245,16 +251,16 @@ const SET: &[(&[(&str, &str)], &str)] = &[
 
 #[test]
 fn every_compared_field_exists_in_the_model() {
-    for (settings, place) in SET {
+    for (settings, place) in EFFECTIVE {
         let settings: serde_json::Map<String, Value> = settings
             .iter()
             .map(|(key, value)| ((*key).to_owned(), json!(value)))
             .collect();
-        let served = served(&Value::Object(settings));
-        assert!(served.pointer(place).is_some(), "{place}: {served}");
+        let translated = translated(&Value::Object(settings));
+        assert!(translated.pointer(place).is_some(), "{place}: {translated}");
     }
-    for (.., place, _) in NARROWING {
-        let is_set = SET.iter().any(|(_, known)| known == place);
+    for (.., place, _) in RESTRICTIONS {
+        let is_set = EFFECTIVE.iter().any(|(_, known)| known == place);
         assert!(is_set || *place == "/global/request_headers", "{place}");
     }
 }

@@ -39,7 +39,7 @@ async fn status(sluice: &Sluice) -> Result<u16> {
     .status)
 }
 
-async fn becomes(sluice: &Sluice, expected: u16, what: &str) -> Result<()> {
+async fn wait_for_status(sluice: &Sluice, expected: u16, what: &str) -> Result<()> {
     let is_so = async || {
         for _ in 0..IN_A_ROW {
             (status(sluice).await.ok() == Some(expected)).then_some(())?;
@@ -57,23 +57,23 @@ async fn paths_closed_by_a_config_map_stay_closed_when_it_is_deleted(plane: Plan
     tenants
         .manifests
         .ingress(&Ingress::new(OWNER, "open").host(HOST).path("/", "web", 80))?;
-    let says = |data: Value| {
+    let config_map_with = |data: Value| {
         let metadata = json!({"namespace": "sluice", "name": "sluice"});
         let object =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
         tenants.manifests.object(&object)
     };
-    says(json!({}))?;
+    config_map_with(json!({}))?;
     let flag = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
     let sluice = plane
         .options(&tenants.manifests)
         .arguments(flag)
         .start()
         .await?;
-    becomes(&sluice, 200, "nothing is closed").await?;
+    wait_for_status(&sluice, 200, "nothing is closed").await?;
     for (turn, (key, value, refused)) in CLOSING.iter().enumerate() {
-        says(json!({ *key: value }))?;
-        becomes(&sluice, *refused, key).await?;
+        config_map_with(json!({ *key: value }))?;
+        wait_for_status(&sluice, *refused, key).await?;
         tenants.manifests.remove(FILE)?;
         let told = || {
             let lines = sluice.log().lines();
@@ -101,8 +101,8 @@ async fn paths_closed_by_a_config_map_stay_closed_when_it_is_deleted(plane: Plan
             let after = status(&sluice).await?;
             ensure!(after == *refused, "{plane:?}: {key} was deleted: {after}");
         }
-        says(json!({}))?;
-        becomes(&sluice, 200, "nothing is closed any more").await?;
+        config_map_with(json!({}))?;
+        wait_for_status(&sluice, 200, "nothing is closed any more").await?;
     }
     sluice.stop()
 }

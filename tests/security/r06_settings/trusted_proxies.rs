@@ -15,7 +15,7 @@ const HOST: &str = "guarded.test";
 /// A client that the Ingress lets in, and that nobody here is.
 const CLAIMED: &str = "192.0.2.7";
 
-async fn claims(sluice: &Sluice) -> Result<http::Response> {
+async fn request_with_forged_address(sluice: &Sluice) -> Result<http::Response> {
     let request = Request::get(HOST, "/")
         .header("X-Forwarded-For", CLAIMED)
         .header("X-Real-IP", CLAIMED);
@@ -49,7 +49,7 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
         .map(|data| (data, true))
         .chain(believes_nobody.iter().map(|data| (data, false)))
     {
-        tenants.write("operator.yaml", &[operator(data)])?;
+        tenants.write("operator.yaml", &[config_map(data)])?;
         let arguments = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
         let sluice = plane
             .options(&tenants.manifests)
@@ -57,7 +57,7 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
             .start()
             .await?;
         sluice.wait_for_status("open.test", "/", 200).await?;
-        let answer = claims(&sluice).await?;
+        let answer = request_with_forged_address(&sluice).await?;
         ensure!(
             answer.pod().is_some() == is_believed,
             "{data}: {}",
@@ -75,6 +75,6 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
     Ok(())
 }
 
-fn operator(data: &Value) -> Value {
+fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"}, "data": data})
 }

@@ -8,7 +8,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::proc;
 use sluice_tests::sluice::Sluice;
 
-use super::{changes_are_taken, neighbour};
+use super::{ensure_changes_are_accepted, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
@@ -17,7 +17,7 @@ on_every_plane!(
 );
 
 /// Patterns that are tried in exponentially or polynomially many ways, each with a path that none of them takes.
-fn hostile() -> Vec<(&'static str, String)> {
+fn hostile_patterns() -> Vec<(&'static str, String)> {
     vec![
         ("/(a+)+$", format!("/{}!", "a".repeat(60))),
         ("/(a|a)*$", format!("/{}!", "a".repeat(60))),
@@ -30,15 +30,15 @@ fn hostile() -> Vec<(&'static str, String)> {
 }
 
 /// Hostile requests of each kind.
-const TIMES: u32 = 10;
+const REPETITIONS: u32 = 10;
 /// CPU time of the data plane for one of them: a hundred times of what it takes, a hundredth of what it took.
-const MOST: Duration = Duration::from_millis(200);
+const MAX_CPU_TIME: Duration = Duration::from_millis(200);
 
 async fn backtracking_request_is_cheap_and_opens_nothing(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     let mut paths = Vec::new();
-    for (number, (pattern, path)) in hostile().into_iter().enumerate() {
+    for (number, (pattern, path)) in hostile_patterns().into_iter().enumerate() {
         let host = format!("hostile-{number}.test");
         // What is closed comes first, and everything else is open.
         let ingress = Ingress::new(FOREIGN, &host).annotation("use-regex", "true");
@@ -52,7 +52,7 @@ async fn backtracking_request_is_cheap_and_opens_nothing(plane: Plane) -> Result
     let sluice = plane.options(&tenants.manifests).start().await?;
     let before = cpu_time(&sluice);
     for (host, path) in &paths {
-        for _ in 0..TIMES {
+        for _ in 0..REPETITIONS {
             let answer = sluice.get(host, path).await?;
             // Not found, or given up; nothing else is there to take it.
             ensure!(
@@ -63,13 +63,13 @@ async fn backtracking_request_is_cheap_and_opens_nothing(plane: Plane) -> Result
             ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
         }
     }
-    let count = TIMES * u32::try_from(paths.len())?;
+    let count = REPETITIONS * u32::try_from(paths.len())?;
     let each = (cpu_time(&sluice) - before) / count;
     ensure!(
-        each < MOST,
+        each < MAX_CPU_TIME,
         "{each:?} of CPU time for each of {count} hostile requests"
     );
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 

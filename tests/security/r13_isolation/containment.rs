@@ -28,7 +28,7 @@ const REFUSED: &str = "[a-f]{130}";
 const LIMIT: u64 = 100;
 
 /// A controller, and a data plane that refuses what has [`REFUSED`] in it.
-struct Site {
+struct Fixture {
     plane: Plane,
     tenants: Tenants,
     faults: Faults,
@@ -39,12 +39,12 @@ struct Site {
     envoy: Option<Envoy>,
 }
 
-impl Site {
-    async fn start(plane: Plane, tenants: Tenants) -> Result<Site> {
+impl Fixture {
+    async fn start(plane: Plane, tenants: Tenants) -> Result<Fixture> {
         let faults = Faults::new()?;
         faults.spoil(REFUSED)?;
         let sluice = options(plane, &tenants, &faults).start().await?;
-        let mut site = Site {
+        let mut fixture = Fixture {
             plane,
             tenants,
             faults,
@@ -52,8 +52,8 @@ impl Site {
             former: Vec::new(),
             envoy: None,
         };
-        site.start_envoy().await?;
-        Ok(site)
+        fixture.start_envoy().await?;
+        Ok(fixture)
     }
 
     async fn start_envoy(&mut self) -> Result<()> {
@@ -85,8 +85,10 @@ impl Site {
         }
         let former = self.sluice.data_plane_pid().context("no data plane")?;
         process::kill(former);
-        let again = async || self.sluice.data_plane_pid().filter(|pid| *pid != former);
-        wait::until("another data plane", again).await.map(drop)
+        let replacement = async || self.sluice.data_plane_pid().filter(|pid| *pid != former);
+        wait::until("another data plane", replacement)
+            .await
+            .map(drop)
     }
 
     fn write(&self, ingress: &Ingress) -> Result<()> {
@@ -103,7 +105,7 @@ impl Site {
         Ok(load)
     }
 
-    async fn lost_nothing(&self, load: Running) -> Result<()> {
+    async fn ensure_no_failures(&self, load: Running) -> Result<()> {
         let before = load.tally().total();
         load.until("more answers", |tally| tally.total() > before + 20)
             .await?;
@@ -116,7 +118,7 @@ impl Site {
         Ok(())
     }
 
-    async fn is_served(&self, host: &str, path: &str, pod: &str) -> Result<()> {
+    async fn wait_until_served(&self, host: &str, path: &str, pod: &str) -> Result<()> {
         let served = async || {
             self.sluice
                 .get(host, path)
@@ -130,12 +132,12 @@ impl Site {
             .with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
     }
 
-    async fn is_closed(&self, host: &str, path: &str) -> Result<()> {
+    async fn wait_until_closed(&self, host: &str, path: &str) -> Result<()> {
         self.sluice.wait_for_status(host, path, 503).await.map(drop)
     }
 
     /// Checks that metrics name the culprit, and nobody when there is none.
-    async fn says_of_held(&self, expected: bool) -> Result<()> {
+    async fn wait_for_held_metric(&self, expected: bool) -> Result<()> {
         let held = r#"refused_ingress{ingress="bad",namespace="foreign","#;
         let says = async || {
             let metrics = http::get(self.sluice.health(), "health", "/metrics")
@@ -167,14 +169,14 @@ fn host(number: usize) -> String {
     format!("own-{number}.test")
 }
 
-fn culprit(name: &str, host: &str) -> Ingress {
+fn rejected_ingress(name: &str, host: &str) -> Ingress {
     let ingress = Ingress::new(FOREIGN, name)
         .annotation("use-regex", "true")
         .host(host);
     ingress.path(&format!("/bad/{REFUSED}"), "web", 80)
 }
 
-fn mended(name: &str, host: &str) -> Ingress {
+fn fixed_ingress(name: &str, host: &str) -> Ingress {
     Ingress::new(FOREIGN, name)
         .annotation("use-regex", "true")
         .host(host)
@@ -186,9 +188,9 @@ async fn rejected_host_affects_no_other_and_is_served_once_fixed(plane: Plane) -
     for number in 0..30 {
         tenants.manifests.ingress(&neighbour(&host(number)))?;
     }
-    let site = Site::start(plane, tenants).await?;
-    site.is_served("own-29.test", "/", OWNER).await?;
-    let traffic = site.traffic("own-7.test").await?;
+    let fixture = Fixture::start(plane, tenants).await?;
+    fixture.wait_until_served("own-29.test", "/", OWNER).await?;
+    let traffic = fixture.traffic("own-7.test").await?;
 
     // In one change with what is others', before and behind it.
     let others = || {
@@ -198,38 +200,41 @@ async fn rejected_host_affects_no_other_and_is_served_once_fixed(plane: Plane) -
         ]
     };
     let together = |ingress: Ingress| {
-        site.tenants.write(
+        fixture.tenants.write(
             "together.yaml",
             &[&others()[..], &[ingress.to_json()]].concat(),
         )
     };
-    together(culprit("bad", "bad.test"))?;
-    site.is_served("a.test", "/", OWNER).await?;
-    site.is_served("late.test", "/", OWNER).await?;
-    site.is_closed("bad.test", "/bad/aaa").await?;
-    site.sluice
+    together(rejected_ingress("bad", "bad.test"))?;
+    fixture.wait_until_served("a.test", "/", OWNER).await?;
+    fixture.wait_until_served("late.test", "/", OWNER).await?;
+    fixture.wait_until_closed("bad.test", "/bad/aaa").await?;
+    fixture
+        .sluice
         .log()
         .wait_for("Ingress foreign/bad: spec.rules of host bad.test: refused by the data plane")
         .await?;
     // Later changes of others do not wait, and what is held stays held.
-    site.write(&neighbour("later.test"))?;
-    site.is_served("later.test", "/", OWNER).await?;
-    site.is_closed("bad.test", "/bad/aaa").await?;
+    fixture.write(&neighbour("later.test"))?;
+    fixture.wait_until_served("later.test", "/", OWNER).await?;
+    fixture.wait_until_closed("bad.test", "/bad/aaa").await?;
     for number in 0..30 {
         ensure!(
-            site.sluice.get(&host(number), "/").await?.pod() == Some(OWNER),
+            fixture.sluice.get(&host(number), "/").await?.pod() == Some(OWNER),
             "{number}"
         );
     }
-    site.says_of_held(true).await?;
+    fixture.wait_for_held_metric(true).await?;
 
-    together(mended("bad", "bad.test"))?;
-    site.is_served("bad.test", "/bad/aaa", FOREIGN).await?;
-    site.is_served("a.test", "/", OWNER).await?;
-    site.is_served("late.test", "/", OWNER).await?;
-    site.says_of_held(false).await?;
-    site.lost_nothing(traffic).await?;
-    site.stop().await
+    together(fixed_ingress("bad", "bad.test"))?;
+    fixture
+        .wait_until_served("bad.test", "/bad/aaa", FOREIGN)
+        .await?;
+    fixture.wait_until_served("a.test", "/", OWNER).await?;
+    fixture.wait_until_served("late.test", "/", OWNER).await?;
+    fixture.wait_for_held_metric(false).await?;
+    fixture.ensure_no_failures(traffic).await?;
+    fixture.stop().await
 }
 
 async fn rejected_ingress_closes_only_its_own_paths_on_a_shared_host(plane: Plane) -> Result<()> {
@@ -241,61 +246,80 @@ async fn rejected_ingress_closes_only_its_own_paths_on_a_shared_host(plane: Plan
             .path("/own", "web", 80)
     };
     tenants.manifests.ingress(&own())?;
-    let site = Site::start(plane, tenants).await?;
-    site.is_served("shared.test", "/own", OWNER).await?;
-    let traffic = site.traffic("shared.test").await?;
-    site.write(&culprit("bad", "shared.test"))?;
-    site.is_closed("shared.test", "/bad/aaa").await?;
-    site.is_served("shared.test", "/own", OWNER).await?;
+    let fixture = Fixture::start(plane, tenants).await?;
+    fixture
+        .wait_until_served("shared.test", "/own", OWNER)
+        .await?;
+    let traffic = fixture.traffic("shared.test").await?;
+    fixture.write(&rejected_ingress("bad", "shared.test"))?;
+    fixture.wait_until_closed("shared.test", "/bad/aaa").await?;
+    fixture
+        .wait_until_served("shared.test", "/own", OWNER)
+        .await?;
     // The other one goes on as it likes.
-    site.write(&own().path("/more", "web", 80).path(
+    fixture.write(&own().path("/more", "web", 80).path(
         "/bad/own-and-longer-than-the-pattern",
         "web",
         80,
     ))?;
-    site.is_served("shared.test", "/bad/own-and-longer-than-the-pattern", OWNER)
+    fixture
+        .wait_until_served("shared.test", "/bad/own-and-longer-than-the-pattern", OWNER)
         .await?;
-    site.is_closed("shared.test", "/bad/aaa").await?;
-    site.sluice
+    fixture.wait_until_closed("shared.test", "/bad/aaa").await?;
+    fixture
+        .sluice
         .log()
         .wait_for("its paths on this host answer 503")
         .await?;
-    let log = site.sluice.log().lines();
+    let log = fixture.sluice.log().lines();
     ensure!(
         !log.iter()
             .any(|line| line.contains("Ingress owner/own: ") && line.contains("refused by"))
     );
-    site.write(&mended("bad", "shared.test"))?;
-    site.is_served("shared.test", "/bad/aaa", FOREIGN).await?;
-    site.is_served("shared.test", "/more", OWNER).await?;
-    site.lost_nothing(traffic).await?;
-    site.stop().await
+    fixture.write(&fixed_ingress("bad", "shared.test"))?;
+    fixture
+        .wait_until_served("shared.test", "/bad/aaa", FOREIGN)
+        .await?;
+    fixture
+        .wait_until_served("shared.test", "/more", OWNER)
+        .await?;
+    fixture.ensure_no_failures(traffic).await?;
+    fixture.stop().await
 }
 
 async fn last_accepted_configuration_keeps_serving(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
-    tenants.manifests.ingress(&mended("app", "app.test"))?;
-    let site = Site::start(plane, tenants).await?;
-    site.is_served("app.test", "/bad/aaa", FOREIGN).await?;
-    let traffic = site.traffic("own.test").await?;
+    tenants
+        .manifests
+        .ingress(&fixed_ingress("app", "app.test"))?;
+    let fixture = Fixture::start(plane, tenants).await?;
+    fixture
+        .wait_until_served("app.test", "/bad/aaa", FOREIGN)
+        .await?;
+    let traffic = fixture.traffic("own.test").await?;
     let path = Request::get("app.test", "/bad/aaa").header("connection", "close");
-    let app = Load::new(site.sluice.http(), path)
+    let app = Load::new(fixture.sluice.http(), path)
         .pause(Duration::from_millis(2))
         .start();
-    site.write(&culprit("app", "app.test").path("/new", "web", 80))?;
-    site.sluice
+    fixture.write(&rejected_ingress("app", "app.test").path("/new", "web", 80))?;
+    fixture
+        .sluice
         .log()
         .wait_for("what was accepted before is served")
         .await?;
-    site.write(&neighbour("late.test"))?;
-    site.is_served("late.test", "/", OWNER).await?;
-    site.is_served("app.test", "/bad/aaa", FOREIGN).await?;
-    site.write(&mended("app", "app.test").path("/new", "web", 80))?;
-    site.is_served("app.test", "/new", FOREIGN).await?;
-    site.lost_nothing(app).await?;
-    site.lost_nothing(traffic).await?;
-    site.stop().await
+    fixture.write(&neighbour("late.test"))?;
+    fixture.wait_until_served("late.test", "/", OWNER).await?;
+    fixture
+        .wait_until_served("app.test", "/bad/aaa", FOREIGN)
+        .await?;
+    fixture.write(&fixed_ingress("app", "app.test").path("/new", "web", 80))?;
+    fixture
+        .wait_until_served("app.test", "/new", FOREIGN)
+        .await?;
+    fixture.ensure_no_failures(app).await?;
+    fixture.ensure_no_failures(traffic).await?;
+    fixture.stop().await
 }
 
 async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Plane) -> Result<()> {
@@ -305,34 +329,36 @@ async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Pl
     }
     let culprits = [3, 11, 12, 25];
     for number in culprits {
-        tenants.manifests.ingress(&culprit(
+        tenants.manifests.ingress(&rejected_ingress(
             &format!("bad-{number}"),
             &format!("bad-{number}.test"),
         ))?;
     }
     tenants
         .manifests
-        .ingress(&culprit("shared", "own-5.test"))?;
-    tenants.manifests.ingress(&culprit("wild", "*.wild.test"))?;
+        .ingress(&rejected_ingress("shared", "own-5.test"))?;
+    tenants
+        .manifests
+        .ingress(&rejected_ingress("wild", "*.wild.test"))?;
     tenants.manifests.ingress(
         &Ingress::new(OWNER, "wild")
             .host("*.kind.test")
             .path("/", "web", 80),
     )?;
-    let mut site = Site::start(plane, tenants).await?;
-    all_but_the_culprits_are_served(&site, &culprits).await?;
+    let mut fixture = Fixture::start(plane, tenants).await?;
+    ensure_only_culprits_are_held(&fixture, &culprits).await?;
 
-    let traffic = site.traffic("own-5.test").await?;
-    site.restart_controller().await?;
-    site.write(&neighbour("late.test"))?;
-    site.is_served("late.test", "/", OWNER).await?;
-    all_but_the_culprits_are_served(&site, &culprits).await?;
-    site.lost_nothing(traffic).await?;
+    let traffic = fixture.traffic("own-5.test").await?;
+    fixture.restart_controller().await?;
+    fixture.write(&neighbour("late.test"))?;
+    fixture.wait_until_served("late.test", "/", OWNER).await?;
+    ensure_only_culprits_are_held(&fixture, &culprits).await?;
+    fixture.ensure_no_failures(traffic).await?;
 
-    let place = site.sluice.log().len();
-    site.restart_data_plane().await?;
-    all_but_the_culprits_are_served(&site, &culprits).await?;
-    let told = site.sluice.log().lines().split_off(place);
+    let place = fixture.sluice.log().len();
+    fixture.restart_data_plane().await?;
+    ensure_only_culprits_are_held(&fixture, &culprits).await?;
+    let told = fixture.sluice.log().lines().split_off(place);
     ensure!(
         !told.iter().any(|line| line.contains("NACK")),
         "{}",
@@ -340,13 +366,13 @@ async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Pl
     );
 
     for number in culprits {
-        site.write(&mended(
+        fixture.write(&fixed_ingress(
             &format!("bad-{number}"),
             &format!("bad-{number}.test"),
         ))?;
     }
-    site.write(&mended("shared", "own-5.test"))?;
-    site.write(&mended("wild", "*.wild.test"))?;
+    fixture.write(&fixed_ingress("shared", "own-5.test"))?;
+    fixture.write(&fixed_ingress("wild", "*.wild.test"))?;
     for host in [
         "bad-3.test",
         "bad-12.test",
@@ -354,20 +380,21 @@ async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Pl
         "own-5.test",
         "a.wild.test",
     ] {
-        site.is_served(host, "/bad/abc", FOREIGN).await?;
+        fixture.wait_until_served(host, "/bad/abc", FOREIGN).await?;
     }
-    site.stop().await
+    fixture.stop().await
 }
 
-async fn all_but_the_culprits_are_served(site: &Site, culprits: &[usize]) -> Result<()> {
+async fn ensure_only_culprits_are_held(fixture: &Fixture, culprits: &[usize]) -> Result<()> {
     for number in 0..40 {
-        site.is_served(&host(number), "/", OWNER).await?;
+        fixture.wait_until_served(&host(number), "/", OWNER).await?;
     }
-    site.is_served("a.kind.test", "/", OWNER).await?;
+    fixture.wait_until_served("a.kind.test", "/", OWNER).await?;
     for number in culprits {
-        site.is_closed(&format!("bad-{number}.test"), "/bad/abc")
+        fixture
+            .wait_until_closed(&format!("bad-{number}.test"), "/bad/abc")
             .await?;
     }
-    site.is_closed("own-5.test", "/bad/abc").await?;
-    site.is_closed("a.wild.test", "/bad/abc").await
+    fixture.wait_until_closed("own-5.test", "/bad/abc").await?;
+    fixture.wait_until_closed("a.wild.test", "/bad/abc").await
 }

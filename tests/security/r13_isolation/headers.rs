@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sluice_tests::http::Response;
 use sluice_tests::manifests::Ingress;
 
-use super::{changes_are_taken, is_reported, neighbour};
+use super::{ensure_changes_are_accepted, ensure_reported, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
@@ -15,7 +15,7 @@ on_every_plane!(
 );
 
 /// What is kept from everybody, each with what is said of it.
-const KEPT: &[(&str, &str)] = &[
+const RESERVED: &[(&str, &str)] = &[
     ("Host", "headers other than Host"),
     ("hOST", "headers other than Host"),
     (
@@ -44,10 +44,10 @@ fn config_map(namespace: &str, name: &str, data: Value) -> Value {
 
 /// A ConfigMap with headers that are kept, but for those that are left out, and a good one.
 fn headers(namespace: &str, without: &str) -> Value {
-    let kept = KEPT
+    let reserved = RESERVED
         .iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case(without));
-    let mut data: serde_json::Map<_, _> = kept
+    let mut data: serde_json::Map<_, _> = reserved
         .map(|(name, _)| ((*name).to_owned(), json!("evil")))
         .collect();
     data.insert("X-Good".to_owned(), json!("yes"));
@@ -55,7 +55,7 @@ fn headers(namespace: &str, without: &str) -> Value {
 }
 
 fn names() -> String {
-    let names: Vec<&str> = KEPT
+    let names: Vec<&str> = RESERVED
         .iter()
         .map(|(name, _)| *name)
         .chain(["X-Good"])
@@ -70,7 +70,7 @@ fn received(answer: &Response, header: &str) -> Result<Option<String>> {
 }
 
 /// Names of headers wherever an operator or a tenant can write them.
-fn every_header(tenants: &Tenants) -> Result<()> {
+fn write_every_header(tenants: &Tenants) -> Result<()> {
     tenants.manifests.object(&headers(OWNER, ""))?;
     tenants.manifests.object(&headers(FOREIGN, ""))?;
     let settings = json!({
@@ -101,7 +101,7 @@ fn every_header(tenants: &Tenants) -> Result<()> {
 
 async fn no_header_name_blocks_updates(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    every_header(&tenants)?;
+    write_every_header(&tenants)?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
     let sluice = plane
         .options(&tenants.manifests)
@@ -123,11 +123,11 @@ async fn no_header_name_blocks_updates(plane: Plane) -> Result<()> {
         answer.headers.iter().all(|(_, value)| value != "evil"),
         "{answer:?}"
     );
-    for (name, why) in KEPT {
+    for (name, why) in RESERVED {
         for key in ["add-headers", "hide-headers", "proxy-set-headers"] {
             // `evil` is a good name of a host.
             if key != "proxy-set-headers" || !name.eq_ignore_ascii_case("host") {
-                is_reported(&sluice, &format!("data.{key}: "), &[*why])?;
+                ensure_reported(&sluice, &format!("data.{key}: "), &[*why])?;
             }
         }
     }
@@ -136,12 +136,12 @@ async fn no_header_name_blocks_updates(plane: Plane) -> Result<()> {
         ensure!(sluice.get(host, "/").await?.status == 503, "{host}");
     }
     ensure!(sluice.get("custom.test", "/").await?.status == 503);
-    is_reported(
+    ensure_reported(
         &sluice,
         "Ingress foreign/custom: ",
         &["headers other than Host, got \"Host: evil\""],
     )?;
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 
@@ -182,6 +182,6 @@ async fn pods_see_the_host_set_by_the_operator(plane: Plane) -> Result<()> {
             answer.text()
         );
     }
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }

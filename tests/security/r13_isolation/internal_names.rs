@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use sluice_tests::artifacts;
 use sluice_tests::manifests::Ingress;
 
-use super::{changes_are_taken, neighbour};
+use super::{ensure_changes_are_accepted, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(path_named_like_an_internal_location_belongs_to_the_tenant);
@@ -64,7 +64,7 @@ async fn path_named_like_an_internal_location_belongs_to_the_tenant(plane: Plane
             "{path} is the tenant's"
         );
     }
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 

@@ -25,7 +25,7 @@ fn neighbour(host: &str) -> Ingress {
 }
 
 /// The data plane still takes changes: a host that the owner adds now is served.
-async fn changes_are_taken(sluice: &Sluice, tenants: &Tenants) -> Result<()> {
+async fn ensure_changes_are_accepted(sluice: &Sluice, tenants: &Tenants) -> Result<()> {
     tenants.manifests.ingress(&neighbour("late.test"))?;
     sluice.wait_for_pod("late.test", OWNER).await?;
     let log = sluice.log().lines();
@@ -36,7 +36,7 @@ async fn changes_are_taken(sluice: &Sluice, tenants: &Tenants) -> Result<()> {
 }
 
 /// Each of these texts is in a line of the log that names the object.
-fn is_reported(sluice: &Sluice, object: &str, texts: &[&str]) -> Result<()> {
+fn ensure_reported(sluice: &Sluice, object: &str, texts: &[&str]) -> Result<()> {
     let lines = sluice.log().lines();
     for text in texts {
         let is_told = lines

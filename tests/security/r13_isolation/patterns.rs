@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 
-use super::{changes_are_taken, is_reported, neighbour};
+use super::{ensure_changes_are_accepted, ensure_reported, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
@@ -48,7 +48,7 @@ async fn oversized_patterns_block_no_updates(plane: Plane) -> Result<()> {
     let sluice = plane.options(&tenants.manifests).start().await?;
     ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
     for (number, (_, said)) in patterns.iter().enumerate() {
-        is_reported(
+        ensure_reported(
             &sluice,
             &format!("Ingress {FOREIGN}/large-{number}: "),
             &["spec.rules[0].http.paths[0].path", said],
@@ -61,7 +61,7 @@ async fn oversized_patterns_block_no_updates(plane: Plane) -> Result<()> {
             "what it does not concern is served"
         );
     }
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 
@@ -121,7 +121,7 @@ async fn usual_patterns_are_served_at_any_length(plane: Plane) -> Result<()> {
         );
     }
     ensure!(sluice.get("errors.test", "/").await?.pod() == Some(OWNER));
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 
@@ -178,12 +178,12 @@ async fn many_cors_origins_are_compared(plane: Plane) -> Result<()> {
         );
     }
     ensure!(told("beyond.test", "GET", &origin(0)).await? == (200, None));
-    is_reported(
+    ensure_reported(
         &sluice,
         "foreign/beyond.test",
         &["cors-allow-origin", "at most 200 origins, got 201"],
     )?;
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }
 
@@ -240,11 +240,11 @@ async fn protected_path_with_a_rejected_pattern_is_closed(plane: Plane) -> Resul
     ensure!(sluice.get("refused.test", longer).await?.pod() == Some(OWNER));
     ensure!(sluice.get("refused.test", "/ADMIN/x").await?.status == 503);
     ensure!(sluice.get("harmless.test", "/admin/aa").await?.pod() == Some(OWNER));
-    is_reported(
+    ensure_reported(
         &sluice,
         "Ingress owner/refused: ",
         &["affected paths answer 503: those that begin with \"/admin/\""],
     )?;
-    changes_are_taken(&sluice, &tenants).await?;
+    ensure_changes_are_accepted(&sluice, &tenants).await?;
     sluice.stop()
 }

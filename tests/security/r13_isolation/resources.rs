@@ -20,7 +20,7 @@ on_every_plane!(
     rejected_certificate_affects_only_its_host,
 );
 
-const INNOCENT: usize = 9;
+const UNAFFECTED_HOSTS: usize = 9;
 const BAD: &str = "bad.test";
 /// No other host has them in this order.
 const CIPHERS: &str = "AES256-SHA:AES128-SHA";
@@ -28,7 +28,7 @@ const CIPHERS: &str = "AES256-SHA:AES128-SHA";
 const CIPHER: &str = "AES256-SHA";
 
 /// Innocent hosts with certificates, and a culprit among them.
-struct Site {
+struct Fixture {
     plane: Plane,
     tenants: Tenants,
     faults: Faults,
@@ -36,19 +36,19 @@ struct Site {
     former: Vec<Sluice>,
 }
 
-impl Site {
+impl Fixture {
     /// Everything is there before the first one looks.
-    async fn start(plane: Plane, faults: Faults, culprit: &[Value]) -> Result<Site> {
+    async fn start(plane: Plane, faults: Faults, culprit: &[Value]) -> Result<Fixture> {
         let tenants = Tenants::start().await?;
-        for number in 0..INNOCENT {
+        for number in 0..UNAFFECTED_HOSTS {
             tenants.write(
                 &format!("own-{number}.yaml"),
-                &host(OWNER, &innocent(number), &format!("own-{number}"))?,
+                &host(OWNER, &unaffected_host(number), &format!("own-{number}"))?,
             )?;
         }
         tenants.write("bad.yaml", culprit)?;
         let sluice = options(plane, &tenants, &faults).start().await?;
-        Ok(Site {
+        Ok(Fixture {
             plane,
             tenants,
             faults,
@@ -70,15 +70,22 @@ impl Site {
     async fn restart_data_plane(&self) -> Result<()> {
         let former = self.sluice.data_plane_pid().context("no data plane")?;
         process::kill(former);
-        let again = async || self.sluice.data_plane_pid().filter(|pid| *pid != former);
-        wait::until("another data plane", again).await.map(drop)
+        let replacement = async || self.sluice.data_plane_pid().filter(|pid| *pid != former);
+        wait::until("another data plane", replacement)
+            .await
+            .map(drop)
     }
 
     fn write(&self, culprit: &[Value]) -> Result<()> {
         self.tenants.write("bad.yaml", culprit)
     }
 
-    async fn answers(&self, host: &str, what: &str, is: impl Fn(&Response) -> bool) -> Result<()> {
+    async fn wait_for_answer(
+        &self,
+        host: &str,
+        what: &str,
+        is: impl Fn(&Response) -> bool,
+    ) -> Result<()> {
         let answers = async || https(&self.sluice, host).await.ok().filter(&is);
         let waited = wait::until(&format!("{host} to answer {what}"), answers).await;
         waited
@@ -86,24 +93,25 @@ impl Site {
             .with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
     }
 
-    async fn is_served(&self, host: &str, pod: &str) -> Result<()> {
-        self.answers(host, pod, |page| page.pod() == Some(pod))
+    async fn wait_until_served(&self, host: &str, pod: &str) -> Result<()> {
+        self.wait_for_answer(host, pod, |page| page.pod() == Some(pod))
             .await
     }
 
-    async fn is_not_served(&self) -> Result<()> {
-        self.answers(BAD, "with 503", |page| page.status == 503)
+    async fn wait_until_not_served(&self) -> Result<()> {
+        self.wait_for_answer(BAD, "with 503", |page| page.status == 503)
             .await
     }
 
     /// Those who did nothing, and one that comes now, with a certificate of its own.
-    async fn others_are_served(&self, late: &str) -> Result<()> {
-        for number in 0..INNOCENT {
-            self.is_served(&innocent(number), OWNER).await?;
+    async fn ensure_others_are_served(&self, late: &str) -> Result<()> {
+        for number in 0..UNAFFECTED_HOSTS {
+            self.wait_until_served(&unaffected_host(number), OWNER)
+                .await?;
         }
         self.tenants
             .write(&format!("{late}.yaml"), &host(OWNER, late, late)?)?;
-        self.is_served(late, OWNER).await?;
+        self.wait_until_served(late, OWNER).await?;
         let other = Connection::open_tls(self.sluice.https(), "nobody.test").await?;
         let presents = async || {
             let connection = Connection::open_tls(self.sluice.https(), late).await.ok()?;
@@ -127,7 +135,7 @@ async fn https(sluice: &Sluice, host: &str) -> Result<Response> {
         .await
 }
 
-fn innocent(number: usize) -> String {
+fn unaffected_host(number: usize) -> String {
     format!("own-{number}.test")
 }
 
@@ -149,10 +157,10 @@ fn secret(namespace: &str, host: &str, name: &str) -> Result<Value> {
 }
 
 fn host(namespace: &str, host: &str, name: &str) -> Result<[Value; 2]> {
-    with(namespace, host, name, &[])
+    host_with(namespace, host, name, &[])
 }
 
-fn with(
+fn host_with(
     namespace: &str,
     host: &str,
     name: &str,
@@ -177,31 +185,32 @@ fn faults(plane: Plane) -> Result<Faults> {
 }
 
 async fn rejected_filter_chain_affects_only_its_host(plane: Plane) -> Result<()> {
-    let culprit = || with(FOREIGN, BAD, "bad", &[("ssl-ciphers", CIPHERS)]);
-    let mut site = Site::start(plane, faults(plane)?, &culprit()?).await?;
-    site.others_are_served("late.test").await?;
-    site.is_not_served().await?;
+    let culprit = || host_with(FOREIGN, BAD, "bad", &[("ssl-ciphers", CIPHERS)]);
+    let mut fixture = Fixture::start(plane, faults(plane)?, &culprit()?).await?;
+    fixture.ensure_others_are_served("late.test").await?;
+    fixture.wait_until_not_served().await?;
     let reported = "Ingress foreign/bad: spec.rules of host bad.test: refused by the data plane";
-    site.sluice.log().wait_for(reported).await?;
-    site.restart_controller().await?;
-    site.others_are_served("later.test").await?;
-    site.is_not_served().await?;
-    site.restart_data_plane().await?;
-    site.others_are_served("last.test").await?;
-    site.is_not_served().await?;
+    fixture.sluice.log().wait_for(reported).await?;
+    fixture.restart_controller().await?;
+    fixture.ensure_others_are_served("later.test").await?;
+    fixture.wait_until_not_served().await?;
+    fixture.restart_data_plane().await?;
+    fixture.ensure_others_are_served("last.test").await?;
+    fixture.wait_until_not_served().await?;
 
-    site.write(&host(FOREIGN, BAD, "bad")?)?;
-    site.is_served(BAD, FOREIGN).await?;
-    site.others_are_served("between.test").await?;
+    fixture.write(&host(FOREIGN, BAD, "bad")?)?;
+    fixture.wait_until_served(BAD, FOREIGN).await?;
+    fixture.ensure_others_are_served("between.test").await?;
     // What was accepted is served on, with what it presents.
-    site.write(&culprit()?)?;
-    site.sluice
+    fixture.write(&culprit()?)?;
+    fixture
+        .sluice
         .log()
         .wait_for("what was accepted before is served")
         .await?;
-    site.others_are_served("very-last.test").await?;
-    site.is_served(BAD, FOREIGN).await?;
-    site.sluice.stop()
+    fixture.ensure_others_are_served("very-last.test").await?;
+    fixture.wait_until_served(BAD, FOREIGN).await?;
+    fixture.sluice.stop()
 }
 
 async fn rejected_cluster_affects_only_its_backend(plane: Plane) -> Result<()> {
@@ -210,25 +219,30 @@ async fn rejected_cluster_affects_only_its_backend(plane: Plane) -> Result<()> {
         ("proxy-ssl-secret", "foreign/bad"),
         ("proxy-ssl-ciphers", CIPHERS),
     ];
-    let culprit = || with(FOREIGN, BAD, "bad", &towards_pods);
-    let mut site = Site::start(plane, faults(plane)?, &culprit()?).await?;
-    site.others_are_served("late.test").await?;
-    site.is_not_served().await?;
-    site.sluice.log().wait_for("Ingress foreign/bad: ").await?;
-    site.sluice
+    let culprit = || host_with(FOREIGN, BAD, "bad", &towards_pods);
+    let mut fixture = Fixture::start(plane, faults(plane)?, &culprit()?).await?;
+    fixture.ensure_others_are_served("late.test").await?;
+    fixture.wait_until_not_served().await?;
+    fixture
+        .sluice
+        .log()
+        .wait_for("Ingress foreign/bad: ")
+        .await?;
+    fixture
+        .sluice
         .log()
         .wait_for("refused by the data plane")
         .await?;
-    site.restart_controller().await?;
-    site.others_are_served("later.test").await?;
-    site.restart_data_plane().await?;
-    site.others_are_served("last.test").await?;
-    site.is_not_served().await?;
-    site.write(&host(FOREIGN, BAD, "bad")?)?;
-    site.is_served(BAD, FOREIGN).await?;
-    site.write(&culprit()?)?;
-    site.others_are_served("very-last.test").await?;
-    site.sluice.stop()
+    fixture.restart_controller().await?;
+    fixture.ensure_others_are_served("later.test").await?;
+    fixture.restart_data_plane().await?;
+    fixture.ensure_others_are_served("last.test").await?;
+    fixture.wait_until_not_served().await?;
+    fixture.write(&host(FOREIGN, BAD, "bad")?)?;
+    fixture.wait_until_served(BAD, FOREIGN).await?;
+    fixture.write(&culprit()?)?;
+    fixture.ensure_others_are_served("very-last.test").await?;
+    fixture.sluice.stop()
 }
 
 /// nginx reads a certificate when a client asks for it.
@@ -238,27 +252,28 @@ async fn rejected_certificate_affects_only_its_host(plane: Plane) -> Result<()> 
     }
     let faults = Faults::new()?;
     faults.spoil_secret(FOREIGN, "bad")?;
-    let mut site = Site::start(plane, faults, &host(FOREIGN, BAD, "bad")?).await?;
-    site.others_are_served("late.test").await?;
-    site.sluice
+    let mut fixture = Fixture::start(plane, faults, &host(FOREIGN, BAD, "bad")?).await?;
+    fixture.ensure_others_are_served("late.test").await?;
+    fixture
+        .sluice
         .log()
         .wait_for("Secret foreign/bad: data: refused by the data plane")
         .await?;
     ensure!(
-        https(&site.sluice, BAD).await.is_err(),
+        https(&fixture.sluice, BAD).await.is_err(),
         "it presents a certificate that was refused"
     );
-    site.restart_controller().await?;
-    site.others_are_served("later.test").await?;
-    site.restart_data_plane().await?;
-    site.others_are_served("last.test").await?;
-    site.faults.clear()?;
-    site.write(&host(FOREIGN, BAD, "bad")?)?;
-    site.is_served(BAD, FOREIGN).await?;
-    site.faults.spoil_secret(FOREIGN, "bad")?;
-    site.write(&host(FOREIGN, BAD, "bad")?)?;
-    site.others_are_served("very-last.test").await?;
+    fixture.restart_controller().await?;
+    fixture.ensure_others_are_served("later.test").await?;
+    fixture.restart_data_plane().await?;
+    fixture.ensure_others_are_served("last.test").await?;
+    fixture.faults.clear()?;
+    fixture.write(&host(FOREIGN, BAD, "bad")?)?;
+    fixture.wait_until_served(BAD, FOREIGN).await?;
+    fixture.faults.spoil_secret(FOREIGN, "bad")?;
+    fixture.write(&host(FOREIGN, BAD, "bad")?)?;
+    fixture.ensure_others_are_served("very-last.test").await?;
     // Envoy keeps what it had.
-    site.is_served(BAD, FOREIGN).await?;
-    site.sluice.stop()
+    fixture.wait_until_served(BAD, FOREIGN).await?;
+    fixture.sluice.stop()
 }

@@ -7,7 +7,8 @@ pub(crate) const VARIABLES_NO_PATTERNS: &str =
     "texts with variables that Sluice supports; patterns are reported";
 
 /// Why nginx has no spans.
-pub(crate) const NO_SPANS: &str = "trace in the upstreams: this nginx has no module for OpenTelemetry";
+pub(crate) const NO_SPANS: &str =
+    "trace in the upstreams: this nginx has no module for OpenTelemetry";
 
 /// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

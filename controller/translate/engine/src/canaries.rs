@@ -59,8 +59,7 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'stat
     canaries.push(canary);
     match is_cut {
         true => Err((
-            "weights of all canaries of one backend add up to more than 100 %"
-                .to_owned(),
+            "weights of all canaries of one backend add up to more than 100 %".to_owned(),
             "weight reduced to what older canaries leave",
         )),
         false => Ok(()),

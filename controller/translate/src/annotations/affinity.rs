@@ -19,9 +19,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Ingress,
         )
-        .partly(
-            "among Ingresses with the same Service, the oldest with affinity decides",
-        ),
+        .partly("among Ingresses with the same Service, the oldest with affinity decides"),
         annotation(
             "affinity-mode",
             Value::OneOf(&["balanced", "persistent"]),

@@ -63,11 +63,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
         return None;
     }
     let Some(secret) = secret else {
-        view.not_honoured(
-            "auth-type",
-            "auth-secret is not set",
-            "",
-        );
+        view.not_honoured("auth-type", "auth-secret is not set", "");
         return None;
     };
     match view

@@ -64,8 +64,7 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
     }
     let Some(tracing) = &globals.config.tracing else {
         if wanted {
-            let reason =
-                "otlp-collector-host is not set in the ConfigMap";
+            let reason = "otlp-collector-host is not set in the ConfigMap";
             view.not_honoured("enable-opentelemetry", reason, "no spans are created");
         }
         return SpanPolicy::default();

@@ -10,8 +10,7 @@ use crate::risk::Risk;
 use crate::snippet::{self, Effective, Judgement};
 use crate::support::{AppliesTo, DataPlane};
 
-const INSTEAD: &str =
-    "no raw nginx configuration; the report names alternatives to its directives";
+const INSTEAD: &str = "no raw nginx configuration; the report names alternatives to its directives";
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",

@@ -205,14 +205,14 @@ fn dependencies(annotations: &serde_json::Value) -> BTreeSet<ObjectRef> {
         blocked: &[],
         data_plane: None,
     };
-    let (resources, options) = (Resources::default(), Options::default());
-    let tracker = DependencyTracker::new(&resources, &options);
+    let (cluster, options) = (Cluster::default(), Options::default());
+    let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
         tracker: &tracker,
         across_namespaces: false,
     };
     let mut secrets = Secrets::default();
-    let mut view = View::of(
+    let mut view = View::new(
         &ingress,
         &rules,
         references,

@@ -244,8 +244,7 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     const KEY: &str = "proxy-real-ip-cidr";
     let Some(text) = view.given(KEY) else {
         if is_asked {
-            let reason =
-                "not set, so every address is a trusted proxy";
+            let reason = "not set, so every address is a trusted proxy";
             view.report(
                 Severity::Warning,
                 KEY,
@@ -267,12 +266,7 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     }
     if trusted.is_empty() && is_asked {
         let reason = "expected addresses of trusted proxies, got none that is valid";
-        view.report(
-            Severity::Error,
-            KEY,
-            reason,
-            "no proxy is trusted",
-        );
+        view.report(Severity::Error, KEY, reason, "no proxy is trusted");
     }
     trusted.sort();
     trusted.dedup();

@@ -20,7 +20,8 @@ pub struct Key {
 const WHERE_ASKED: &str = "with --access-log";
 const LOG_PATH: &str =
     "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
-const LOG_FORMAT: &str = "with --access-log; without it JSON. Unsupported variables are reported and logged as -";
+const LOG_FORMAT: &str =
+    "with --access-log; without it JSON. Unsupported variables are reported and logged as -";
 const KNOB: &str = "internal to nginx";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";

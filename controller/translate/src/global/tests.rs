@@ -80,13 +80,13 @@ fn only_references_of_the_keys_look_up_config_maps() {
     for key in KEYS.iter().filter(|key| key.supports.is_honoured(None)) {
         let values = [(key.name, "default/thing")].into();
         let mut view = View::with(values, &mut reports);
-        let (resources, options) = (Resources::default(), Options::default());
-        let tracker = DependencyTracker::new(&resources, &options);
+        let (cluster, options) = (Cluster::default(), Options::default());
+        let tracker = DependencyTracker::new(&cluster, &options.addresses);
         let references = References {
             tracker: &tracker,
             across_namespaces: true,
         };
-        Globals::default().take(&mut view, references);
+        Globals::default().take(&mut view, references, no_alternatives);
         let looked_up = tracker
             .into_dependencies()
             .iter()

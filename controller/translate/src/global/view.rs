@@ -47,7 +47,8 @@ impl<'a, 'r> View<'a, 'r> {
         );
         let Some(config_map) = config_map else {
             let reason = "expected the ConfigMap of --configmap, which does not exist";
-            let consequence = "the defaults are used; access control that it configured is not enforced";
+            let consequence =
+                "the defaults are used; access control that it configured is not enforced";
             reporter.report(Severity::Error, "metadata.name", reason, consequence);
             return None;
         };
@@ -178,12 +179,7 @@ impl<'a, 'r> View<'a, 'r> {
             match support {
                 Support::Full | Support::Partly(_) => {}
                 Support::NotNeeded(reason) => {
-                    self.report(
-                        Severity::Note,
-                        name,
-                        applies_to.note(reason),
-                        "not needed",
-                    );
+                    self.report(Severity::Note, name, applies_to.note(reason), "not needed");
                 }
                 Support::Unsupported(_) if snippet::language(name).is_some() => {
                     self.snippets.push((name, value, applies_to));

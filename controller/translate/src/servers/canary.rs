@@ -146,8 +146,7 @@ impl Assembly<'_> {
             .builders
             .get(host)
             .and_then(|builder| builder.paths.rule(path, *kind));
-        let rule =
-            rule.ok_or("no other Ingress has this host and path")?;
+        let rule = rule.ok_or("no other Ingress has this host and path")?;
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {
             return Err("the path has no backend".to_owned());
         };

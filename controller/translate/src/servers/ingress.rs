@@ -247,12 +247,7 @@ impl Assembly<'_> {
         let Some(other) = server_builder::www_counterpart(name) else {
             return;
         };
-        if !self.yield_reserved_name(
-            &other,
-            context,
-            FIELD,
-            "no redirect from the other name",
-        ) {
+        if !self.yield_reserved_name(&other, context, FIELD, "no redirect from the other name") {
             let builder = self.builders.entry(name.clone()).or_default();
             builder
                 .from_to_www

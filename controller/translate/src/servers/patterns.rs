@@ -96,8 +96,7 @@ fn route(
         return Ok(route);
     }
     if target.is_url() {
-        let wrong =
-            "the host of rewrite-target must not contain captured groups";
+        let wrong = "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = host_and_port(&authority).ok_or(wrong)?;
         let to = RedirectTo::Template {
@@ -113,8 +112,7 @@ fn route(
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
-                "rewrite-target consists of groups that the path does not capture"
-                    .to_owned(),
+                "rewrite-target consists of groups that the path does not capture".to_owned(),
             );
         }
         route.rewrite = Some(PathRewrite::Template(to));

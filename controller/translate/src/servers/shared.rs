@@ -131,7 +131,8 @@ fn without_seconds<'a>(
                 kept.push((route, rule));
             }
             (Some(Some(owner)), Some(rule)) => {
-                let reason = format!("path already claimed by {owner}, which matches the same requests");
+                let reason =
+                    format!("path already claimed by {owner}, which matches the same requests");
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
                 reporter.report(
                     Severity::Warning,

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use rcgen::{CertificateParams, DnType, KeyPair};
+use sluice_dataplane::private_file;
 use sluice_xds::Certificate;
-
-use crate::private;
 
 /// The end of the chain, and the beginning of the key.
 const BETWEEN: &str = "-----BEGIN PRIVATE KEY-----";
@@ -15,7 +14,7 @@ const BETWEEN: &str = "-----BEGIN PRIVATE KEY-----";
 /// The one of this folder: whoever comes after us presents the same, and has nothing to tell the data plane.
 pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Certificate> {
     let path = folder.join("default-certificate.pem");
-    if let Some(certificate) = private::read(&path)
+    if let Some(certificate) = private_file::read(&path)
         .ok()
         .and_then(|text| split(&String::from_utf8(text).ok()?))
     {
@@ -24,7 +23,7 @@ pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Certificate> {
     let certificate = self_signed()?;
     let staged = path.with_extension("new");
     let describe = || staged.display().to_string();
-    private::write(&staged, format!("{}{}", certificate.chain, certificate.key))
+    private_file::write(&staged, format!("{}{}", certificate.chain, certificate.key))
         .with_context(describe)?;
     fs::rename(&staged, path).with_context(describe)?;
     Ok(certificate)

@@ -1,12 +1,13 @@
-//! The data plane that we run ourselves, if we run one.
+//! Wiring of the data plane that runs as a child process, if any.
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context;
 use rustix::process::Pid;
-use sluice_nginx::{Engine, Settings};
+use sluice_dataplane::envoy::{self, Envoy};
+use sluice_dataplane::find_program::find_program;
+use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog};
 use sluice_tasks::Tasks;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -15,30 +16,32 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::admin::Probe;
-use crate::args::{DataPlane, Run};
-use crate::child_log::ChildLog;
+use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::metrics::Requests;
-use crate::nginx::{
-    self, AccessLog, Certificates, Configurations, Found, Nginx, Outcome, Owners, RequestLog,
-    Verdict,
-};
-use crate::publish::Publisher;
-use crate::supervise::Envoy;
-use crate::{binary, options};
+use crate::options;
+use crate::publish::{Publisher, SettingsOwners};
+use crate::quarantine::NginxVerdict;
+use crate::reload_events::ReloadEvents;
 
-/// Where a data plane of our own finds us, in the run folder.
+/// Unix socket in the run directory on which a child process reaches the controller.
 pub(crate) const SOCKET: &str = "controller.sock";
 
-/// What we run.
+/// The child process.
 pub(crate) enum Child {
     Envoy(Box<Envoy>),
-    Nginx(Box<Nginx>, Box<Configurations>),
-    /// Data planes that somebody else runs come to us.
+    Nginx(Box<NginxChild>),
+    /// Data planes that run elsewhere connect to the controller.
     None,
 }
 
+pub(crate) struct NginxChild {
+    nginx: Nginx,
+    configurations: Configurations,
+    request_log: Option<RequestLog>,
+}
+
 impl Child {
-    /// Finds the program and prepares its folder; nothing is started yet.
+    /// Finds the program and prepares its files; starts nothing yet.
     pub(crate) fn prepare(
         args: &Run,
         run_dir: &Path,
@@ -48,16 +51,16 @@ impl Child {
         match args.data_plane {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
-                let (flags, shutdown) = (&args.child, &args.shutdown);
-                Envoy::prepare(flags, shutdown, run_dir, "envoy", controller, tasks)
-                    .map(|envoy| Child::Envoy(Box::new(envoy)))
+                let settings = envoy_settings(&args.child, &args.shutdown, "envoy", controller)?;
+                let envoy = Envoy::new(settings, run_dir, tasks)?;
+                Ok(Child::Envoy(Box::new(envoy)))
             }
             DataPlane::Nginx => prepare_nginx(args, run_dir, certificate, tasks),
             DataPlane::None => Ok(Child::None),
         }
     }
 
-    /// An Envoy has an admin interface that can be asked.
+    /// The Envoy, which has an admin interface.
     pub(crate) fn envoy(&self) -> Option<&Envoy> {
         match self {
             Child::Envoy(envoy) => Some(envoy),
@@ -65,71 +68,95 @@ impl Child {
         }
     }
 
-    /// Those that a controller before us has left, and that have the ports.
+    /// Processes that an earlier controller left running, which hold the ports.
     pub(crate) fn found(&self) -> Vec<Pid> {
         match self {
             Child::Envoy(envoy) => envoy.found().collect(),
-            Child::Nginx(nginx, _) => nginx.found.pid().into_iter().collect(),
+            Child::Nginx(child) => child.nginx.found().into_iter().collect(),
             Child::None => Vec::new(),
         }
     }
 
-    /// How it is asked whether it serves.
+    /// How its health is checked.
     pub(crate) fn probe(&self) -> Probe {
         match self {
             Child::Envoy(envoy) => Probe::Envoy(envoy.admin_socket().to_owned()),
-            Child::Nginx(nginx, _) => Probe::Nginx {
-                pid: nginx.pid(),
-                http: nginx.http(),
+            Child::Nginx(child) => Probe::Nginx {
+                pid: child.nginx.pid(),
+                http: child.nginx.http(),
             },
-            Child::None => Probe::Nobody,
+            Child::None => Probe::None,
         }
     }
 
-    /// Counts the requests that it tells of. Envoys tell of theirs themselves.
+    /// Counts the requests in nginx's log. Envoys report theirs over gRPC.
     pub(crate) fn count_requests(&mut self, requests: Option<&Requests>, tasks: &Tasks) {
-        if let Child::Nginx(nginx, _) = self
-            && let Some((log, requests)) = nginx.requests.take().zip(requests)
+        if let Child::Nginx(child) = self
+            && let Some((log, requests)) = child.request_log.take().zip(requests.cloned())
         {
-            tasks.spawn("request log", log.follow(requests.clone()));
+            let count = log.follow(move |served| requests.take(served));
+            tasks.spawn("request log", count);
         }
     }
 
-    /// Starts it, or takes over the one that runs, and keeps it running until it is told to stop; the publisher learns what it has to write for it.
+    /// Starts or adopts the process, and keeps it running until `stopped`. An nginx is connected to the publisher.
     pub(crate) fn supervise(
         self,
         args: &Run,
         publisher: Publisher,
-        (outcome, verdicts): (Outcome, UnboundedReceiver<Verdict>),
+        (events, verdicts): (ReloadEvents, UnboundedReceiver<NginxVerdict>),
         stopped: watch::Receiver<bool>,
         tasks: &Tasks,
     ) -> (Publisher, Option<JoinHandle<()>>) {
+        let on_ready = log_ready(args);
         match self {
             Child::Envoy(envoy) => {
-                let supervisor =
-                    tasks.spawn("envoy supervisor", envoy.supervise(stopped, announce(args)));
+                let supervisor = envoy.supervise(stopped, on_ready);
+                let supervisor = tasks.spawn("envoy supervisor", supervisor);
                 (publisher, Some(supervisor))
             }
-            Child::Nginx(nginx, configurations) => {
-                let supervisor = nginx.supervise(stopped, outcome, announce(args));
+            Child::Nginx(child) => {
+                let NginxChild {
+                    nginx,
+                    configurations,
+                    ..
+                } = *child;
+                let on_reload = move |event| events.pass_on(event);
+                let supervisor = nginx.supervise(stopped, on_reload, on_ready);
                 let supervisor = tasks.spawn("nginx supervisor", supervisor);
-                (
-                    publisher.with_nginx(*configurations, verdicts),
-                    Some(supervisor),
-                )
+                let publisher =
+                    publisher.with_nginx(configurations, settings_owners(args), verdicts);
+                (publisher, Some(supervisor))
             }
             Child::None => (publisher, None),
         }
     }
 }
 
-/// ConfigMaps that nginx's settings come from.
-fn owners(args: &Run) -> Owners {
-    let maps = args.translation.clone();
-    Owners {
-        edge: maps.configmap,
-        tcp: maps.tcp_services_configmap,
-        udp: maps.udp_services_configmap,
+/// Settings of an Envoy that runs as our child.
+pub(crate) fn envoy_settings(
+    flags: &ChildFlags,
+    shutdown: &Shutdown,
+    node_id: &str,
+    controller: ControllerAddress,
+) -> anyhow::Result<envoy::Settings> {
+    let given = flags.envoy_binary.as_deref();
+    Ok(envoy::Settings {
+        program: find_program(given, "envoy", "--envoy-binary", "ENVOY_BINARY")?,
+        concurrency: flags.envoy_concurrency,
+        node_id: node_id.to_owned(),
+        zone: flags.zone(),
+        controller,
+        drain_timeout: shutdown.drain_timeout,
+    })
+}
+
+fn settings_owners(args: &Run) -> SettingsOwners {
+    let flags = args.translation.clone();
+    SettingsOwners {
+        global: flags.configmap,
+        tcp: flags.tcp_services_configmap,
+        udp: flags.udp_services_configmap,
     }
 }
 
@@ -139,69 +166,33 @@ fn prepare_nginx(
     certificate: &Certificate,
     tasks: &Tasks,
 ) -> anyhow::Result<Child> {
-    let folder = nginx::folder(run_dir)?;
-    let chosen = args.nginx.nginx_binary.as_deref();
-    let binary = binary::find(chosen, "nginx", "--nginx-binary", "NGINX_BINARY")?;
-    let found = Found::look(&folder);
-    let left = found.left();
-    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
-    let counted = args
-        .metrics
-        .enable_metrics
-        .then(|| RequestLog::open(settings.folder.join("requests.log")));
-    let counted = counted.transpose()?;
-    let requests = counted.as_ref().map(|log| log.path().to_owned());
-    let access_log = args
-        .metrics
-        .access_log
-        .then(|| AccessLog::open(&settings.folder))
-        .transpose()?;
-    access_log.iter().try_for_each(|log| log.follow(tasks))?;
-    let files = access_log.as_ref().map(AccessLog::files);
-    let logged = Settings {
-        requests,
-        access_log: files,
-        ..settings
-    };
-    let settings = nginx::know(&binary, logged);
-    if let Engine::Kong { cache, .. } = &settings.engine {
-        nginx::prepare_cache(cache)?;
-    }
-    let certificates = Certificates::new(settings.certificates(), certificate, left)?;
-    let configurations = Configurations::new(
-        settings.clone(),
-        certificates.clone(),
-        owners(args),
-        left,
-        binary.clone(),
-    )?;
-    let log = ChildLog::open(&folder.join("nginx.log"), nginx::pass_on)?;
-    tasks.spawn("nginx log", log.clone().follow());
-    let nginx = Nginx {
-        binary,
-        folder,
-        http: settings.http,
+    let directory = nginx::directory(run_dir)?;
+    let given = args.nginx.nginx_binary.as_deref();
+    let program = find_program(given, "nginx", "--nginx-binary", "NGINX_BINARY")?;
+    let settings = nginx::Settings {
+        program,
+        render: options::nginx(args, &directory, &run_dir.join(SOCKET))?,
+        default_certificate: certificate.clone(),
         drain_timeout: args.shutdown.drain_timeout,
-        pid: Arc::default(),
-        configurations: configurations.subscribe(),
-        certificates,
-        requests: counted,
-        access_log,
-        log,
-        found,
-        tasks: tasks.clone(),
+        request_log: args.metrics.enable_metrics,
+        access_log: args.metrics.access_log,
     };
-    Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))
+    let prepared = nginx::prepare(settings, tasks)?;
+    Ok(Child::Nginx(Box::new(NginxChild {
+        nginx: prepared.nginx,
+        configurations: prepared.configurations,
+        request_log: prepared.request_log,
+    })))
 }
 
-/// What is said whenever a data plane has become ready to serve.
-fn announce(args: &Run) -> impl Fn() + Send + Sync + use<> {
+/// Logs the listeners whenever a data plane has become ready.
+fn log_ready(args: &Run) -> impl Fn() + Send + Sync + use<> {
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
     move || info!("serving http on {http}, https on {https}")
 }
 
-/// The filter as Envoys get it.
+/// The filter, as Envoys get it.
 pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
     Ok(match args.data_plane {
         DataPlane::Envoy => FilterCode::File(options::filter_wasm(args)?),
@@ -211,7 +202,7 @@ pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
                 std::fs::read(&filter).with_context(|| filter.display().to_string())?,
             )
         }
-        // There is none to get it; nginx has its own.
+        // nginx loads the filter by itself.
         DataPlane::Nginx => FilterCode::Inline(Vec::new()),
     })
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hyper::{Method, StatusCode};
 use serde_json::Value;
+use sluice_dataplane::http_exchange::exchange;
 use tokio::net::UnixStream;
 
 use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
-use crate::exchange::exchange;
 use crate::output;
 
 /// Nothing that we ask for takes longer.

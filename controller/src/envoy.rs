@@ -17,6 +17,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::Method;
+use sluice_dataplane::envoy::{Envoy, admin};
+use sluice_dataplane::private_file;
+use sluice_dataplane::run_dir::RunDir;
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -24,11 +27,8 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::args::RunEnvoy;
-use crate::private;
 use crate::run::Signals;
-use crate::run_dir::RunDir;
-use crate::supervise::Envoy;
-use crate::{envoy_admin, log, serve};
+use crate::{data_plane, log, serve};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
@@ -45,14 +45,8 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let controller = controller(args, &run_dir.path)?;
     let (flags, shutdown) = (&args.child, &args.shutdown);
-    let envoy = Envoy::prepare(
-        flags,
-        shutdown,
-        &run_dir.path,
-        &args.node_id,
-        controller,
-        &tasks,
-    )?;
+    let settings = data_plane::envoy_settings(flags, shutdown, &args.node_id, controller)?;
+    let envoy = Envoy::new(settings, &run_dir.path, &tasks)?;
     let (leave, leaving) = watch::channel(false);
     let health = Health {
         admin_socket: envoy.admin_socket().to_owned(),
@@ -95,7 +89,8 @@ fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddre
         .as_ref()
         .map(|folder| MutualTls::new(folder, server_name, run_dir));
     for (path, content) in tls.iter().flat_map(MutualTls::files) {
-        private::write(&path, content.to_string()).with_context(|| path.display().to_string())?;
+        private_file::write(&path, content.to_string())
+            .with_context(|| path.display().to_string())?;
     }
     Ok(ControllerAddress::Tcp {
         host: at.host.clone(),
@@ -114,8 +109,7 @@ struct Health {
 impl Health {
     /// Envoy has its configuration, listens, and is not about to go.
     async fn is_ready(&self) -> bool {
-        let live = envoy_admin::call(&self.admin_socket, Method::GET, "/ready").await;
-        !*self.leaving.borrow() && live.is_ok_and(|body| body.starts_with("LIVE"))
+        admin::is_live(&self.admin_socket).await && !*self.leaving.borrow()
     }
 }
 
@@ -158,7 +152,7 @@ async fn readyz(State(health): State<Health>) -> Response {
 
 /// Envoy's own, and nothing else of its admin interface.
 async fn metrics(State(health): State<Health>) -> Response {
-    match envoy_admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
+    match admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
         Ok(text) => text.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     }

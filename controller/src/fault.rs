@@ -1,10 +1,9 @@
-//! Faults of what data planes are given, for tests, in builds with debug assertions only ([`sluice_tasks::fault`]).
+//! Fault injection for tests, in builds with debug assertions only ([`sluice_tasks::fault`]).
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `spoil TEXT` | a configuration of nginx that has this text has a directive, too, that nginx does not know |
-//! | `spoil-xds TEXT` | a cluster or a listener that has this text cannot be read by Envoys |
-//! | `spoil-secret NAMESPACE/NAME` | the certificate in this Secret is none when Envoys get it |
+//! | `spoil-xds TEXT` | Envoys cannot parse clusters and listeners that contain this text |
+//! | `spoil-secret NAMESPACE/NAME` | Envoys get an invalid certificate for this Secret |
 
 use std::borrow::Cow;
 
@@ -12,18 +11,7 @@ use sluice_ir::{Config, SecretValue};
 use sluice_tasks::fault;
 use sluice_xds::Update;
 
-/// A configuration of nginx, as nginx is asked about it.
-pub(crate) fn spoiled(configuration: &str) -> Cow<'_, str> {
-    match fault::all("spoil ")
-        .into_iter()
-        .find(|text| configuration.contains(text))
-    {
-        Some(text) => format!("{configuration}\nno_such_directive {text:?};\n").into(),
-        None => configuration.into(),
-    }
-}
-
-/// Makes clusters and listeners that have the text unreadable to Envoy.
+/// Makes clusters and listeners that contain the text invalid.
 pub(crate) fn spoil(update: Update) -> Update {
     match fault::all("spoil-xds ").first() {
         Some(text) => update.spoiled(text),
@@ -31,7 +19,7 @@ pub(crate) fn spoil(update: Update) -> Update {
     }
 }
 
-/// A configuration, as Envoys are given it: the certificate of the Secret is none.
+/// The configuration with an invalid certificate for the Secret.
 pub(crate) fn for_envoys(config: &Config) -> Cow<'_, Config> {
     let mut spoiled = Cow::Borrowed(config);
     let Some(secret) = fault::all("spoil-secret ").into_iter().next() else {

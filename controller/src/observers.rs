@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sluice_dataplane::envoy::Envoy;
 use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::AccessLogService;
@@ -12,7 +13,6 @@ use crate::admission::{self, Judge};
 use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
 use crate::serve::Served;
-use crate::supervise::Envoy;
 use crate::view::View;
 
 /// Our own socket for what changes something, in the run folder.

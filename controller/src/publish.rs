@@ -18,42 +18,39 @@
 
 mod contain;
 mod farewell;
+mod inputs;
 mod lag;
+mod nginx_reports;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_ir::Config;
-use sluice_translate::{
-    Change, Changes, DnsName, Ingresses, Options, Report, Resolution, Snapshot, Translation,
-    Updated,
-};
+use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
-use tokio::time::{Instant, timeout_at};
-use tracing::{info, warn};
+use tokio::time::Instant;
+use tracing::info;
 
 #[cfg(debug_assertions)]
 use crate::fault;
 use crate::metrics::Controller;
-use crate::nginx::{self, Configurations};
-use crate::quarantine::{Feedback, Quarantine};
+use crate::quarantine::{Feedback, NginxVerdict, Quarantine};
 use crate::reports::Told;
 use crate::serve::Served;
 use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
+use nginx_reports::NginxReports;
+pub(crate) use nginx_reports::SettingsOwners;
+use sluice_dataplane::nginx::{Configurations, Published};
 use sluice_resolver::Names;
-use sluice_source::{Event, Problem};
+use sluice_source::Event;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
-/// Longest wait for the addresses of hosts outside of the cluster, before anything is published.
-const FIRST_NAMES: Duration = Duration::from_secs(2);
-
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
     view: View,
@@ -76,6 +73,7 @@ pub(crate) struct Publisher {
     metrics: Controller,
     routes: RouteCache,
     nginx: Option<Configurations>,
+    nginx_reports: NginxReports,
     told: Told,
     /// What nginx does not serve.
     unserved: Vec<Report>,
@@ -100,7 +98,7 @@ impl Publisher {
         let (routes, nginx) = (RouteCache::default(), None);
         let (unserved, refused_resources, ready, farewell) = (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
-        let (quarantine, incident, lag) = Default::default();
+        let (quarantine, incident, lag, nginx_reports) = Default::default();
         let feedback = Feedback::of_envoys(served.store.clone());
         if let Some(configmap) = &options.configmap {
             view.resources_mut().hold_config_map(configmap.clone());
@@ -121,6 +119,7 @@ impl Publisher {
             metrics,
             routes,
             nginx,
+            nginx_reports,
             told,
             unserved,
             refused_resources,
@@ -135,10 +134,12 @@ impl Publisher {
     pub(crate) fn with_nginx(
         self,
         nginx: Configurations,
-        verdicts: UnboundedReceiver<nginx::Verdict>,
+        owners: SettingsOwners,
+        verdicts: UnboundedReceiver<NginxVerdict>,
     ) -> Self {
         Publisher {
             nginx: Some(nginx),
+            nginx_reports: NginxReports::new(owners),
             feedback: Feedback::of_nginx(verdicts),
             ..self
         }
@@ -186,50 +187,6 @@ impl Publisher {
         }
     }
 
-    fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
-        let mut resources = self.view.resources_mut();
-        for event in events {
-            let change = match event {
-                Event::Apply(object) => resources.apply(object),
-                Event::Delete(kind, key) => resources.delete(kind, &key),
-                Event::IngressClassesForbidden => {
-                    resources.forbid_ingress_classes();
-                    Change::Everything
-                }
-                Event::Machines(addresses) => resources.know_machines(addresses),
-                Event::Problem(problem) => {
-                    tell(&problem);
-                    Change::Nothing
-                }
-                Event::Ready => {
-                    self.ready = true;
-                    Change::Nothing
-                }
-            };
-            pending.add(change);
-        }
-    }
-
-    fn take_resolution(&self, name: DnsName, resolution: Resolution, pending: &mut Changes) {
-        // An answer about a name that was forgotten meanwhile.
-        if self.translation.uses_name(&name) {
-            pending.add(self.view.resources_mut().resolve(name, resolution));
-        }
-    }
-
-    /// Names that somebody uses are followed, and others are not any more.
-    fn follow_names(&self, updated: &Updated) {
-        for name in &updated.names {
-            self.names.follow(
-                name.clone(),
-                self.translation.namespaces_of_name(name).cloned().collect(),
-            );
-            if !self.translation.uses_name(name) {
-                self.view.resources_mut().forget(name);
-            }
-        }
-    }
-
     async fn publish(&mut self, changes: Changes) {
         if changes.is_empty() {
             return;
@@ -252,42 +209,6 @@ impl Publisher {
         self.tell();
     }
 
-    /// A data plane that serves already must not lose the hosts outside of the cluster because its controller has only just
-    /// started: so the first publication waits until their names have been looked up, or for a moment.
-    async fn wait_for_names(&mut self) {
-        let mut waiting: BTreeSet<DnsName> = self.translation.used_names().cloned().collect();
-        let (mut changes, deadline) = (Changes::default(), Instant::now() + FIRST_NAMES);
-        while !waiting.is_empty() {
-            let Ok((name, resolution)) = timeout_at(deadline, self.names.next()).await else {
-                warn!("{} names of upstreams are not resolved yet", waiting.len());
-                break;
-            };
-            waiting.remove(&name);
-            changes.add(self.view.resources_mut().resolve(name, resolution));
-        }
-        if !changes.is_empty() {
-            let updated = block_in_place(|| self.translate(&changes));
-            self.follow_names(&updated);
-        }
-    }
-
-    /// Brings the translation up to date.
-    fn translate(&mut self, changes: &Changes) -> Updated {
-        #[cfg(debug_assertions)]
-        sluice_tasks::fault::hold("translation");
-        let updated = self.translation.update(
-            changes,
-            &Ingresses::new(&self.view.resources(), &self.options),
-        );
-        self.served
-            .authorizer
-            .set_address_policy(self.translation.addresses());
-        self.snapshot = Arc::new(self.translation.snapshot());
-        self.view.show(Arc::clone(&self.snapshot));
-        self.metrics.translated(&updated);
-        updated
-    }
-
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, updated: &Updated) {
         let (mut arrivals, mut farewell) = (Update::default(), Update::default());
@@ -302,7 +223,7 @@ impl Publisher {
         self.announce(arrivals).await;
         block_in_place(|| {
             if let Some(nginx) = &self.nginx {
-                nginx.publish_pods(&self.effective);
+                nginx.publish_endpoints(&self.effective);
             }
             self.served
                 .log
@@ -336,9 +257,12 @@ impl Publisher {
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_taken));
             self.served.log.publish(|log| log.replace(&known));
             self.known = Some(known);
-            let (content, unserved) = nginx.publish(config, &self.snapshot);
+            let Published {
+                content,
+                unsupported,
+            } = nginx.publish(config);
             self.feedback.await_content(content);
-            self.unserved = unserved;
+            self.unserved = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
@@ -385,13 +309,5 @@ async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-fn tell(problem: &Problem) {
-    if problem.harmless {
-        info!("{problem}");
-    } else {
-        warn!("{problem}");
     }
 }

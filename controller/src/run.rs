@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use futures::future::OptionFuture;
 use rustix::process::Pid;
 use sluice_authz::Authorizer;
+use sluice_dataplane::run_dir::RunDir;
+use sluice_dataplane::{open_files, process};
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
@@ -22,17 +24,16 @@ use tracing::info;
 
 use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
-use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
 use crate::origin::{self, Source};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
+use crate::reload_events::ReloadEvents;
 use crate::reports::Told;
-use crate::run_dir::RunDir;
 use crate::serve::{self, Address, Served};
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, data_plane, files, log, options, process};
+use crate::{certificate, data_plane, log, options};
 
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);
@@ -217,7 +218,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     child.count_requests(admin.metrics.requests(), tasks);
     let metrics = admin.metrics.controller().clone();
     let (verdicts, heard) = mpsc::unbounded_channel();
-    let outcome = Outcome {
+    let events_of_reloads = ReloadEvents {
         metrics: metrics.clone(),
         news: source.news.clone(),
         verdicts,
@@ -228,7 +229,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
 
     let (stop, stopped) = watch::channel(false);
     let (publisher, data_plane) =
-        child.supervise(args, publisher, (outcome, heard), stopped, tasks);
+        child.supervise(args, publisher, (events_of_reloads, heard), stopped, tasks);
     let publisher = tasks.spawn("publisher", publisher.run(events));
     Ok(Started {
         admin,
@@ -262,7 +263,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
     let own_namespace = sluice_kube::own_namespace().filter(|_| !is_folder);
     let class_is_implied = is_folder;
     // Of our own Envoy's connections, one Service has half at most; another one has other files.
-    let most = files::connections(files::allow_all()) / 2;
+    let most = open_files::max_connections(open_files::raise_limit()) / 2;
     let is_own = args.data_plane == DataPlane::Envoy;
     let stream_connections = u32::try_from(most)
         .ok()

@@ -288,7 +288,7 @@ async fn run_dir_belongs_to_one_controller(plane: Plane) -> Result<()> {
     let second = plane.options(&tenants.manifests).after(&first).spawn()?;
     let log = second.log().clone();
     ensure!(!second.exit_status().await?.success());
-    let expected = format!("process {} uses this folder", first.pid());
+    let expected = format!("process {} uses this directory", first.pid());
     ensure!(log.tail().contains(&expected), "{}", log.tail());
     ensure!(data_plane.is_some() && first.data_plane_pid() == data_plane);
     ensure!(http::get(first.http(), HOST, "/").await?.status == 200);

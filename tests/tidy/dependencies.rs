@@ -92,6 +92,29 @@ const CLOSED: &[(&str, &[&str])] = &[
     // Shares are numbers.
     ("sluice-fair", &[]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
+    // Child processes know neither Kubernetes nor the translation: settings are values, results are callbacks.
+    (
+        "sluice-dataplane",
+        &[
+            "anyhow",
+            "futures",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "procfs",
+            "rustix",
+            "serde",
+            "serde_json",
+            "sha2",
+            "sluice-ir",
+            "sluice-nginx",
+            "sluice-tasks",
+            "sluice-xds",
+            "tempfile",
+            "tokio",
+            "tracing",
+        ],
+    ),
     // D5: a renderer sees the IR and its target.
     (
         "sluice-plugin",
@@ -165,6 +188,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         &[
             "sluice",
             "sluice-authz",
+            "sluice-dataplane",
             "sluice-kube",
             "sluice-resolver",
             "sluice-source",
@@ -185,6 +209,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         &[
             "sluice",
             "sluice-authz",
+            "sluice-dataplane",
             "sluice-kube",
             "sluice-resolver",
             "sluice-source",

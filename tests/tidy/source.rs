@@ -192,6 +192,7 @@ fn tokio_and_kube_stay_where_they_belong() {
     const TOKIO: &[&str] = &[
         "src/",
         "authz/src/",
+        "dataplane/src/",
         "kube/src/",
         "resolver/src/",
         "source/src/",

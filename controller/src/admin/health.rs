@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::Method;
+use sluice_dataplane::envoy::admin;
+use sluice_dataplane::supervisor::SharedPid;
 use sluice_tasks::Tasks;
 use tokio::net::TcpStream;
 
-use crate::envoy_admin;
 use crate::progress::Progress;
 
 /// A handle, cheap to clone.
@@ -32,29 +33,24 @@ pub(crate) enum Probe {
     /// By its admin socket.
     Envoy(PathBuf),
     /// By its process, 0 while there is none, and by a connection where it serves.
-    Nginx {
-        pid: Arc<AtomicU32>,
-        http: SocketAddr,
-    },
+    Nginx { pid: SharedPid, http: SocketAddr },
     /// There is none.
-    Nobody,
+    None,
 }
 
 impl Probe {
     async fn ask(&self) -> Result<(), String> {
         match self {
-            Probe::Envoy(socket) => match envoy_admin::call(socket, Method::GET, "/ready").await {
+            Probe::Envoy(socket) => match admin::call(socket, Method::GET, "/ready").await {
                 Ok(_) => Ok(()),
                 Err(error) => Err(format!("envoy is not ready: {error:#}")),
             },
-            Probe::Nginx { pid, .. } if pid.load(Ordering::Relaxed) == 0 => {
-                Err("nginx does not run".to_owned())
-            }
+            Probe::Nginx { pid, .. } if pid.get() == 0 => Err("nginx does not run".to_owned()),
             Probe::Nginx { http, .. } => match TcpStream::connect(http).await {
                 Ok(_) => Ok(()),
                 Err(error) => Err(format!("nginx does not serve: {error}")),
             },
-            Probe::Nobody => Ok(()),
+            Probe::None => Ok(()),
         }
     }
 }
@@ -116,6 +112,8 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU32;
+
     use super::*;
 
     fn health(probe: Probe) -> (Progress, Health) {
@@ -128,7 +126,7 @@ mod tests {
 
     #[tokio::test]
     async fn health_comes_with_the_first_publication_and_goes_with_the_stop() {
-        let (progress, health) = health(Probe::Nobody);
+        let (progress, health) = health(Probe::None);
         assert_eq!(
             health.check().await.unwrap_err(),
             "nothing has been published yet"
@@ -141,7 +139,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_publisher_is_healthy_for_ever_and_one_that_is_stuck_is_not() {
-        let (progress, health) = health(Probe::Nobody);
+        let (progress, health) = health(Probe::None);
         progress.note_published();
         let day = Duration::from_secs(24 * 60 * 60);
         tokio::time::advance(day).await;
@@ -161,12 +159,7 @@ mod tests {
     async fn a_controller_without_one_of_its_tasks_is_not_healthy() {
         let (progress, tasks) = (Progress::default(), Tasks::default());
         progress.note_published();
-        let health = Health::new(
-            tasks.clone(),
-            progress,
-            Probe::Nobody,
-            Duration::from_secs(1),
-        );
+        let health = Health::new(tasks.clone(), progress, Probe::None, Duration::from_secs(1));
         assert!(health.check().await.is_ok());
         tasks.spawn("publisher", async {}).await.unwrap();
         assert_eq!(
@@ -193,7 +186,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (pid, http) = (Arc::new(AtomicU32::new(0)), listener.local_addr().unwrap());
         let (progress, health) = health(Probe::Nginx {
-            pid: Arc::clone(&pid),
+            pid: Arc::clone(&pid).into(),
             http,
         });
         progress.note_published();

@@ -16,7 +16,7 @@ fn local(view: &View) -> Router {
     let health = Health::new(
         Tasks::default(),
         progress,
-        Probe::Nobody,
+        Probe::None,
         Duration::from_secs(1),
     );
     let data_plane = DataPlane::new(None).unwrap();

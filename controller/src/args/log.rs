@@ -15,7 +15,7 @@ impl LogFlags {
         // Of libraries only what is wrong or, at the highest level, what they do.
         match self.verbosity {
             0..=2 => "info".to_owned(),
-            3..=4 => "info,sluice=debug,sluice_xds_server=debug,envoy=debug,nginx=debug".to_owned(),
+            3..=4 => "info,sluice=debug,envoy=debug,nginx=debug".to_owned(),
             _ => "debug".to_owned(),
         }
     }

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hyper::Method;
 use procfs::process::Process;
 use prometheus::core::Collector;
 use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
-
-use crate::envoy_admin;
-use crate::supervise::Running;
+use sluice_dataplane::envoy::{Running, admin};
 
 const PREFIX: &str = "nginx_ingress_controller_nginx_process";
 /// Our two listeners, and of them only what is shown.
@@ -39,7 +36,7 @@ impl Connections {
     /// Asks an Envoy.
     pub(crate) async fn ask(admin_socket: &Path) -> anyhow::Result<Self> {
         Ok(Self::read(
-            &envoy_admin::call(admin_socket, Method::GET, STATS).await?,
+            &admin::call(admin_socket, Method::GET, STATS).await?,
         ))
     }
 
@@ -113,11 +110,7 @@ impl DataPlane {
         if let Some(connections) = self.connections().await {
             self.0.families.connections(connections);
         }
-        let pid = self
-            .0
-            .envoy
-            .as_ref()
-            .map_or(0, |envoy| envoy.pid.load(Ordering::Relaxed));
+        let pid = self.0.envoy.as_ref().map_or(0, |envoy| envoy.pid.get());
         self.0
             .families
             .process(i32::try_from(pid).ok().filter(|pid| *pid > 0));

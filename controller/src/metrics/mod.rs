@@ -3,7 +3,7 @@
 //! ```text
 //!   publisher, admission --count--> controller.rs, admission.rs --+
 //!   Envoys' access logs --gRPC--> requests.rs --------------------+
-//!   nginx's log, read (../nginx/requests.rs) --> requests.rs -----+
+//!   nginx's request log, followed --> requests.rs ---------------+
 //!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
 //!   View (translation) --read--> controller.rs, certificates.rs --+
 //!   Lease --watched--> election.rs --------------------------------+

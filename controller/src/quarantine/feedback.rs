@@ -9,10 +9,18 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::Refused;
-use crate::nginx;
 
 /// When nobody could be asked, it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// Whether nginx serves a configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct NginxVerdict {
+    /// Hash of the configuration.
+    pub(crate) content: u128,
+    /// nginx's error message; `None`: it serves the configuration.
+    pub(crate) refused: Option<String>,
+}
 
 /// An answer to what was given last.
 #[derive(Debug)]
@@ -40,9 +48,9 @@ enum From {
         seen: Option<Revision>,
     },
     Nginx {
-        verdicts: UnboundedReceiver<nginx::Verdict>,
+        verdicts: UnboundedReceiver<NginxVerdict>,
         given: Option<u128>,
-        last: Option<nginx::Verdict>,
+        last: Option<NginxVerdict>,
     },
 }
 
@@ -58,7 +66,7 @@ impl Feedback {
         }
     }
 
-    pub(crate) fn of_nginx(verdicts: UnboundedReceiver<nginx::Verdict>) -> Self {
+    pub(crate) fn of_nginx(verdicts: UnboundedReceiver<NginxVerdict>) -> Self {
         Feedback {
             from: From::Nginx {
                 verdicts,

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::Snapshot;
 
-pub(crate) use feedback::{Decision, Feedback};
+pub(crate) use feedback::{Decision, Feedback, NginxVerdict};
 pub(crate) use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
 pub(crate) use part::{Given, Part};
 pub(crate) use report::of_resources;

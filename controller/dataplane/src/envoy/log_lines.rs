@@ -1,0 +1,20 @@
+//! Envoy's log lines in our log.
+
+use tracing::{debug, error, info, warn};
+
+/// Logs a line in the format of `--log-format`, at its level.
+pub(super) fn log_line(line: &str) {
+    let mut fields = line.splitn(3, '\t');
+    match (fields.next(), fields.next(), fields.next()) {
+        (Some("error" | "critical"), Some(component), Some(text)) => {
+            error!(target: "envoy", "{component}: {text}");
+        }
+        (Some("warning"), Some(component), Some(text)) => {
+            warn!(target: "envoy", "{component}: {text}");
+        }
+        (Some("info" | "debug" | "trace"), Some(component), Some(text)) => {
+            debug!(target: "envoy", "{component}: {text}");
+        }
+        _ => info!(target: "envoy", "{line}"),
+    }
+}

@@ -1,0 +1,245 @@
+//! nginx under the supervisor: configurations are tested, then loaded by a start or a reload.
+
+use std::fmt;
+use std::future::Future;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use rustix::process::Signal;
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tracing::{error, info, warn};
+
+use super::certificates::Certificates;
+use super::configuration_test::{self, Rejection};
+use super::configurations::Configuration;
+use super::{Nginx, ReloadEvent, adoption, workers};
+use crate::child_log::ChildLog;
+use crate::content_hash::content_hash;
+use crate::process::Process;
+use crate::supervisor::{POLL_INTERVAL, Program, SharedPid, signal, stopped, terminate};
+
+/// Changes this close together share a reload, because each reload forks new workers.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// After a reload, all workers have the new configuration and handshakes with the old one are over.
+const RELOAD_SETTLED: Duration = Duration::from_secs(10);
+
+/// Called with what became of a configuration.
+pub(super) type OnReload = Box<dyn Fn(ReloadEvent) + Send + Sync>;
+
+/// An nginx with the listener for its reloads.
+pub(super) struct Supervised {
+    nginx: Nginx,
+    on_reload: OnReload,
+}
+
+impl fmt::Debug for Supervised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.nginx.fmt(f)
+    }
+}
+
+impl Supervised {
+    pub(super) fn new(nginx: Nginx, on_reload: OnReload) -> Self {
+        Supervised { nginx, on_reload }
+    }
+
+    async fn latest(&mut self) -> Option<Arc<Configuration>> {
+        tokio::time::sleep(DEBOUNCE).await;
+        self.nginx.configurations.borrow_and_update().clone()
+    }
+
+    /// Waits for a configuration that nginx accepts. Without one there is nothing to start.
+    async fn first_configuration(&mut self) {
+        loop {
+            if self.nginx.configurations.changed().await.is_err() {
+                // The publisher is gone, and we are stopped soon.
+                return std::future::pending().await;
+            }
+            if let Some(latest) = self.latest().await
+                && self.install(&latest).await
+            {
+                return (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+            }
+        }
+    }
+
+    /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
+    async fn install(&self, latest: &Arc<Configuration>) -> bool {
+        let nginx = &self.nginx;
+        let installed =
+            configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
+        let Err(rejection) = installed else {
+            self.remove_unused_files(latest);
+            return true;
+        };
+        error!("nginx refuses the configuration; previous configuration kept: {rejection}");
+        (self.on_reload)(match rejection {
+            Rejection::Invalid(message) => ReloadEvent::Rejected {
+                content: content_hash(&latest.text),
+                message,
+            },
+            Rejection::Untested(_) => ReloadEvent::Failed,
+        });
+        false
+    }
+
+    fn remove_unused_files(&self, loaded: &Arc<Configuration>) {
+        let remove = remove_unused(self.nginx.certificates.clone(), Arc::clone(loaded));
+        self.nginx.tasks.spawn_finite("nginx certificates", remove);
+    }
+
+    async fn reload(&self, process: &mut Process, latest: &Configuration) {
+        info!("reloading nginx");
+        let master = process.pid();
+        let before = workers::workers(master);
+        signal(Self::NAME, process, Signal::HUP);
+        let is_reloaded = tokio::select! {
+            is_reloaded = workers::wait_for_new(master, &before) => is_reloaded,
+            // The supervisor notices it next.
+            _ = process.ended() => return,
+        };
+        if is_reloaded {
+            record_serves(process, Some(digest(&latest.text)));
+            (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+        } else {
+            error!("reload failed although `nginx -t` passed; previous configuration kept");
+            (self.on_reload)(ReloadEvent::Failed);
+        }
+    }
+}
+
+impl Program for Supervised {
+    const NAME: &'static str = "nginx";
+
+    fn pid(&self) -> &SharedPid {
+        &self.nginx.pid
+    }
+
+    fn log(&self) -> &ChildLog {
+        &self.nginx.log
+    }
+
+    async fn adopt(&mut self) -> Option<Process> {
+        let Nginx {
+            found,
+            program,
+            directory,
+            tasks,
+            ..
+        } = &mut self.nginx;
+        found.adopt(program, directory, tasks).await
+    }
+
+    async fn can_start(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+        tokio::select! {
+            () = self.first_configuration() => true,
+            () = stopped(stop) => false,
+        }
+    }
+
+    fn start(&self) -> anyhow::Result<Process> {
+        let nginx = &self.nginx;
+        // The socket of an nginx that died would keep the next one from listening.
+        std::fs::remove_file(sluice_nginx::nobody(&nginx.directory)).ok();
+        let configuration = configuration_test::file(&nginx.directory);
+        let text = std::fs::read_to_string(&configuration)
+            .with_context(|| configuration.display().to_string())?;
+        let mut command = Command::new(&nginx.program);
+        command
+            .args(["-e", "stderr", "-p"])
+            .arg(&nginx.directory)
+            .arg("-c")
+            .arg(configuration);
+        // Ctrl-C signals the foreground process group, and nginx has to be drained before it exits.
+        command.process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(nginx.log.stderr()?);
+        let record = adoption::record(&nginx.directory);
+        let process = Process::start(command, &record, Some(digest(&text)))?;
+        info!("nginx started, pid {}", process.pid());
+        Ok(process)
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> + Send + 'static {
+        let http = self.nginx.http;
+        async move {
+            while TcpStream::connect(http).await.is_err() {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        }
+    }
+
+    async fn next_change(&mut self, _is_ready: bool) {
+        if self.nginx.configurations.changed().await.is_err() {
+            // The publisher is gone, and we are stopped soon.
+            std::future::pending().await
+        }
+    }
+
+    /// Loads the latest configuration, unless nginx has it already. New workers serve before the old ones exit.
+    async fn apply_change(&mut self, process: &mut Process) {
+        let Some(latest) = self.latest().await else {
+            return;
+        };
+        if process.serves() == Some(&digest(&latest.text)) {
+            self.remove_unused_files(&latest);
+            return (self.on_reload)(ReloadEvent::Unchanged(content_hash(&latest.text)));
+        }
+        // Uncertain until there are workers with the new configuration.
+        let before = process.serves().map(str::to_owned);
+        record_serves(process, None);
+        if self.install(&latest).await {
+            self.reload(process, &latest).await;
+        } else {
+            record_serves(process, before);
+        }
+    }
+
+    async fn drain(&mut self, mut process: Process) {
+        info!("draining nginx");
+        signal(Self::NAME, &process, Signal::QUIT);
+        let drain_timeout = self.nginx.drain_timeout;
+        if timeout(drain_timeout, process.ended()).await.is_err() {
+            warn!(
+                "drain timeout: requests are still open after {drain_timeout:?}; terminating nginx"
+            );
+            terminate(Self::NAME, &mut process).await;
+        }
+        // Workers write their last lines when they exit.
+        if let Some(log) = self.nginx.access_log.clone() {
+            tokio::task::spawn_blocking(move || log.forward())
+                .await
+                .ok();
+        }
+        info!("nginx stopped");
+    }
+
+    /// Workers do not notice that their master has died. They would keep the ports and an old configuration forever.
+    fn exited(&mut self, process: &Process) {
+        process.orphans().kill();
+    }
+}
+
+/// A configuration's hash, as records have it.
+fn digest(text: &str) -> String {
+    format!("{:032x}", content_hash(text))
+}
+
+fn record_serves(process: &mut Process, serves: Option<String>) {
+    if let Err(error) = process.set_serves(serves) {
+        warn!("the next controller will not know which configuration nginx has: {error:#}");
+    }
+}
+
+/// Removes the files that only earlier configurations name, once no worker uses those.
+async fn remove_unused(certificates: Certificates, loaded: Arc<Configuration>) {
+    tokio::time::sleep(RELOAD_SETTLED).await;
+    certificates.retain_named(&loaded.files);
+}

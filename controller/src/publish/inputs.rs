@@ -1,0 +1,114 @@
+//! Events and names of upstreams, and the translation that follows from them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_source::{Event, Problem};
+use sluice_translate::{Change, Changes, DnsName, Ingresses, Resolution, Updated};
+use tokio::task::block_in_place;
+use tokio::time::{Instant, timeout_at};
+use tracing::{info, warn};
+
+use super::Publisher;
+
+/// Longest wait for the addresses of external hosts before the first publication.
+const FIRST_RESOLUTION_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl Publisher {
+    pub(super) fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
+        let mut resources = self.view.resources_mut();
+        for event in events {
+            let change = match event {
+                Event::Apply(object) => resources.apply(object),
+                Event::Delete(kind, key) => resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    resources.forbid_ingress_classes();
+                    Change::Everything
+                }
+                Event::Machines(addresses) => resources.know_machines(addresses),
+                Event::Problem(problem) => {
+                    log_problem(&problem);
+                    Change::Nothing
+                }
+                Event::Ready => {
+                    self.ready = true;
+                    Change::Nothing
+                }
+            };
+            pending.add(change);
+        }
+    }
+
+    pub(super) fn take_resolution(
+        &self,
+        name: DnsName,
+        resolution: Resolution,
+        pending: &mut Changes,
+    ) {
+        // An answer about a name that was forgotten meanwhile.
+        if self.translation.uses_name(&name) {
+            pending.add(self.view.resources_mut().resolve(name, resolution));
+        }
+    }
+
+    /// Names that somebody uses are followed, and others are not any more.
+    pub(super) fn follow_names(&self, updated: &Updated) {
+        for name in &updated.names {
+            self.names.follow(
+                name.clone(),
+                self.translation.namespaces_of_name(name).cloned().collect(),
+            );
+            if !self.translation.uses_name(name) {
+                self.view.resources_mut().forget(name);
+            }
+        }
+    }
+
+    /// A data plane that serves already must not lose the hosts outside of the cluster because its controller has only just
+    /// started: so the first publication waits until their names have been looked up, or for a moment.
+    pub(super) async fn wait_for_names(&mut self) {
+        let mut waiting: BTreeSet<DnsName> = self.translation.used_names().cloned().collect();
+        let (mut changes, deadline) = (
+            Changes::default(),
+            Instant::now() + FIRST_RESOLUTION_TIMEOUT,
+        );
+        while !waiting.is_empty() {
+            let Ok((name, resolution)) = timeout_at(deadline, self.names.next()).await else {
+                warn!("{} names of upstreams are not resolved yet", waiting.len());
+                break;
+            };
+            waiting.remove(&name);
+            changes.add(self.view.resources_mut().resolve(name, resolution));
+        }
+        if !changes.is_empty() {
+            let updated = block_in_place(|| self.translate(&changes));
+            self.follow_names(&updated);
+        }
+    }
+
+    /// Brings the translation up to date.
+    pub(super) fn translate(&mut self, changes: &Changes) -> Updated {
+        #[cfg(debug_assertions)]
+        sluice_tasks::fault::hold("translation");
+        let updated = self.translation.update(
+            changes,
+            &Ingresses::new(&self.view.resources(), &self.options),
+        );
+        self.served
+            .authorizer
+            .set_address_policy(self.translation.addresses());
+        self.snapshot = Arc::new(self.translation.snapshot());
+        self.view.show(Arc::clone(&self.snapshot));
+        self.metrics.translated(&updated);
+        updated
+    }
+}
+
+fn log_problem(problem: &Problem) {
+    if problem.harmless {
+        info!("{problem}");
+    } else {
+        warn!("{problem}");
+    }
+}

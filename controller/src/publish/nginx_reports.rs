@@ -1,0 +1,87 @@
+//! Reports on what nginx does not serve.
+
+use std::collections::BTreeSet;
+
+use sluice_ir::{L4Protocol, StreamPort};
+use sluice_nginx::{Part, Unsupported};
+use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
+use tracing::error;
+
+/// The operator's ConfigMaps that nginx's settings come from.
+#[derive(Debug, Default)]
+pub(crate) struct SettingsOwners {
+    /// Settings of all hosts.
+    pub(crate) global: Option<ObjectKey>,
+    pub(crate) tcp: Option<ObjectKey>,
+    pub(crate) udp: Option<ObjectKey>,
+}
+
+/// Assigns what nginx does not serve to objects.
+#[derive(Debug, Default)]
+pub(super) struct NginxReports {
+    owners: SettingsOwners,
+    /// Settings without an object, which have been logged.
+    logged: BTreeSet<Unsupported>,
+}
+
+impl NginxReports {
+    pub(super) fn new(owners: SettingsOwners) -> Self {
+        NginxReports {
+            owners,
+            logged: BTreeSet::new(),
+        }
+    }
+
+    /// Reports for the owners. What has no owner is logged, once each time that it comes up.
+    pub(super) fn reports(
+        &mut self,
+        unsupported: Vec<Unsupported>,
+        snapshot: &Snapshot,
+    ) -> Vec<Report> {
+        let mut reports = Vec::new();
+        let mut without_owner = BTreeSet::new();
+        for unsupported in unsupported {
+            match self.owner(&unsupported.part, snapshot) {
+                Some(owner) => reports.push(report(owner, &unsupported)),
+                None => drop(without_owner.insert(unsupported)),
+            }
+        }
+        for unsupported in without_owner.difference(&self.logged) {
+            error!("{unsupported}");
+        }
+        self.logged = without_owner;
+        reports
+    }
+
+    fn owner(&self, part: &Part, snapshot: &Snapshot) -> Option<ObjectRef> {
+        let (kind, key) = match part {
+            Part::Route(route) => (Kind::Ingress, snapshot.owner(route)),
+            // No input has listeners of its own yet.
+            Part::Listener(_) => return None,
+            Part::Setting(_) => (Kind::ConfigMap, self.owners.global.as_ref()),
+            Part::Port(StreamPort { protocol, .. }) => match protocol {
+                L4Protocol::Tcp => (Kind::ConfigMap, self.owners.tcp.as_ref()),
+                L4Protocol::Udp => (Kind::ConfigMap, self.owners.udp.as_ref()),
+            },
+        };
+        Some(ObjectRef {
+            kind,
+            key: key?.clone(),
+        })
+    }
+}
+
+fn report(object: ObjectRef, unsupported: &Unsupported) -> Report {
+    let severity = if unsupported.closes {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
+    Report::new(
+        object,
+        severity,
+        unsupported.part.to_string(),
+        unsupported.reason(),
+        unsupported.consequence(),
+    )
+}

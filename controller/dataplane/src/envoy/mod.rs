@@ -280,7 +280,7 @@ impl Program for Envoy {
         if is_ready {
             self.retire_outgoing().await;
         }
-        pending().await
+        pending::<()>().await;
     }
 
     async fn apply_change(&mut self, _process: &mut Process) {}

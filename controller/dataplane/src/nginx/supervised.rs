@@ -179,7 +179,7 @@ impl Program for Supervised {
     async fn next_change(&mut self, _is_ready: bool) {
         if self.nginx.configurations.changed().await.is_err() {
             // The publisher is gone, and we are stopped soon.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -107,7 +107,7 @@ impl ServerBuilder {
             client_certificates: clients,
             app_root,
             ciphers,
-            prefer_server_ciphers: prefer_server_ciphers,
+            prefer_server_ciphers,
             routes: routes.chain(root).collect(),
         };
         BuiltServer {

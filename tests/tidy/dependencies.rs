@@ -57,6 +57,7 @@ const CLOSED: &[(&str, &[&str])] = &[
         &[
             "rustls",
             "sluice-filter-config",
+            "sluice-filter-core",
             "sluice-ir",
             "sluice-pattern",
             "x509-parser",
@@ -110,6 +111,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "sluice-nginx",
             "sluice-tasks",
             "sluice-xds",
+            "sluice-xds-server",
             "tempfile",
             "tokio",
             "tracing",

@@ -74,7 +74,7 @@ async fn config_map_and_its_references_are_followed() -> Result<()> {
         .await?;
         wait_for(&sluice, "a redirect", |page| page.status == 308).await?;
         cluster.delete("v1", "ConfigMap", "settings").await?;
-        sluice.log().wait_for("what it said last holds").await?;
+        sluice.log().wait_for("its last content is used").await?;
         wait_for(&sluice, "the redirect still", |page| page.status == 308).await?;
         config_map(cluster, own, "settings", json!({})).await?;
         wait_for(&sluice, "the defaults", |page| {

@@ -79,7 +79,7 @@ async fn paths_closed_by_a_config_map_stay_closed_when_it_is_deleted(plane: Plan
             let lines = sluice.log().lines();
             lines
                 .iter()
-                .filter(|line| line.contains("got none any more"))
+                .filter(|line| line.contains("ConfigMap of --configmap was deleted"))
                 .count()
         };
         wait::until("a report", async || (told() > turn).then_some(()))

@@ -324,27 +324,8 @@ async fn last_accepted_configuration_keeps_serving(plane: Plane) -> Result<()> {
 
 async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    for number in 0..40 {
-        tenants.manifests.ingress(&neighbour(&host(number)))?;
-    }
     let culprits = [3, 11, 12, 25];
-    for number in culprits {
-        tenants.manifests.ingress(&rejected_ingress(
-            &format!("bad-{number}"),
-            &format!("bad-{number}.test"),
-        ))?;
-    }
-    tenants
-        .manifests
-        .ingress(&rejected_ingress("shared", "own-5.test"))?;
-    tenants
-        .manifests
-        .ingress(&rejected_ingress("wild", "*.wild.test"))?;
-    tenants.manifests.ingress(
-        &Ingress::new(OWNER, "wild")
-            .host("*.kind.test")
-            .path("/", "web", 80),
-    )?;
+    write_many(&tenants, &culprits)?;
     let mut fixture = Fixture::start(plane, tenants).await?;
     ensure_only_culprits_are_held(&fixture, &culprits).await?;
 
@@ -383,6 +364,24 @@ async fn many_rejected_objects_are_found_at_startup_and_after_restarts(plane: Pl
         fixture.wait_until_served(host, "/bad/abc", FOREIGN).await?;
     }
     fixture.stop().await
+}
+
+/// Forty hosts of the owner, and objects that are rejected: of their own hosts, on a shared one, and under a wildcard.
+fn write_many(tenants: &Tenants, culprits: &[usize]) -> Result<()> {
+    let manifests = &tenants.manifests;
+    for number in 0..40 {
+        manifests.ingress(&neighbour(&host(number)))?;
+    }
+    for number in culprits {
+        manifests.ingress(&rejected_ingress(
+            &format!("bad-{number}"),
+            &format!("bad-{number}.test"),
+        ))?;
+    }
+    manifests.ingress(&rejected_ingress("shared", "own-5.test"))?;
+    manifests.ingress(&rejected_ingress("wild", "*.wild.test"))?;
+    let wildcard = Ingress::new(OWNER, "wild").host("*.kind.test");
+    manifests.ingress(&wildcard.path("/", "web", 80))
 }
 
 async fn ensure_only_culprits_are_held(fixture: &Fixture, culprits: &[usize]) -> Result<()> {

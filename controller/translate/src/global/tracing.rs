@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(read(&[]), (None, vec![]));
         let (tracing, reports) = read(&[("enable-opentelemetry", "true")]);
         assert_eq!(tracing, None);
-        let expected = "ConfigMap default/c: data.enable-opentelemetry: expected otlp-collector-host to say where spans go, \
-                        got none; no spans are created";
+        let expected = "ConfigMap default/c: data.enable-opentelemetry: otlp-collector-host is not set; \
+                        no spans are created";
         assert_eq!(reports, [expected]);
     }
 

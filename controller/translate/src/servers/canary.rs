@@ -69,21 +69,15 @@ impl Assembly<'_> {
                     context,
                     format!("{place}.service"),
                 );
-                let (host, path) = (host.clone(), text.to_owned());
-                let (context, rules, precedence) = (
-                    context.clone(),
-                    rules.clone(),
-                    self.backend_refs.next_precedence(),
-                );
                 self.canaries.push(PendingCanary {
-                    host,
-                    path,
+                    host: host.clone(),
+                    path: text.to_owned(),
                     kind,
-                    context,
+                    context: context.clone(),
                     field,
                     backend,
-                    rules,
-                    precedence,
+                    rules: rules.clone(),
+                    precedence: self.backend_refs.next_precedence(),
                 });
             }
         }

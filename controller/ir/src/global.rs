@@ -74,7 +74,7 @@ impl Default for GlobalConfig {
             host: None,
             request_headers: Vec::new(),
             response_headers: Vec::new(),
-            hidden_headers: vec![HeaderName::server()],
+            hidden_headers: vec![HeaderName::from_static("server")],
             generate_request_id: true,
             underscores_in_headers: false,
             max_body_size: Some(1 << 20),

@@ -24,6 +24,7 @@ mod listener;
 mod log;
 mod path;
 mod policy;
+mod reason_code;
 mod redirect;
 mod route;
 mod route_match;
@@ -62,9 +63,10 @@ pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{
     AuthCache, Authentication, BasicAuth, Buffering, ClientLimits, ConnectionLimit, Cors,
-    ErrorContext, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Origin, Origins, Policy,
-    Rate, Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
+    ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Origin, Origins, Policy, Rate,
+    Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
 };
+pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
 pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
 pub use route_match::{HeaderMatch, Precedence, QueryMatch, RouteMatch, ValueMatch};

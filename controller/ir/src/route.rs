@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, Destination, ErrorContext, ErrorPages, Filter, HttpsRedirect, IpAccess,
+    BackendId, CanaryRules, Destination, ErrorPages, Filter, Header, HttpsRedirect, IpAccess,
     PathMatch, PathRewrite, Policy, Redirect, RouteMatch, ServerName, is_default,
 };
 
@@ -132,8 +132,9 @@ pub struct Canary {
 pub struct ErrorRequest {
     /// Status that the client would have got.
     pub status: u16,
-    /// Context of the error.
-    pub place: ErrorContext,
+    /// Request headers that describe the route.
+    #[serde(skip_serializing_if = "is_default")]
+    pub headers: Vec<Header>,
 }
 
 /// Name of a route, unique in a configuration. Data planes carry it, the filter and metrics look it up, and nobody takes it

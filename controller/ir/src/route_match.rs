@@ -116,7 +116,7 @@ mod tests {
             ..prefix(path)
         };
         let header = || HeaderMatch {
-            name: HeaderName::server(),
+            name: HeaderName::from_static("server"),
             value: ValueMatch::Present,
         };
         let with_header = |path| RouteMatch {

@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client};
+use sluice_ir::ReasonCode;
 use sluice_translate::{Report, Severity};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -219,12 +220,13 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
     }
 }
 
-/// ingress-nginx has a reason for annotations, and people have alerts on it.
+/// The code of the report, except where ingress-nginx has a reason that people have alerts on.
 fn reason(report: &Report) -> &'static str {
-    match report.severity {
-        _ if report.field.starts_with("annotation ") => "AnnotationParsingFailed",
-        Severity::Error => "NotServed",
-        Severity::Warning | Severity::Note => "NotAsAsked",
+    match report.code {
+        ReasonCode::InvalidValue if report.field.starts_with("annotation ") => {
+            "AnnotationParsingFailed"
+        }
+        code => code.as_str(),
     }
 }
 
@@ -280,6 +282,7 @@ mod tests {
         };
         Report::new(
             object,
+            ReasonCode::InvalidValue,
             Severity::Warning,
             field,
             reason,
@@ -314,6 +317,19 @@ mod tests {
         assert_ne!(name(&ten, "u"), name(&eleven, "u"));
         assert_ne!(name(&ten, "u"), name(&ten, "v"), "made anew");
         assert!(name(&ten, "u").starts_with("a."));
+    }
+
+    #[test]
+    fn reason_is_the_code_except_for_invalid_annotations() {
+        let annotation = report("annotation canary-weight", "expected an integer");
+        assert_eq!(reason(&annotation), "AnnotationParsingFailed");
+        for code in ReasonCode::ALL {
+            let field = Report {
+                code,
+                ..report("spec.rules[0].host", "")
+            };
+            assert_eq!(reason(&field), code.as_str());
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub(crate) fn is_unusual(id: &BackendId, config: &Config) -> bool {
 fn name(pages: &ErrorPages, status: u16) -> String {
     format!(
         "@sluice_error_{}_{status}",
-        hash(&format!("{:?} {:?}", pages.backend, pages.place))
+        hash(&format!("{:?} {:?}", pages.backend, pages.headers))
     )
 }
 
@@ -121,7 +121,7 @@ fn service(
     let transport = upstream::transport(id, config);
     let mut own = headers::for_error_service(&ErrorRequest {
         status,
-        place: pages.place.clone(),
+        headers: pages.headers.clone(),
     });
     own.push((
         "X-Original-URI".to_owned(),

@@ -175,17 +175,18 @@ pub(crate) fn appended(config: &Config) -> BTreeSet<String> {
 
 /// Request headers to an error service, as in ingress-nginx.
 pub(crate) fn for_error_service(error: &ErrorRequest) -> Vec<(String, Text)> {
-    let ErrorRequest { status, place } = error;
-    let text = |text: &str| Text::default().then(text);
-    let lines = [
-        ("X-Code", text(&status.to_string())),
-        ("X-Format", Text::default().variable("http_accept")),
-        ("X-Namespace", text(&place.namespace)),
-        ("X-Ingress-Name", text(&place.ingress)),
-        ("X-Service-Name", text(&place.service)),
-        ("X-Service-Port", text(&place.port)),
+    let ErrorRequest { status, headers } = error;
+    let status = Text::default().then(&status.to_string());
+    let format = Text::default().variable("http_accept");
+    let mut lines = vec![
+        ("X-Code".to_owned(), status),
+        ("X-Format".to_owned(), format),
     ];
-    lines.map(|(name, text)| (name.to_owned(), text)).into()
+    lines.extend(headers.iter().map(|header| {
+        let value = expression(&header.value);
+        (header.name.as_str().to_owned(), value)
+    }));
+    lines
 }
 
 /// Response headers to clients.

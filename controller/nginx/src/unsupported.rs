@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use sluice_ir::{ListenerName, RouteId, StreamPort};
+use sluice_ir::{ListenerName, ReasonCode, RouteId, StreamPort};
 
 /// Scope of an unsupported feature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +49,15 @@ impl Unsupported {
             Part::Route(_) | Part::Listener(_) | Part::Setting(_) => {
                 format!("{}: not served by the nginx data plane", self.what)
             }
+        }
+    }
+
+    /// Reason code, as a report has it.
+    #[must_use]
+    pub fn code(&self) -> ReasonCode {
+        match self.part {
+            Part::Port(_) => ReasonCode::Conflicted,
+            Part::Route(_) | Part::Listener(_) | Part::Setting(_) => ReasonCode::Unsupported,
         }
     }
 

@@ -65,7 +65,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     let pages = ErrorPages {
         statuses: [404].into(),
         backend: Some(copies.clone()),
-        place: Default::default(),
+        headers: Vec::new(),
     };
     policies.map(|policy| {
         let forward = Action::to(BackendId::new("d", "shop", 80));

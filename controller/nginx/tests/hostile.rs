@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Blocked, Config, ErrorContext, ErrorPages, ErrorRequest,
-    Expression, Fraction, GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch,
-    PathRegex, PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId,
-    SecretValue, Server, ServerName, ServerTls, Shared, Template, TemplatePart, TextMatch,
-    Transport, UpstreamTls, Verify,
+    Action, Backend, BackendId, Blocked, Config, ErrorPages, ErrorRequest, Expression, Fraction,
+    GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch, PathRegex, PathRewrite, Policy,
+    Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue, Server, ServerName,
+    ServerTls, Shared, Template, TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
 
@@ -55,15 +54,14 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
         TemplatePart::Group(1),
     ]);
     let policy = Arc::new(policy(text, copies));
-    let place = ErrorContext {
-        namespace: text.to_owned(),
-        ingress: text.to_owned(),
-        ..ErrorContext::default()
-    };
+    let headers = vec![Header {
+        name: HeaderName::parse("X-Namespace").unwrap(),
+        value: Expression::literal(text),
+    }];
     let error_pages = Some(ErrorPages {
         statuses: [404].into(),
         backend: Some(pages.clone()),
-        place: place.clone(),
+        headers: headers.clone(),
     });
     let location = |path, action| HttpRoute::new(name, path, action, Arc::clone(&policy));
     let to_url = Action::Redirect(Redirect {
@@ -82,7 +80,7 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
             rewritten,
             HttpRoute {
                 error_pages,
-                error_request: Some(ErrorRequest { status: 503, place }),
+                error_request: Some(ErrorRequest { status: 503, headers }),
                 ..location(
                     PathMatch::Prefix(format!("/p{text}")),
                     Action::to(id.clone()),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
-use sluice_ir::Action;
+use sluice_ir::{Action, ReasonCode};
 use sluice_source::Problem;
 use sluice_translate::{
     Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
@@ -51,6 +51,9 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Remark {
     pub(crate) severity: Severity,
+    /// Reason code of the report; hints have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<ReasonCode>,
     pub(crate) field: String,
     pub(crate) text: String,
 }
@@ -60,6 +63,7 @@ impl Remark {
         let Report {
             field,
             severity,
+            code,
             reason,
             consequence,
             ..
@@ -79,6 +83,7 @@ impl Remark {
         };
         Remark {
             severity,
+            code: Some(code),
             field,
             text,
         }

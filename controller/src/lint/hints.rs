@@ -86,6 +86,7 @@ fn about_annotation(key: &str, value: &str) -> Option<Remark> {
 
 fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {
     Remark {
+        code: None,
         severity: Severity::Note,
         field: field.into(),
         text: text.into(),

@@ -79,6 +79,7 @@ fn report(object: ObjectRef, unsupported: &Unsupported) -> Report {
     };
     Report::new(
         object,
+        unsupported.code(),
         severity,
         unsupported.part.to_string(),
         unsupported.reason(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::ServerName;
+use sluice_ir::{ReasonCode, ServerName};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
 use sluice_xds::ResourceType;
 use sluice_xds_server::Refusal;
@@ -44,6 +44,7 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
         let field = format!("spec.rules of host {}", name(&part.host));
         Report::new(
             ingress(owner),
+            ReasonCode::Rejected,
             Severity::Error,
             field,
             reason.clone(),
@@ -120,6 +121,7 @@ fn of_resource(refusal: &Refusal, snapshot: &Snapshot) -> Vec<Report> {
     let report = |object| {
         Report::new(
             object,
+            ReasonCode::Rejected,
             Severity::Error,
             field.clone(),
             refused(&refusal.message),

@@ -1,6 +1,6 @@
 //! Flags that name objects: the certificate for hosts without one, and ports without HTTP.
 
-use sluice_ir::SecretId;
+use sluice_ir::{ReasonCode, SecretId};
 use sluice_translate_engine::{
     BackendRefs, Cluster, Flags, Kind, ObjectRef, PrecedenceTier, Report, Reporter, Secrets,
     Severity,
@@ -44,6 +44,7 @@ fn default_certificate(
                 key: key.clone(),
             };
             Reporter::new(object, reports).report(
+                ReasonCode::InvalidRef,
                 Severity::Error,
                 "--default-ssl-certificate",
                 reason,

@@ -1,7 +1,7 @@
 //! Settings that all Ingresses share. When they change, everything is translated again.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, GlobalConfig};
+use sluice_ir::{BackendId, GlobalConfig, ReasonCode};
 use sluice_translate_engine::{
     BackendRefs, Kind, ObjectRef, PrecedenceTier, Report, Severity, SharedInputs, key_of,
 };
@@ -75,6 +75,7 @@ impl Settings {
                 };
                 ClassMatch::OtherClass(Report::new(
                     object,
+                    ReasonCode::NoEffect,
                     Severity::Note,
                     field,
                     reason,

@@ -9,7 +9,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
+use sluice_ir::{L4Protocol, ReasonCode, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
     BackendRefs, BackendSettings, Balance, Cluster, Kind, ObjectKey, ObjectRef, Origin, Port,
@@ -64,6 +64,7 @@ pub(crate) fn streams(
         let Some(map) = cluster.config_map(key) else {
             let reason = "expected the ConfigMap of a flag, which does not exist";
             reporter.report(
+                ReasonCode::RefNotFound,
                 Severity::Warning,
                 "metadata.name",
                 reason,
@@ -83,7 +84,13 @@ pub(crate) fn streams(
                     all.insert(port, stream(target, wanted, globals, backend_refs, site));
                 }
                 Err(reason) => {
-                    reporter.report(Severity::Error, field, reason, SKIPPED);
+                    reporter.report(
+                        ReasonCode::InvalidValue,
+                        Severity::Error,
+                        field,
+                        reason,
+                        SKIPPED,
+                    );
                 }
             }
         }

@@ -110,7 +110,7 @@ async fn object_that_becomes_invalid_keeps_its_last_state_and_is_reported() -> R
         let (event, _) = wait::until("an Event", is_reported).await?;
         let message = event["message"].as_str().context("no message")?;
         ensure!(
-            event["reason"] == "NotServed" && message.contains("rules"),
+            event["reason"] == "InvalidValue" && message.contains("rules"),
             "{event}"
         );
         ensure!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::{BackendId, is_default};
+use crate::{BackendId, Header, is_default};
 
 /// Responses with these statuses are replaced by the response of an error service, status included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -14,8 +14,9 @@ pub struct ErrorPages {
     /// Error service that answers instead; `None` is a plain 404.
     #[serde(skip_serializing_if = "is_default")]
     pub backend: Option<BackendId>,
-    /// Context that the error service gets beside the status.
-    pub place: ErrorContext,
+    /// Request headers that describe the route to the error service.
+    #[serde(skip_serializing_if = "is_default")]
+    pub headers: Vec<Header>,
 }
 
 impl ErrorPages {
@@ -25,17 +26,4 @@ impl ErrorPages {
     pub fn route(service: &BackendId) -> String {
         format!("!{service}")
     }
-}
-
-/// Context of an error for the error service.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ErrorContext {
-    /// Of the Ingress.
-    pub namespace: String,
-    /// The Ingress.
-    pub ingress: String,
-    /// The Service.
-    pub service: String,
-    /// Its port.
-    pub port: String,
 }

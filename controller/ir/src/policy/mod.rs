@@ -20,7 +20,7 @@ use crate::{Expression, Header, HeaderName, SpanPolicy, is_default};
 pub use authentication::{Authentication, BasicAuth};
 pub use buffering::Buffering;
 pub use cors::{Cors, Origin, Origins};
-pub use errors::{ErrorContext, ErrorPages};
+pub use errors::ErrorPages;
 pub use external_auth::{AuthCache, ExternalAuth};
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};

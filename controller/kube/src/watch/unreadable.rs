@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sluice_ir::ReasonCode;
 use sluice_translate::{InvalidObject, Kind, ObjectKey, ObjectRef, Report, Severity};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -25,7 +26,14 @@ impl Unreadable {
             other => ("kind".to_owned(), other.to_string()),
         };
         let consequence = "the object is served as it was before, if at all";
-        let report = Report::new(object, Severity::Error, field, reason, consequence);
+        let report = Report::new(
+            object,
+            ReasonCode::InvalidValue,
+            Severity::Error,
+            field,
+            reason,
+            consequence,
+        );
         self.clear(&name, listener);
         // Nobody listens only when the program ends.
         listener.send(vec![News::Appeared(report.clone())]).ok();

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{
-    BackendId, ErrorContext, HostTls, Hostname, RouteId, SecretId, Server, ServerName, Stream,
-    StreamPort,
+    BackendId, Header, HostTls, Hostname, RouteId, SecretId, Server, ServerName, Stream, StreamPort,
 };
 
 use crate::backends::{BackendRef, Precedence};
@@ -45,8 +44,8 @@ pub struct ErrorService {
     pub backend: BackendId,
     /// Fallback for when it has no endpoints itself.
     pub next: Option<BackendId>,
-    /// The route that the request was for, in its headers.
-    pub place: ErrorContext,
+    /// Request headers that describe the route.
+    pub headers: Vec<Header>,
 }
 
 /// The outcome of the operator's flags, beside the settings that all objects share.

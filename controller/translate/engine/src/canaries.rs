@@ -1,6 +1,6 @@
 //! Canaries of a backend: the candidates that route groups name, together.
 
-use sluice_ir::{BackendId, Canary};
+use sluice_ir::{BackendId, Canary, ReasonCode};
 
 use crate::report::Reporter;
 use crate::{ObjectRef, Report, Severity};
@@ -33,9 +33,9 @@ pub(crate) fn resolve_canaries<'a>(
         ..
     } in canary_candidates
     {
-        if let Err((reason, consequence)) = add(&mut canaries, canary.clone()) {
+        if let Err((code, reason, consequence)) = add(&mut canaries, canary.clone()) {
             let mut reporter = Reporter::new(object.clone(), &mut reports);
-            reporter.report(Severity::Warning, field, reason, consequence);
+            reporter.report(code, Severity::Warning, field, reason, consequence);
         }
     }
     (canaries, reports)
@@ -43,13 +43,16 @@ pub(crate) fn resolve_canaries<'a>(
 
 /// Adds one more canary of a backend, unless it is there: an Ingress may name it on every path of that backend. An error
 /// is what is wrong and what happens instead.
-fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'static str)> {
+fn add(
+    canaries: &mut Vec<Canary>,
+    canary: Canary,
+) -> Result<(), (ReasonCode, String, &'static str)> {
     if canaries.contains(&canary) {
         return Ok(());
     }
     if canaries.len() == MAX_CANARIES {
         let reason = format!("expected at most {MAX_CANARIES} canaries of one backend, got more");
-        return Err((reason, "canary not used"));
+        return Err((ReasonCode::LimitExceeded, reason, "canary not used"));
     }
     let share =
         |canary: &Canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1));
@@ -59,6 +62,7 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'stat
     canaries.push(canary);
     match is_cut {
         true => Err((
+            ReasonCode::Conflicted,
             "weights of all canaries of one backend add up to more than 100 %".to_owned(),
             "weight reduced to what older canaries leave",
         )),

@@ -13,6 +13,7 @@ use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::zones::Zones;
 use crate::{Cluster, EndpointSlice, Kind, ObjectKey, ObjectRef, Provenance, Report, Severity};
+use sluice_ir::ReasonCode;
 
 /// What is asked of the pods behind a Service.
 #[derive(Clone, Copy)]
@@ -153,6 +154,7 @@ fn address(
             sluice_syntax::shortened(text)
         );
         reporter.report(
+            ReasonCode::InvalidValue,
             Severity::Error,
             "endpoints.addresses",
             reason,
@@ -164,6 +166,7 @@ fn address(
     if let Err(forbidden) = checker.check(address, Provenance::Written) {
         let reason = format!("expected a pod, got {address}, {forbidden}");
         reporter.report(
+            ReasonCode::RefNotPermitted,
             Severity::Error,
             "endpoints.addresses",
             reason,

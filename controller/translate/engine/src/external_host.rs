@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use sluice_ir::{BackendId, Endpoint};
+use sluice_ir::{BackendId, Endpoint, ReasonCode};
 use sluice_syntax::DnsName;
 
 use crate::own_addresses::AddressChecker;
@@ -28,7 +28,7 @@ pub struct ExternalHost {
 pub(crate) struct ResolvedHost {
     pub endpoints: Vec<Endpoint>,
     /// Addresses that are not used.
-    pub refused: Vec<String>,
+    pub refused: Vec<(ReasonCode, String)>,
     pub failure: Option<String>,
 }
 
@@ -70,15 +70,16 @@ impl ExternalHost {
                 "expected a name of at most {MAX_ADDRESSES} addresses, got {name} with {}",
                 all.len()
             );
-            resolved.refused.push(reason);
+            resolved.refused.push((ReasonCode::LimitExceeded, reason));
             all = all.into_iter().take(MAX_ADDRESSES).collect();
         }
         for address in all {
             match checker.check(address, from) {
                 Ok(()) => resolved.endpoints.push(Endpoint::at(address)),
-                Err(forbidden) => resolved
-                    .refused
-                    .push(format!("{name} leads to {address}, {forbidden}")),
+                Err(forbidden) => resolved.refused.push((
+                    ReasonCode::RefNotPermitted,
+                    format!("{name} leads to {address}, {forbidden}"),
+                )),
             }
         }
         let failure = known.and_then(|known| known.failure.as_ref());

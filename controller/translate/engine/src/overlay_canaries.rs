@@ -48,7 +48,7 @@ fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backend
     let ErrorService {
         backend,
         next,
-        place,
+        headers,
     } = asked;
     let is_dead = |id: &BackendId| backends.get(id).is_none_or(|backend| is_dead(backend));
     if is_dead(backend) {
@@ -61,7 +61,7 @@ fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backend
         location.https_backend = None;
         location.error_request = Some(ErrorRequest {
             status: 503,
-            place: place.clone(),
+            headers: headers.clone(),
         });
     }
 }

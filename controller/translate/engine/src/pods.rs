@@ -7,6 +7,7 @@ use std::num::NonZeroU16;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
+use sluice_ir::ReasonCode;
 use sluice_syntax::shortened;
 
 use crate::report::Reporter;
@@ -81,7 +82,13 @@ impl Pods {
                 },
                 reports,
             );
-            reporter.report(Severity::Warning, field, reason, "weight 1 used");
+            reporter.report(
+                ReasonCode::InvalidValue,
+                Severity::Warning,
+                field,
+                reason,
+                "weight 1 used",
+            );
             Share::ONE
         })
     }

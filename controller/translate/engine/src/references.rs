@@ -4,40 +4,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use sluice_ir::ReasonCode;
 use sluice_syntax::value;
 
 use crate::known_secret::KnownSecret;
+use crate::report::Cause;
 use crate::{AddressPolicy, Cluster, Kind, ObjectKey, ObjectRef};
-
-/// Error of a reference to an object that may not be read, or is not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReferenceError {
-    /// As in a report.
-    pub reason: String,
-    /// The object that is missing, if that is the error.
-    pub missing: Option<ObjectRef>,
-}
-
-impl ReferenceError {
-    /// The error of a reference to an object that does not exist.
-    #[must_use]
-    pub fn missing(kind: Kind, key: ObjectKey) -> Self {
-        let missing = ObjectRef { kind, key };
-        ReferenceError {
-            reason: missing.absence(),
-            missing: Some(missing),
-        }
-    }
-}
-
-impl<T: Into<String>> From<T> for ReferenceError {
-    fn from(reason: T) -> Self {
-        ReferenceError {
-            reason: reason.into(),
-            missing: None,
-        }
-    }
-}
 
 /// Lookup of the objects that Ingresses may name, which records each as a dependency, whether it was there or not: what was
 /// made with it holds until one of those changes.
@@ -110,11 +82,11 @@ impl<'a> References<'a> {
         self,
         namespace: &str,
         text: &str,
-    ) -> Result<&'a BTreeMap<String, String>, ReferenceError> {
+    ) -> Result<&'a BTreeMap<String, String>, Cause> {
         static NOTHING: BTreeMap<String, String> = BTreeMap::new();
         let key = self.key(namespace, text)?;
         let found = self.tracker.config_map(&key);
-        let found = found.ok_or_else(|| ReferenceError::missing(Kind::ConfigMap, key))?;
+        let found = found.ok_or_else(|| Cause::missing(Kind::ConfigMap, key))?;
         Ok(found.data.as_ref().unwrap_or(&NOTHING))
     }
 
@@ -123,15 +95,15 @@ impl<'a> References<'a> {
         self,
         namespace: &str,
         text: &str,
-    ) -> Result<(ObjectKey, &'a KnownSecret), ReferenceError> {
+    ) -> Result<(ObjectKey, &'a KnownSecret), Cause> {
         let key = self.key(namespace, text)?;
         match self.tracker.secret(&key) {
             Some(secret) => Ok((key, secret)),
-            None => Err(ReferenceError::missing(Kind::Secret, key)),
+            None => Err(Cause::missing(Kind::Secret, key)),
         }
     }
 
-    fn key(self, namespace: &str, text: &str) -> Result<ObjectKey, String> {
+    fn key(self, namespace: &str, text: &str) -> Result<ObjectKey, Cause> {
         let (named, name) = value::reference(text).map_err(|expected| {
             format!(
                 "expected {expected}, got {:?}",
@@ -139,9 +111,12 @@ impl<'a> References<'a> {
             )
         })?;
         match named {
-            Some(other) if other != namespace && !self.across_namespaces => Err(format!(
-                "expected an object of namespace {namespace}, got one of {other} (allow-cross-namespace-resources is off)"
-            )),
+            Some(other) if other != namespace && !self.across_namespaces => {
+                let reason = format!(
+                    "expected an object of namespace {namespace}, got one of {other} (allow-cross-namespace-resources is off)"
+                );
+                Err(Cause::new(ReasonCode::RefNotPermitted, reason))
+            }
             other => Ok(ObjectKey::new(other.unwrap_or(namespace), name)),
         }
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
+use sluice_ir::ReasonCode;
 
-use crate::ObjectRef;
+use crate::{Kind, ObjectKey, ObjectRef};
 
 /// Severity: how much of what was asked for is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -39,7 +40,9 @@ pub struct Report {
     pub field: String,
     /// Severity of the report.
     pub severity: Severity,
-    /// Reason: the expected value and the one found.
+    /// Reason, for programs.
+    pub code: ReasonCode,
+    /// Reason, for people: the expected value and the one found.
     pub reason: String,
     /// Consequence: what happens instead.
     pub consequence: String,
@@ -59,6 +62,7 @@ impl Report {
     #[must_use]
     pub fn new(
         object: ObjectRef,
+        code: ReasonCode,
         severity: Severity,
         field: impl Into<String>,
         reason: impl Into<String>,
@@ -69,12 +73,58 @@ impl Report {
             object,
             field,
             severity,
+            code,
             reason,
             consequence,
             missing: None,
             same_as_ingress_nginx: false,
             admission_denied: false,
         }
+    }
+}
+
+/// Cause of a report: its code, its text, and the object that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// As in a report.
+    pub code: ReasonCode,
+    /// As in a report.
+    pub reason: String,
+    /// The object that is missing, if that is the cause.
+    pub missing: Option<ObjectRef>,
+}
+
+impl Cause {
+    /// A cause with this code.
+    pub fn new(code: ReasonCode, reason: impl Into<String>) -> Self {
+        Cause {
+            code,
+            reason: reason.into(),
+            missing: None,
+        }
+    }
+
+    /// A reference to an object that is not as it has to be.
+    pub fn invalid_ref(reason: impl Into<String>) -> Self {
+        Cause::new(ReasonCode::InvalidRef, reason)
+    }
+
+    /// A reference to an object that does not exist.
+    #[must_use]
+    pub fn missing(kind: Kind, key: ObjectKey) -> Self {
+        let missing = ObjectRef { kind, key };
+        Cause {
+            code: ReasonCode::RefNotFound,
+            reason: missing.absence(),
+            missing: Some(missing),
+        }
+    }
+}
+
+/// A text alone is about an invalid value.
+impl<T: Into<String>> From<T> for Cause {
+    fn from(reason: T) -> Self {
+        Cause::new(ReasonCode::InvalidValue, reason)
     }
 }
 
@@ -126,6 +176,7 @@ impl<'a> Reporter<'a> {
     /// Adds a report.
     pub fn report(
         &mut self,
+        code: ReasonCode,
         severity: Severity,
         field: impl Into<String>,
         reason: impl Into<String>,
@@ -133,6 +184,7 @@ impl<'a> Reporter<'a> {
     ) -> &mut Report {
         self.reports.push_mut(Report::new(
             self.object.clone(),
+            code,
             severity,
             field,
             reason,
@@ -143,11 +195,12 @@ impl<'a> Reporter<'a> {
     /// Warns of what ingress-nginx does not honour either.
     pub fn warn_unchanged(
         &mut self,
+        code: ReasonCode,
         field: impl Into<String>,
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) {
-        self.report(Severity::Warning, field, reason, consequence)
+        self.report(code, Severity::Warning, field, reason, consequence)
             .same_as_ingress_nginx = true;
     }
 
@@ -160,6 +213,13 @@ impl<'a> Reporter<'a> {
         consequence: impl Into<String>,
     ) {
         let reason = missing.absence();
-        self.report(severity, field, reason, consequence).missing = Some(missing);
+        self.report(
+            ReasonCode::RefNotFound,
+            severity,
+            field,
+            reason,
+            consequence,
+        )
+        .missing = Some(missing);
     }
 }

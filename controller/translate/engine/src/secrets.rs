@@ -10,7 +10,8 @@ use sluice_syntax::certificate::{CertificatePair, authorities};
 
 use crate::ObjectKey;
 use crate::known_secret::{entries, entry_of};
-use crate::references::{ReferenceError, References, with_namespace};
+use crate::references::{References, with_namespace};
+use crate::report::Cause;
 
 /// The Secrets of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -46,19 +47,19 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<UpstreamSecret, ReferenceError> {
+    ) -> Result<UpstreamSecret, Cause> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let certificate = match secret.certificate() {
             Ok(pair) => Some(self.present(&key, pair)),
             // A Secret with authorities alone is one, too.
             Err(_) if !has_certificate(&secret.secret) => None,
-            Err(reason) => return Err(reason.into()),
+            Err(reason) => return Err(Cause::invalid_ref(reason)),
         };
         let authorities = self.believe(&key, &secret.secret)?;
         if certificate.is_none() && authorities.is_none() {
-            return Err(
-                "expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into(),
-            );
+            return Err(Cause::invalid_ref(
+                "expected tls.crt with tls.key, or ca.crt, got a Secret with neither",
+            ));
         }
         Ok(UpstreamSecret {
             certificate,
@@ -72,10 +73,10 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<SecretId, ReferenceError> {
+    ) -> Result<SecretId, Cause> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let found = self.believe(&key, &secret.secret)?;
-        found.ok_or_else(|| "expected ca.crt, got a Secret without it".into())
+        found.ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))
     }
 
     /// Users with the hashes of their passwords: the entry `auth`, or all entries with a name each.
@@ -85,7 +86,7 @@ impl Secrets {
         namespace: &str,
         text: &str,
         by_entry: bool,
-    ) -> Result<(SecretId, &UserList), ReferenceError> {
+    ) -> Result<(SecretId, &UserList), Cause> {
         let (key, secret) = references.secret(namespace, text)?;
         let id = if by_entry {
             SecretId::users_by_entry
@@ -95,7 +96,9 @@ impl Secrets {
         let id = id(&key.namespace, &key.name);
         let listed = match self.users.entry(id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(UserList::of(&secret.secret, by_entry)?),
+            Entry::Vacant(new) => {
+                new.insert(UserList::parse(&secret.secret, by_entry).map_err(Cause::invalid_ref)?)
+            }
         };
         Ok((id, listed))
     }
@@ -111,8 +114,9 @@ impl Secrets {
         id
     }
 
-    fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, String> {
-        let Some(found) = authorities(|name| entry_of(secret, name))? else {
+    fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, Cause> {
+        let Some(found) = authorities(|name| entry_of(secret, name)).map_err(Cause::invalid_ref)?
+        else {
             return Ok(None);
         };
         let id = SecretId::authorities(&key.namespace, &key.name);
@@ -126,7 +130,7 @@ impl Secrets {
 }
 
 impl UserList {
-    fn of(secret: &Secret, by_entry: bool) -> Result<Self, String> {
+    fn parse(secret: &Secret, by_entry: bool) -> Result<Self, String> {
         let (text, names) = if by_entry {
             let entry = |name: String| {
                 let text = format!("{name}:{}\n", line(&entry_of(secret, &name)?)?);

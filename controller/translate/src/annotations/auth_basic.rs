@@ -1,8 +1,8 @@
 //! Basic authentication against a Secret.
 
-use sluice_ir::BasicAuth;
+use sluice_ir::{BasicAuth, ReasonCode};
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::{Reporter, Severity};
+use sluice_translate_engine::{Cause, Reporter, Severity};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -87,7 +87,7 @@ fn is_basic(kind: &str, view: &mut View<'_, '_>) -> bool {
         "basic" => return true,
         "digest" => {
             let reason = "digest authentication is not supported; use basic";
-            view.not_honoured(NAME, reason, "");
+            view.not_honoured(NAME, Cause::new(ReasonCode::Unsupported, reason), "");
         }
         _ => view.reject(NAME, "basic"),
     }
@@ -104,7 +104,13 @@ fn report_unreadable(hashes: &[String], reporter: &mut Reporter<'_>) {
     let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
     let field = format!("annotation {SECRET}");
     let consequence = "these users cannot log in";
-    reporter.report(Severity::Warning, field, reason, consequence);
+    reporter.report(
+        ReasonCode::InvalidRef,
+        Severity::Warning,
+        field,
+        reason,
+        consequence,
+    );
 }
 
 fn by_entry(text: &str) -> Parsed<bool> {

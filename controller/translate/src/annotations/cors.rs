@@ -1,7 +1,8 @@
 //! Pages of other origins.
 
-use sluice_ir::{Cors, Hostname, Origin, Origins};
+use sluice_ir::{Cors, Hostname, Origin, Origins, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::Cause;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -128,7 +129,8 @@ fn origins(view: &mut View<'_, '_>) -> Origins {
     }
     if list.len() > MAX_ORIGINS {
         let reason = format!("expected at most {MAX_ORIGINS} origins, got {}", list.len());
-        view.not_honoured("cors-allow-origin", reason, "no origin allowed");
+        let cause = Cause::new(ReasonCode::LimitExceeded, reason);
+        view.not_honoured("cors-allow-origin", cause, "no origin allowed");
         return Origins::Only(Vec::new());
     }
     let mut origins = Vec::new();

@@ -3,8 +3,9 @@
 use std::num::NonZeroU16;
 
 use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES};
-use sluice_ir::LoadBalance;
+use sluice_ir::{LoadBalance, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::Cause;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::outlier_detection;
@@ -69,7 +70,7 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
     for variable in &unknown {
         view.not_honoured(
             NAME,
-            variable.to_string(),
+            Cause::new(ReasonCode::Unsupported, variable.to_string()),
             if known.0.is_empty() {
                 "annotation ignored"
             } else {

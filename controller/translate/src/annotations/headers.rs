@@ -1,10 +1,10 @@
 //! Headers of requests and answers.
 
-use sluice_ir::{Expression, Header};
+use sluice_ir::{Expression, Header, ReasonCode};
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::value::{self, Parsed};
-use sluice_translate_engine::{ReferenceError, with_namespace};
+use sluice_translate_engine::{Cause, with_namespace};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -72,7 +72,7 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     let Some(text) = view.text(NAME) else {
         return Vec::new();
     };
-    let named = with_namespace(text).map_err(ReferenceError::from);
+    let named = with_namespace(text).map_err(Cause::from);
     let data = match named.and_then(|text| view.references.config_map(&view.namespace, text)) {
         Ok(data) => data,
         Err(error) => {
@@ -85,7 +85,8 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
         if !globals.allowed_headers.contains(name) {
             let reason =
                 format!("expected headers of global-allowed-response-headers, got {name:?}");
-            view.not_honoured(NAME, reason, "header not set");
+            let cause = Cause::new(ReasonCode::NotPermitted, reason);
+            view.not_honoured(NAME, cause, "header not set");
             continue;
         }
         match value::own_header(name).and_then(|name| {

@@ -1,7 +1,8 @@
 //! Annotations as they were written: known ones, blocked words, and what nobody knows.
 
+use sluice_ir::ReasonCode;
 use sluice_syntax::shortened;
-use sluice_translate_engine::Severity;
+use sluice_translate_engine::{Cause, Severity};
 
 use super::catalogue::{self, Annotation, Role};
 use super::snippets::Snippet;
@@ -43,8 +44,13 @@ impl<'a> View<'a, '_> {
             let reason =
                 format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
             let field = format!("annotation {}", shortened(name));
-            self.reporter
-                .report(Severity::Error, field, reason, "Ingress not served");
+            self.reporter.report(
+                ReasonCode::NotPermitted,
+                Severity::Error,
+                field,
+                reason,
+                "Ingress not served",
+            );
             return;
         }
         let value = value.trim();
@@ -94,7 +100,8 @@ impl<'a> View<'a, '_> {
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
-                self.not_honoured(name, reason, "annotation ignored")
+                let cause = Cause::new(ReasonCode::NotPermitted, reason);
+                self.not_honoured(name, cause, "annotation ignored")
                     .admission_denied = true;
                 return;
             }
@@ -134,15 +141,22 @@ impl<'a> View<'a, '_> {
                     });
                     return;
                 }
-                self.not_honoured(name, applies_to.not_supported(advice), "served without it")
+                let cause = Cause::new(ReasonCode::Unsupported, applies_to.not_supported(advice));
+                self.not_honoured(name, cause, "served without it")
                     .admission_denied |= is_too_risky;
             }
             Support::NotNeeded(reason) => {
-                self.note(name, applies_to.note(reason), "not needed")
-                    .same_as_ingress_nginx = true;
+                self.note(
+                    ReasonCode::NoEffect,
+                    name,
+                    applies_to.note(reason),
+                    "not needed",
+                )
+                .same_as_ingress_nginx = true;
             }
             Support::Differs(difference) => {
                 self.note(
+                    ReasonCode::PartiallySupported,
                     name,
                     applies_to.note(difference),
                     "served with this difference",
@@ -168,8 +182,12 @@ impl<'a> View<'a, '_> {
             (None, Some(nearest)) => format!("{expected} {shown:?} (did you mean {nearest}?)"),
             (None, None) => format!("{expected} {shown:?}"),
         };
-        self.reporter
-            .warn_unchanged(format!("annotation {shown}"), reason, "annotation ignored");
+        self.reporter.warn_unchanged(
+            ReasonCode::UnknownField,
+            format!("annotation {shown}"),
+            reason,
+            "annotation ignored",
+        );
     }
 
     /// A name that is one of ours under a prefix that nobody reads.
@@ -182,8 +200,12 @@ impl<'a> View<'a, '_> {
                 shortened(key)
             );
             let field = format!("annotation {}", shortened(key));
-            self.reporter
-                .warn_unchanged(field, reason, "annotation ignored, as by ingress-nginx");
+            self.reporter.warn_unchanged(
+                ReasonCode::UnknownField,
+                field,
+                reason,
+                "annotation ignored, as by ingress-nginx",
+            );
         }
     }
 }

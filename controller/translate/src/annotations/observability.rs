@@ -1,6 +1,6 @@
 //! Access logs and tracing.
 
-use sluice_ir::SpanPolicy;
+use sluice_ir::{ReasonCode, SpanPolicy};
 use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Scope, Value, annotation};
@@ -87,8 +87,12 @@ fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
     if is_there {
         let reason = "enable-opentelemetry is not true";
         let consequence = "annotation ignored, as by ingress-nginx";
-        view.reporter
-            .warn_unchanged(format!("annotation {name}"), reason, consequence);
+        view.reporter.warn_unchanged(
+            ReasonCode::NoEffect,
+            format!("annotation {name}"),
+            reason,
+            consequence,
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::Cause;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::server;
@@ -120,7 +121,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
                 None => "expected ca.crt in the Secret of proxy-ssl-secret, got none",
                 Some(_) => "proxy-ssl-name is not set, so there is no name to verify",
             };
-            view.not_honoured("proxy-ssl-verify", reason, "");
+            view.not_honoured("proxy-ssl-verify", Cause::invalid_ref(reason), "");
             None
         }
     };

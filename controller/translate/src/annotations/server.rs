@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::ServerName;
+use sluice_ir::{ReasonCode, ServerName};
 use sluice_syntax::value;
 
 use super::catalogue::{Group, Scope, Value, annotation};
@@ -87,8 +87,12 @@ pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
     if asked && !options.ssl_passthrough {
         let reason = "--enable-ssl-passthrough is off";
         let consequence = "TLS of its hosts ends at the data plane";
-        view.reporter
-            .warn_unchanged("annotation ssl-passthrough", reason, consequence);
+        view.reporter.warn_unchanged(
+            ReasonCode::NotPermitted,
+            "annotation ssl-passthrough",
+            reason,
+            consequence,
+        );
     }
     asked && options.ssl_passthrough
 }

@@ -1,6 +1,6 @@
 //! Snippets: raw nginx configuration, which Sluice never takes (R1 of the security rules).
 
-use sluice_ir::Policy;
+use sluice_ir::{Policy, ReasonCode};
 use sluice_translate_engine::Severity;
 
 use super::alternatives::alternatives;
@@ -97,6 +97,7 @@ pub(super) fn judge(
         };
         let field = format!("annotation {}", annotation.name);
         let report = view.reporter.report(
+            ReasonCode::Unsupported,
             severity,
             field,
             applies_to.not_supported(&advice),

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_ir::ReasonCode;
 use sluice_syntax::shortened;
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::{
-    CLOSED, ReferenceError, References, Report, Reporter, Secrets, Severity,
-};
+use sluice_translate_engine::{CLOSED, Cause, References, Report, Reporter, Secrets, Severity};
 
 use super::admission_denied;
 use super::catalogue::{self, Role};
@@ -166,6 +165,7 @@ impl<'a, 'r> View<'a, 'r> {
         let report = match role {
             // The other parts are as strict without it.
             Some(Role::Narrows(_)) => self.reporter.report(
+                ReasonCode::InvalidValue,
                 Severity::Warning,
                 format!("annotation {name}"),
                 reason,
@@ -180,7 +180,7 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn not_honoured(
         &mut self,
         name: &'static str,
-        error: impl Into<ReferenceError>,
+        cause: impl Into<Cause>,
         otherwise: &str,
     ) -> &mut Report {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
@@ -204,10 +204,18 @@ impl<'a, 'r> View<'a, 'r> {
                 )
             }
         };
-        let ReferenceError { reason, missing } = error.into();
-        let report =
-            self.reporter
-                .report(severity, format!("annotation {name}"), reason, consequence);
+        let Cause {
+            code,
+            reason,
+            missing,
+        } = cause.into();
+        let report = self.reporter.report(
+            code,
+            severity,
+            format!("annotation {name}"),
+            reason,
+            consequence,
+        );
         report.missing = missing;
         report
     }
@@ -215,11 +223,13 @@ impl<'a, 'r> View<'a, 'r> {
     /// Something to know about an annotation that is honoured.
     pub(super) fn note(
         &mut self,
+        code: ReasonCode,
         name: &str,
         reason: impl Into<String>,
         consequence: &str,
     ) -> &mut Report {
         self.reporter.report(
+            code,
             Severity::Note,
             format!("annotation {name}"),
             reason,
@@ -239,6 +249,7 @@ impl<'a, 'r> View<'a, 'r> {
             };
             if self.values.contains_key(name) {
                 self.note(
+                    ReasonCode::NoEffect,
                     alias,
                     format!("expected one of {name} and {alias}, got both"),
                     "annotation ignored",

@@ -1,6 +1,6 @@
 //! Blocked clients: by address, user agent and referer.
 
-use sluice_ir::{Blocked, TextMatch};
+use sluice_ir::{Blocked, ReasonCode, TextMatch};
 use sluice_pattern::Subject;
 use sluice_syntax::{shortened, value};
 
@@ -27,7 +27,7 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
                 let reason =
                     format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
                 let (severity, consequence) = CLOSES;
-                view.report(severity, key, reason, consequence);
+                view.report(ReasonCode::InvalidValue, severity, key, reason, consequence);
                 readable = false;
             }
         }

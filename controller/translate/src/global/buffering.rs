@@ -1,6 +1,6 @@
 //! What is kept of bodies on their way.
 
-use sluice_ir::Buffering;
+use sluice_ir::{Buffering, ReasonCode};
 use sluice_syntax::settings::body::{buffer_count, buffer_size, memory_size};
 use sluice_syntax::value;
 use sluice_translate_engine::Severity;
@@ -48,6 +48,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
         let reason =
             format!("expected from one buffer ({least}) to all but one ({most}), got {bytes}");
         view.report(
+            ReasonCode::InvalidValue,
             Severity::Warning,
             "proxy-busy-buffers-size",
             reason,
@@ -60,6 +61,7 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             buffering.max_temp_file_size
         );
         view.report(
+            ReasonCode::InvalidValue,
             Severity::Warning,
             "proxy-max-temp-file-size",
             reason,

@@ -1,6 +1,6 @@
 //! Request and response headers of all hosts.
 
-use sluice_ir::{GlobalConfig, Header, HeaderName, InvalidHeaderName};
+use sluice_ir::{GlobalConfig, Header, HeaderName, InvalidHeaderName, ReasonCode};
 use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::{expression, shortened, value};
 use sluice_translate_engine::{References, Severity};
@@ -30,9 +30,11 @@ pub(super) fn take_headers(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
     global.hidden_headers = hidden(view);
     global
         .hidden_headers
-        .retain(|name| *name != HeaderName::server());
+        .retain(|name| *name != HeaderName::from_static("server"));
     if !shows_server {
-        global.hidden_headers.push(HeaderName::server());
+        global
+            .hidden_headers
+            .push(HeaderName::from_static("server"));
     }
     global.hidden_headers.sort();
     global.hidden_headers.dedup();
@@ -47,7 +49,13 @@ fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
             Ok(name) => hidden.push(name.to_lowercase()),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(name));
-                view.report(Severity::Warning, KEY, reason, "header not hidden");
+                view.report(
+                    ReasonCode::InvalidValue,
+                    Severity::Warning,
+                    KEY,
+                    reason,
+                    "header not hidden",
+                );
             }
         }
     }
@@ -146,8 +154,8 @@ fn named<'a>(
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect()),
-        Err(error) => {
-            view.report(severity, key, error.reason, consequence);
+        Err(cause) => {
+            view.report(cause.code, severity, key, cause.reason, consequence);
             Err(())
         }
     }
@@ -162,6 +170,7 @@ fn reject(
 ) {
     let got = shortened(&format!("{name}: {text}"));
     view.report(
+        ReasonCode::InvalidValue,
         severity,
         key,
         format!("expected {expected}, got {got:?}"),

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ServerTls, TlsVersions};
+use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ReasonCode, ServerTls, TlsVersions};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::{Expected, Parsed, shortened, value};
 use sluice_translate_engine::{References, Severity};
@@ -157,6 +157,7 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
                 shortened(name)
             );
             view.report(
+                ReasonCode::Unsupported,
                 Severity::Warning,
                 "ssl-ciphers",
                 reason,
@@ -246,6 +247,7 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
         if is_asked {
             let reason = "not set, so every address is a trusted proxy";
             view.report(
+                ReasonCode::Insecure,
                 Severity::Warning,
                 KEY,
                 reason,
@@ -260,13 +262,25 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
             Ok(cidrs) => trusted.extend(cidrs),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(entry));
-                view.report(Severity::Error, KEY, reason, "entry ignored");
+                view.report(
+                    ReasonCode::InvalidValue,
+                    Severity::Error,
+                    KEY,
+                    reason,
+                    "entry ignored",
+                );
             }
         }
     }
     if trusted.is_empty() && is_asked {
         let reason = "expected addresses of trusted proxies, got none that is valid";
-        view.report(Severity::Error, KEY, reason, "no proxy is trusted");
+        view.report(
+            ReasonCode::InvalidValue,
+            Severity::Error,
+            KEY,
+            reason,
+            "no proxy is trusted",
+        );
     }
     trusted.sort();
     trusted.dedup();

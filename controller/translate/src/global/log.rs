@@ -5,7 +5,7 @@ mod variables;
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{AccessLog, LogField, LogFormat, LogPart};
+use sluice_ir::{AccessLog, LogField, LogFormat, LogPart, ReasonCode};
 use sluice_syntax::variables::{Segment, segments};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::Severity;
@@ -93,6 +93,7 @@ fn format(
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
                 view.report(
+                    ReasonCode::InvalidValue,
                     Severity::Warning,
                     key,
                     reason,
@@ -109,6 +110,7 @@ fn format(
     if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
         let reason = "quotes in values are not escaped in text formats";
         view.report(
+            ReasonCode::PartiallySupported,
             Severity::Note,
             key,
             reason,
@@ -125,11 +127,23 @@ fn format(
                     "expected variables that Sluice supports, got ${}",
                     shortened(&name)
                 );
-                view.report(Severity::Warning, key, reason, "- is logged in its place");
+                view.report(
+                    ReasonCode::Unsupported,
+                    Severity::Warning,
+                    key,
+                    reason,
+                    "- is logged in its place",
+                );
             }
             Variance::Differs(difference) => {
                 let reason = format!("${name} is {difference}");
-                view.report(Severity::Note, key, reason, "logged with this difference");
+                view.report(
+                    ReasonCode::PartiallySupported,
+                    Severity::Note,
+                    key,
+                    reason,
+                    "logged with this difference",
+                );
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::net::Ipv6Addr;
 
-use sluice_ir::{Collector, Hostname, Sampler, Tracing};
+use sluice_ir::{Collector, Hostname, ReasonCode, Sampler, Tracing};
 use sluice_syntax::{Parsed, expression, value};
 use sluice_translate_engine::Severity;
 
@@ -52,6 +52,7 @@ pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     if host.is_none() && tracing.enabled_by_default {
         let reason = "otlp-collector-host is not set";
         view.report(
+            ReasonCode::InvalidValue,
             Severity::Warning,
             "enable-opentelemetry",
             reason,

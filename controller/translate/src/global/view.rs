@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sluice_ir::ReasonCode;
 use sluice_syntax::{Parsed, shortened};
 use sluice_translate_engine::{Cluster, Kind, ObjectRef, Report, Reporter, Severity, closed_text};
 
@@ -49,13 +50,25 @@ impl<'a, 'r> View<'a, 'r> {
             let reason = "expected the ConfigMap of --configmap, which does not exist";
             let consequence =
                 "the defaults are used; access control that it configured is not enforced";
-            reporter.report(Severity::Error, "metadata.name", reason, consequence);
+            reporter.report(
+                ReasonCode::RefNotFound,
+                Severity::Error,
+                "metadata.name",
+                reason,
+                consequence,
+            );
             return None;
         };
         if cluster.is_gone(&reporter.object().key) {
             let reason = "the ConfigMap of --configmap was deleted";
             let consequence = "its last content is used until the controller ends; create it again";
-            reporter.report(Severity::Error, "metadata.name", reason, consequence);
+            reporter.report(
+                ReasonCode::RefNotFound,
+                Severity::Error,
+                "metadata.name",
+                reason,
+                consequence,
+            );
         }
         let mut view = View {
             values: BTreeMap::new(),
@@ -135,7 +148,13 @@ impl<'a, 'r> View<'a, 'r> {
             }
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
-                self.report(severity, name, reason, consequence);
+                self.report(
+                    ReasonCode::InvalidValue,
+                    severity,
+                    name,
+                    reason,
+                    consequence,
+                );
                 false
             }
         }
@@ -179,13 +198,20 @@ impl<'a, 'r> View<'a, 'r> {
             match support {
                 Support::Full | Support::Partly(_) => {}
                 Support::NotNeeded(reason) => {
-                    self.report(Severity::Note, name, applies_to.note(reason), "not needed");
+                    self.report(
+                        ReasonCode::NoEffect,
+                        Severity::Note,
+                        name,
+                        applies_to.note(reason),
+                        "not needed",
+                    );
                 }
                 Support::Unsupported(_) if snippet::language(name).is_some() => {
                     self.snippets.push((name, value, applies_to));
                 }
                 Support::Unsupported(advice) => {
                     self.report(
+                        ReasonCode::Unsupported,
                         Severity::Warning,
                         name,
                         applies_to.not_supported(advice),
@@ -194,6 +220,7 @@ impl<'a, 'r> View<'a, 'r> {
                 }
                 Support::Differs(difference) => {
                     self.report(
+                        ReasonCode::PartiallySupported,
                         Severity::Note,
                         name,
                         applies_to.note(difference),
@@ -219,11 +246,23 @@ impl<'a, 'r> View<'a, 'r> {
                 snippet::judge(text, language, effective, self.data_plane, alternatives);
             let reason = applies_to.not_supported(&judgement.advice);
             match judgement.closing {
-                None => self.report(Severity::Warning, name, reason, "served without it"),
+                None => self.report(
+                    ReasonCode::Unsupported,
+                    Severity::Warning,
+                    name,
+                    reason,
+                    "served without it",
+                ),
                 Some(closing) => {
                     guards = true;
                     let consequence = format!("{closing}; the paths of all Ingresses answer 503");
-                    self.report(Severity::Error, name, reason, &consequence);
+                    self.report(
+                        ReasonCode::Unsupported,
+                        Severity::Error,
+                        name,
+                        reason,
+                        &consequence,
+                    );
                 }
             }
         }
@@ -237,18 +276,25 @@ impl<'a, 'r> View<'a, 'r> {
             .unwrap_or_default();
         let name = shortened(name);
         let reason = format!("expected a key of ingress-nginx, got {name:?}{hint}");
-        self.report(Severity::Warning, &name, reason, "key ignored");
+        self.report(
+            ReasonCode::UnknownField,
+            Severity::Warning,
+            &name,
+            reason,
+            "key ignored",
+        );
     }
 
     pub(super) fn report(
         &mut self,
+        code: ReasonCode,
         severity: Severity,
         name: &str,
         reason: impl Into<String>,
         consequence: &str,
     ) {
         self.reporter
-            .report(severity, format!("data.{name}"), reason, consequence);
+            .report(code, severity, format!("data.{name}"), reason, consequence);
     }
 
     #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{Server, ServerName};
+use sluice_ir::{ReasonCode, Server, ServerName};
 use sluice_translate_engine::{ObjectRef, Report, Reporter};
 
 use super::Assembly;
@@ -53,7 +53,12 @@ impl Aliases {
                     }
                     None => format!("name {alias} already claimed as a host"),
                 };
-                Reporter::new(owner, reports).warn_unchanged(FIELD, reason, NOT_USED);
+                Reporter::new(owner, reports).warn_unchanged(
+                    ReasonCode::Conflicted,
+                    FIELD,
+                    reason,
+                    NOT_USED,
+                );
             } else if let Some(server) = servers.get_mut(&server) {
                 used.insert(alias.clone());
                 server.aliases.push(alias);

@@ -1,7 +1,7 @@
 //! Route targets of the backends that rules and annotations name.
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
-use sluice_ir::{Action, BackendId, ErrorContext, Transport};
+use sluice_ir::{Action, BackendId, Expression, Header, HeaderName, ReasonCode, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
 use sluice_translate_engine::{
     BackendSettings, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Origin, Port, ReferenceSite,
@@ -33,12 +33,7 @@ impl Assembly<'_> {
                 .restricts_access()
                 .then(|| RouteTarget::from_action(Action::Denied));
         };
-        let place = ErrorContext {
-            namespace: context.object.key.namespace.clone(),
-            ingress: context.object.key.name.clone(),
-            service: service.name.clone(),
-            port: port.to_string(),
-        };
+        let error_headers = error_headers(&context.object.key, &service, &port);
         let for_https = annotations.backend.for_https.as_ref();
         let for_https = for_https.map(|transport| {
             self.backend(
@@ -62,7 +57,7 @@ impl Assembly<'_> {
             action: Action::to(id),
             for_https,
             error_service,
-            place,
+            error_headers,
         })
     }
 
@@ -77,8 +72,13 @@ impl Assembly<'_> {
         let consequence = if guards { CLOSED } else { "path not served" };
         let Some(service) = &backend.service else {
             let reason = "expected service with a name and a port, got a resource or nothing";
-            self.report(&context.object)
-                .report(Severity::Error, field, reason, consequence);
+            self.report(&context.object).report(
+                ReasonCode::Unsupported,
+                Severity::Error,
+                field,
+                reason,
+                consequence,
+            );
             return None;
         };
         match checked(service) {
@@ -88,8 +88,13 @@ impl Assembly<'_> {
             )),
             Err((part, reason)) => {
                 let field = format!("{field}.service.{part}");
-                self.report(&context.object)
-                    .report(Severity::Error, field, reason, consequence);
+                self.report(&context.object).report(
+                    ReasonCode::InvalidValue,
+                    Severity::Error,
+                    field,
+                    reason,
+                    consequence,
+                );
                 None
             }
         }
@@ -175,6 +180,20 @@ impl Assembly<'_> {
         };
         self.backend_refs.add(origin, settings, site)
     }
+}
+
+/// Headers by which ingress-nginx describes a route to its error service.
+fn error_headers(ingress: &ObjectKey, service: &ObjectKey, port: &Port) -> Vec<Header> {
+    let header = |name, value: &str| Header {
+        name: HeaderName::from_static(name),
+        value: Expression::literal(value),
+    };
+    vec![
+        header("X-Namespace", &ingress.namespace),
+        header("X-Ingress-Name", &ingress.name),
+        header("X-Service-Name", &service.name),
+        header("X-Service-Port", &port.to_string()),
+    ]
 }
 
 /// The error names the part that is wrong.

@@ -5,7 +5,7 @@
 //! of each, and then draws one by the weights of all.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ServerName};
+use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{CanaryCandidate, Precedence, Severity};
 
@@ -116,6 +116,7 @@ impl Assembly<'_> {
                 }
                 Err(reason) => {
                     self.report(&context.object).report(
+                        ReasonCode::InvalidValue,
                         Severity::Warning,
                         field,
                         reason,

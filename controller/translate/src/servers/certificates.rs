@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{
-    Action, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName, VerifyClient,
+    Action, HostTls, ReasonCode, Redirect, RedirectTo, SecretId, Server, ServerName, VerifyClient,
 };
 use sluice_syntax::certificate::CertificatePair;
 use sluice_syntax::{is_dns_name, shortened};
 use sluice_translate_engine::{
-    CLOSED, DependencyTracker, Kind, ObjectKey, ReferenceError, Severity, Wildcards, key_of_age,
+    CLOSED, Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards, key_of_age,
 };
 
 use super::Assembly;
@@ -55,8 +55,13 @@ impl Assembly<'_> {
         };
         if *name == ServerName::CatchAll {
             let reason = "client certificates need a rule with a host";
-            self.report(&context.object)
-                .report(Severity::Error, FIELD, reason, CLOSED);
+            self.report(&context.object).report(
+                ReasonCode::Unsupported,
+                Severity::Error,
+                FIELD,
+                reason,
+                CLOSED,
+            );
             return false;
         }
         let is_foreign = self.is_foreign(name, context);
@@ -70,8 +75,13 @@ impl Assembly<'_> {
         let reason = format!(
             "expected what the Ingress that has {name} asks of its clients, got something else"
         );
-        self.report(&context.object)
-            .report(Severity::Error, FIELD, reason, CLOSED);
+        self.report(&context.object).report(
+            ReasonCode::Conflicted,
+            Severity::Error,
+            FIELD,
+            reason,
+            CLOSED,
+        );
         false
     }
 
@@ -87,6 +97,7 @@ impl Assembly<'_> {
             let consequence = "in Envoy the ciphers of all hosts are offered";
             let mut reporter = self.report(&context.object);
             reporter.report(
+                ReasonCode::Unsupported,
                 Severity::Warning,
                 "annotation ssl-ciphers",
                 reason,
@@ -110,15 +121,20 @@ impl Assembly<'_> {
                 .flatten();
         };
         let entry = context.tls.get(position)?;
-        self.present(host, entry, context)
-            .unwrap_or_else(|ReferenceError { reason, missing }| {
+        self.present(host, entry, context).unwrap_or_else(
+            |Cause {
+                 code,
+                 reason,
+                 missing,
+             }| {
                 let field = format!("spec.tls[{position}].secretName");
                 let consequence = format!("{host} presents the default certificate");
                 self.report(&context.object)
-                    .report(Severity::Warning, field, reason, consequence)
+                    .report(code, Severity::Warning, field, reason, consequence)
                     .missing = missing;
                 None
-            })
+            },
+        )
     }
 
     /// The hosts that the certificate of an entry is good for.
@@ -141,7 +157,7 @@ impl Assembly<'_> {
         host: &str,
         entry: &IngressTLS,
         context: &IngressContext,
-    ) -> Result<Option<SecretId>, ReferenceError> {
+    ) -> Result<Option<SecretId>, Cause> {
         let Some(name) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
@@ -150,13 +166,12 @@ impl Assembly<'_> {
         }
         let key = ObjectKey::new(context.object.key.namespace.clone(), name);
         let secret = self.tracker.secret(&key);
-        let secret = secret.ok_or_else(|| ReferenceError::missing(Kind::Secret, key.clone()))?;
-        let pair = secret.certificate()?;
+        let secret = secret.ok_or_else(|| Cause::missing(Kind::Secret, key.clone()))?;
+        let pair = secret.certificate().map_err(Cause::invalid_ref)?;
         if !pair.covers(host) {
-            return Err(format!(
-                "expected a certificate that is good for {host}, got one that is not"
-            )
-            .into());
+            let reason =
+                format!("expected a certificate that is good for {host}, got one that is not");
+            return Err(Cause::invalid_ref(reason));
         }
         Ok(Some(self.secrets.present(&key, pair)))
     }

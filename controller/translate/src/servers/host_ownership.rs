@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::ServerName;
+use sluice_ir::{ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
 
 use super::Assembly;
@@ -140,7 +140,13 @@ impl Assembly<'_> {
                 format!("host {name} belongs to namespace {namespace}, which named it first");
             let mut reporter = self.report(&context.object);
             reporter
-                .report(Severity::Warning, field, reason, "not used for this host")
+                .report(
+                    ReasonCode::Conflicted,
+                    Severity::Warning,
+                    field,
+                    reason,
+                    "not used for this host",
+                )
                 .same_as_ingress_nginx = same_as_ingress_nginx;
         }
     }

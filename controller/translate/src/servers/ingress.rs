@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-use sluice_ir::ServerName;
+use sluice_ir::{ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
@@ -95,11 +95,17 @@ impl Assembly<'_> {
         unservable: Option<Unservable>,
         restricts: bool,
     ) {
-        let (field, reason) = match unservable {
-            Some(Unservable { field, reason, .. }) => (field, reason),
+        let (code, field, reason) = match unservable {
+            Some(Unservable {
+                code,
+                field,
+                reason,
+                ..
+            }) => (code, field, reason),
             // The word itself is reported with its annotation.
             None if !restricts => return,
             None => (
+                ReasonCode::NotPermitted,
                 "metadata.annotations",
                 "an annotation contains a word of annotation-value-word-blocklist".into(),
             ),
@@ -110,7 +116,7 @@ impl Assembly<'_> {
             "Ingress not served"
         };
         self.report(object)
-            .report(Severity::Error, field, reason, consequence);
+            .report(code, Severity::Error, field, reason, consequence);
     }
 
     fn tls_entries(&mut self, spec: &IngressSpec, object: &ObjectRef) -> Arc<TlsEntries> {
@@ -122,6 +128,7 @@ impl Assembly<'_> {
             );
             let consequence = "this entry and those after it are not used";
             self.report(object).report(
+                ReasonCode::LimitExceeded,
                 Severity::Error,
                 format!("spec.tls[{MAX_TLS_ENTRIES}]"),
                 reason,
@@ -141,6 +148,7 @@ impl Assembly<'_> {
                 let reason = already_claimed("default backend", &rule.owner, &context.object);
                 let field = "spec.defaultBackend";
                 self.report(&context.object).warn_unchanged(
+                    ReasonCode::Conflicted,
                     field,
                     reason,
                     "default backend not used",
@@ -160,6 +168,7 @@ impl Assembly<'_> {
         let Ok(name) = ServerName::parse(host) else {
             let reason = format!("expected a DNS name, got {:?}", shortened(host));
             self.report(&context.object).report(
+                ReasonCode::InvalidValue,
                 Severity::Error,
                 format!("{field}.host"),
                 reason,

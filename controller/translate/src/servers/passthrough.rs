@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU32};
 
-use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ServerName, Transport};
+use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ReasonCode, ServerName, Transport};
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{
     BackendRef, BackendRefs, BackendSettings, ObjectRef, ReferenceSite, Report, Reporter, Severity,
@@ -32,8 +32,12 @@ impl Assembly<'_> {
                 "expected a host without a wildcard, got {:?}",
                 name.to_string()
             );
-            self.report(&context.object)
-                .warn_unchanged(FIELD, reason, ENDS_HERE);
+            self.report(&context.object).warn_unchanged(
+                ReasonCode::Unsupported,
+                FIELD,
+                reason,
+                ENDS_HERE,
+            );
             return;
         }
         self.builders
@@ -113,7 +117,12 @@ fn upstream(
             host = host.as_str()
         );
         for object in &builder.passthrough {
-            Reporter::new(object.clone(), reports).warn_unchanged(FIELD, reason.clone(), ENDS_HERE);
+            Reporter::new(object.clone(), reports).warn_unchanged(
+                ReasonCode::InvalidRef,
+                FIELD,
+                reason.clone(),
+                ENDS_HERE,
+            );
         }
         return None;
     };
@@ -129,6 +138,7 @@ fn upstream(
             host.as_str()
         );
         Reporter::new(object.clone(), reports).report(
+            ReasonCode::Conflicted,
             Severity::Warning,
             FIELD,
             reason,
@@ -156,7 +166,12 @@ fn report_bypassed_access_control(rule: &PathRule, reports: &mut Vec<Report>) {
     {
         let reason = "access control does not apply to TLS passthrough";
         let consequence = "it is enforced for plain http only";
-        Reporter::new(rule.owner.clone(), reports).warn_unchanged(FIELD, reason, consequence);
+        Reporter::new(rule.owner.clone(), reports).warn_unchanged(
+            ReasonCode::Insecure,
+            FIELD,
+            reason,
+            consequence,
+        );
     }
 }
 

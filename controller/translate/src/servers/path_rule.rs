@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ErrorContext, ErrorPages, HttpRoute, HttpsRedirect, PathMatch, Policy,
-    ServerName,
+    Action, BackendId, ErrorPages, Header, HttpRoute, HttpsRedirect, PathMatch, Policy, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
@@ -45,7 +44,8 @@ pub(super) struct RouteTarget {
     pub(super) for_https: Option<BackendId>,
     /// Error service for when no endpoint is available.
     pub(super) error_service: Option<BackendId>,
-    pub(super) place: ErrorContext,
+    /// Request headers that describe the route to it.
+    pub(super) error_headers: Vec<Header>,
 }
 
 impl RouteTarget {
@@ -55,7 +55,7 @@ impl RouteTarget {
             action,
             for_https: None,
             error_service: None,
-            place: ErrorContext::default(),
+            error_headers: Vec::new(),
         }
     }
 }
@@ -101,7 +101,7 @@ impl PathRule {
             action,
             for_https,
             error_service,
-            place,
+            error_headers,
         } = self.target.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path =
@@ -111,7 +111,7 @@ impl PathRule {
         let error_pages = replaces.then(|| ErrorPages {
             statuses: statuses.clone(),
             backend: error_service.or_else(|| host.error_service.cloned()),
-            place,
+            headers: error_headers,
         });
         let route = HttpRoute::new(server, path, action, policy);
         HttpRoute {

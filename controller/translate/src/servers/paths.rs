@@ -1,7 +1,7 @@
 //! Paths of a host: the first Ingress that claims one has it, and one that guards access is never just left out.
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, IngressRule};
-use sluice_ir::{Action, ServerName};
+use sluice_ir::{Action, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{Severity, closed};
 
@@ -44,8 +44,13 @@ impl Assembly<'_> {
                     "this path and those after it are not served".to_owned()
                 };
             let field = format!("{field}.http.paths[{served}]");
-            self.report(&context.object)
-                .report(Severity::Error, field, reason, consequence);
+            self.report(&context.object).report(
+                ReasonCode::LimitExceeded,
+                Severity::Error,
+                field,
+                reason,
+                consequence,
+            );
         }
         paths.get(..served).unwrap_or_default()
     }
@@ -82,6 +87,7 @@ impl Assembly<'_> {
                 };
                 let path_field = format!("{field}.path");
                 self.report(&context.object).report(
+                    ReasonCode::InvalidValue,
                     Severity::Error,
                     path_field,
                     reason,
@@ -129,8 +135,12 @@ impl Assembly<'_> {
             .and_then(|builder| builder.paths.rule(text, kind))
         {
             let reason = already_claimed("path", &rule.owner, &context.object);
-            self.report(&context.object)
-                .warn_unchanged(path_field, reason, "path not used");
+            self.report(&context.object).warn_unchanged(
+                ReasonCode::Conflicted,
+                path_field,
+                reason,
+                "path not used",
+            );
             return;
         }
         if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend"))

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo, ServerName,
+    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect, RedirectTo,
+    ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::shortened;
@@ -59,7 +60,13 @@ pub(super) fn routes<'a>(
                     None => "path not served".to_owned(),
                 };
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.report(Severity::Error, rule.field.clone(), reason, consequence);
+                reporter.report(
+                    ReasonCode::InvalidValue,
+                    Severity::Error,
+                    rule.field.clone(),
+                    reason,
+                    consequence,
+                );
                 let closed = closed.filter(|(_, route)| seen.insert(route.matches.path.clone()));
                 routes.extend(closed.map(|(_, route)| (route, Some(rule))));
             }

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use sluice_ir::ServerName;
+use sluice_ir::{ReasonCode, ServerName};
 use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
 
 use super::path_rule::IngressContext;
@@ -56,8 +56,13 @@ impl Assembly<'_> {
             false if is_wildcard => (Severity::Error, format!("{consequence} ({FLAG} is off)")),
             false => (Severity::Error, consequence.to_owned()),
         };
-        self.report(&context.object)
-            .report(severity, field, reason, consequence);
+        self.report(&context.object).report(
+            ReasonCode::Conflicted,
+            severity,
+            field,
+            reason,
+            consequence,
+        );
         !is_allowed
     }
 

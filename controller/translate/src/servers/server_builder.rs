@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, Redirect,
-    RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, ReasonCode,
+    Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -133,7 +133,7 @@ fn claims(
         let service = ErrorService {
             backend,
             next: fallback.cloned(),
-            place: rule.target.place.clone(),
+            headers: rule.target.error_headers.clone(),
         };
         error_services.insert(route.id.clone(), service);
     }
@@ -181,7 +181,13 @@ fn literal<'a>(
                 "path not served"
             };
             let mut reporter = Reporter::new(rule.owner.clone(), reports);
-            reporter.report(Severity::Error, rule.field.clone(), reason, consequence);
+            reporter.report(
+                ReasonCode::InvalidValue,
+                Severity::Error,
+                rule.field.clone(),
+                reason,
+                consequence,
+            );
             continue;
         }
         let path = match rule.kind {

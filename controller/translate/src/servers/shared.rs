@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{PathMatch, ServerName};
+use sluice_ir::{PathMatch, ReasonCode, ServerName};
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
@@ -32,6 +32,7 @@ impl ServerBuilder {
             );
             let mut reporter = Reporter::new(rule.owner.clone(), reports);
             reporter.report(
+                ReasonCode::Conflicted,
                 Severity::Warning,
                 rule.field.clone(),
                 reason,
@@ -135,6 +136,7 @@ fn without_seconds<'a>(
                     format!("path already claimed by {owner}, which matches the same requests");
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
                 reporter.report(
+                    ReasonCode::Conflicted,
                     Severity::Warning,
                     rule.field.clone(),
                     reason,
@@ -174,6 +176,7 @@ fn report_differences(
                 )
             };
             Reporter::new(rule.owner.clone(), reports).report(
+                ReasonCode::Conflicted,
                 Severity::Warning,
                 field,
                 reason,

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sluice_ir::ReasonCode;
 use sluice_translate_engine::closed_text;
 
 use crate::Options;
@@ -17,6 +18,7 @@ pub(super) const NOT_SERVED_AND_CLOSED: &str = concat!("Ingress not served; ", c
 
 /// Why an Ingress is not served at all.
 pub(super) struct Unservable {
+    pub(super) code: ReasonCode,
     pub(super) field: &'static str,
     pub(super) reason: String,
     /// Nobody knows whether it guards.
@@ -26,8 +28,9 @@ pub(super) struct Unservable {
 /// `None`: it can be served.
 pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unservable> {
     let spec = ingress.spec.as_ref()?;
-    let unservable = |field, reason| {
+    let unservable = |code, field, reason| {
         Some(Unservable {
+            code,
             field,
             reason,
             is_unreadable: false,
@@ -40,6 +43,7 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
     if size > MAX_ANNOTATION_BYTES {
         let reason = format!("expected at most {MAX_ANNOTATION_BYTES} bytes, got {size}");
         return Some(Unservable {
+            code: ReasonCode::LimitExceeded,
             field: "metadata.annotations",
             reason,
             is_unreadable: true,
@@ -47,11 +51,12 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
     }
     if options.disable_catch_all && spec.default_backend.is_some() {
         let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
-        return unservable("spec.defaultBackend", reason);
+        return unservable(ReasonCode::NotPermitted, "spec.defaultBackend", reason);
     }
     let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
     if rules > MAX_RULES {
         return unservable(
+            ReasonCode::LimitExceeded,
             "spec.rules",
             format!("expected at most {MAX_RULES} rules, got {rules}"),
         );

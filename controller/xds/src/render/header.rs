@@ -8,7 +8,7 @@ use envoy_types::pb::envoy::config::core::v3::{HeaderValue, HeaderValueOption};
 use envoy_types::pb::envoy::config::route::v3::Route;
 use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
-use sluice_ir::{Filter, HeaderChange, request_header_changes, response_header_changes};
+use sluice_ir::{Filter, Header, HeaderChange, request_header_changes, response_header_changes};
 
 use super::format::format;
 
@@ -16,6 +16,12 @@ pub(super) fn remove(header: &str) -> HeaderMutation {
     HeaderMutation {
         action: Some(Action::Remove(header.to_owned())),
     }
+}
+
+/// Sets a header of the model.
+pub(super) fn set_header(header: &Header) -> HeaderValueOption {
+    let name = header.name.as_str().to_ascii_lowercase();
+    set(&name, &format(&header.value))
 }
 
 /// Replaces what is there. The value is a format: what is data goes through [`literal`].

@@ -1,6 +1,6 @@
 //! Resolving a backend: the endpoints that it has right now.
 
-use sluice_ir::{Backend, Endpoint};
+use sluice_ir::{Backend, Endpoint, ReasonCode};
 
 use super::service::{Pods, find};
 use super::{Balance, Origin, Source};
@@ -147,8 +147,8 @@ fn of_host(
     };
     for (object, field) in places {
         let mut reporter = Reporter::new(object, reports);
-        for reason in &resolved.refused {
-            reporter.report(severity, field.clone(), reason.clone(), consequence);
+        for (code, reason) in &resolved.refused {
+            reporter.report(*code, severity, field.clone(), reason.clone(), consequence);
         }
         if let Some(failure) = &resolved.failure {
             let consequence = if is_useless {
@@ -156,7 +156,13 @@ fn of_host(
             } else {
                 "its last known addresses are used"
             };
-            reporter.report(severity, field.clone(), failure.clone(), consequence);
+            reporter.report(
+                ReasonCode::RefNotFound,
+                severity,
+                field.clone(),
+                failure.clone(),
+                consequence,
+            );
         }
     }
     resolved.endpoints

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use sluice_ir::Hostname;
+use sluice_ir::{Hostname, ReasonCode};
 use sluice_syntax::DnsName;
 
 use super::{ReferenceSite, Source};
@@ -28,7 +28,11 @@ pub(super) enum Pods<'a> {
 /// Why a backend leads nowhere.
 pub(super) enum Missing {
     Service(ObjectKey),
-    Other { field: &'static str, reason: String },
+    Other {
+        code: ReasonCode,
+        field: &'static str,
+        reason: String,
+    },
 }
 
 impl Missing {
@@ -44,8 +48,13 @@ impl Missing {
                 let field = format!("{}.name", site.field);
                 reporter.report_missing(service, Severity::Error, field, consequence);
             }
-            Missing::Other { field, reason } => {
+            Missing::Other {
+                code,
+                field,
+                reason,
+            } => {
                 reporter.report(
+                    *code,
                     Severity::Error,
                     format!("{}{field}", site.field),
                     reason,
@@ -63,7 +72,11 @@ pub(super) fn find<'a>(
     cluster: &'a Cluster,
     (options, checker): (UpstreamOptions<'_>, &AddressChecker<'_>),
 ) -> Result<Pods<'a>, Missing> {
-    let missing = |field, reason| Missing::Other { field, reason };
+    let missing = |code, field, reason| Missing::Other {
+        code,
+        field,
+        reason,
+    };
     let Some(service) = cluster.service(key) else {
         return Err(Missing::Service(key.clone()));
     };
@@ -76,6 +89,7 @@ pub(super) fn find<'a>(
             .map(Pods::External)
             .map_err(|got| {
                 missing(
+                    ReasonCode::InvalidRef,
                     ".name",
                     format!("expected a Service with endpoints, got {key}, {got}"),
                 )
@@ -83,6 +97,7 @@ pub(super) fn find<'a>(
     }
     let port = port_of(service, wanted).ok_or_else(|| {
         missing(
+            ReasonCode::RefNotFound,
             ".port",
             format!("expected a port of Service {key}, got {wanted}"),
         )
@@ -96,6 +111,7 @@ pub(super) fn find<'a>(
     match checker.check(address, Provenance::Written) {
         Ok(()) => Ok(Pods::Address(address)),
         Err(forbidden) => Err(missing(
+            ReasonCode::RefNotPermitted,
             ".name",
             format!("the address of Service {key} is {address}, {forbidden}"),
         )),

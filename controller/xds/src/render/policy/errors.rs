@@ -26,9 +26,9 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherTyp
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{BackendId, ErrorPages, HeaderName, RouteId, ErrorContext};
+use sluice_ir::{BackendId, ErrorPages, Header, HeaderName, RouteId};
 
-use crate::render::header::{literal, set};
+use crate::render::header::{set, set_header};
 use crate::render::proto::{any, extension, number};
 use crate::settings::{
     ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, PATH_HEADER,
@@ -47,7 +47,7 @@ pub(super) fn filters(
 ) -> Vec<TypedExtensionConfig> {
     match &pages.backend {
         Some(service) => {
-            let policy = policy(service, &pages.place, auth_headers);
+            let policy = policy(service, &pages.headers, auth_headers);
             vec![
                 extension("asked", kept(location)),
                 extension("errors", replaced(&pages.statuses, policy)),
@@ -137,11 +137,7 @@ fn is_status(status: u16) -> Predicate {
     }
 }
 
-fn policy(
-    service: &BackendId,
-    place: &ErrorContext,
-    auth_headers: &[HeaderName],
-) -> RedirectPolicy {
+fn policy(service: &BackendId, headers: &[Header], auth_headers: &[HeaderName]) -> RedirectPolicy {
     let root = RedirectAction {
         host_redirect: ERROR_HOST.to_owned(),
         strip_query: true,
@@ -149,7 +145,7 @@ fn policy(
         ..RedirectAction::default()
     };
     RedirectPolicy {
-        request_headers_to_add: told(service, place)
+        request_headers_to_add: request_headers(service, headers)
             .into_iter()
             .chain(auth_headers.iter().map(|name| blank(name.as_str())))
             .collect(),
@@ -158,21 +154,19 @@ fn policy(
     }
 }
 
-/// As ingress-nginx tells its error services. `X-Request-ID` is there anyway.
-fn told(service: &BackendId, place: &ErrorContext) -> Vec<HeaderValueOption> {
+/// Request headers of ingress-nginx to an error service. `X-Request-ID` is there anyway.
+fn request_headers(service: &BackendId, headers: &[Header]) -> Vec<HeaderValueOption> {
     let kept = |key: &str| format!("%DYNAMIC_METADATA(sluice:{key})%");
-    vec![
+    let mut all = vec![
         set(ERROR_HEADER, service.as_str()),
         set(SCOPE_HEADER, OTHER_HOSTS),
         set(ASKED_HOST_HEADER, &kept(ASKED)),
         set("x-code", "%RESPONSE_CODE%"),
         set("x-format", "%REQ(accept)%"),
         set("x-original-uri", &kept(URI)),
-        set("x-namespace", &literal(&place.namespace)),
-        set("x-ingress-name", &literal(&place.ingress)),
-        set("x-service-name", &literal(&place.service)),
-        set("x-service-port", &literal(&place.port)),
-    ]
+    ];
+    all.extend(headers.iter().map(set_header));
+    all
 }
 
 /// There is no way to take a header away here.

@@ -134,7 +134,7 @@ mod tests {
 
     use prost::Message;
     use sluice_ir::{
-        Action, Cidr, ClientLimits, ErrorContext, ErrorPages, IpAccess, PathMatch, Rate, ServerName,
+        Action, Cidr, ClientLimits, ErrorPages, IpAccess, PathMatch, Rate, ServerName,
     };
 
     use super::*;
@@ -172,7 +172,7 @@ mod tests {
         let pages = ErrorPages {
             statuses: [503].into(),
             backend: None,
-            place: ErrorContext::default(),
+            headers: Vec::new(),
         };
         HttpRoute {
             error_pages: Some(pages),

@@ -180,7 +180,7 @@ mod tests {
         config
             .global
             .hidden_headers
-            .push(sluice_ir::HeaderName::server());
+            .push(sluice_ir::HeaderName::from_static("server"));
         step(&config, 4);
     }
 

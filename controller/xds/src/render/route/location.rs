@@ -22,7 +22,7 @@ use crate::BACKEND_HEADER;
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
-use crate::render::header::{self, literal, set};
+use crate::render::header::{self, literal, set, set_header};
 use crate::render::proto::seconds;
 use crate::render::tracing;
 use crate::render::{policy, request_headers};
@@ -189,13 +189,12 @@ fn tell_pods(route: &mut Route, location: &HttpRoute) {
     if let Some(connection) = &policy.connection {
         tell("connection", connection);
     }
-    if let Some(ErrorRequest { status, place }) = &location.error_request {
+    if let Some(ErrorRequest { status, headers }) = &location.error_request {
         tell("x-code", &status.to_string());
         tell("x-format", "%REQ(accept)%");
-        tell("x-namespace", &place.namespace);
-        tell("x-ingress-name", &place.ingress);
-        tell("x-service-name", &place.service);
-        tell("x-service-port", &place.port);
+        route
+            .request_headers_to_add
+            .extend(headers.iter().map(set_header));
     }
     // Where somebody is asked, who answers for them sets these headers or takes them away.
     if policy.authentication.is_none() {

@@ -152,11 +152,11 @@ pub(crate) fn checkpoint(config: &Config, host: Host) -> Vec<u8> {
 }
 
 pub(crate) fn id(service: &str) -> BackendId {
-    BackendId::new("model", service, 80)
+    BackendId::new(format!("model/{service}/80"))
 }
 
 fn certificate(name: &str) -> SecretId {
-    SecretId::certificate("model", name)
+    SecretId::new(format!("model/{name}"))
 }
 
 fn name(host: &str) -> Result<ServerName> {

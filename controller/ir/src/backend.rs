@@ -8,46 +8,16 @@ use serde::Serialize;
 
 use crate::{Affinity, HealthPolicy, LoadBalance, Transport, is_default};
 
-/// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
-///
-/// The parts are joined with a slash because no part can hold one; ingress-nginx joins with hyphens, where
-/// (`a`, `b-c`) and (`a-b`, `c`) collide.
+/// Id of a backend, unique in a configuration. Data planes, the filter and metrics carry it; only the input that composed it
+/// knows its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct BackendId(String);
 
 impl BackendId {
-    /// The port is as the Ingress names it: a number or a name.
-    #[must_use]
-    pub fn new(namespace: &str, service: &str, port: impl fmt::Display) -> Self {
-        debug_assert!(
-            !namespace.contains('/') && !service.contains('/'),
-            "parts are validated before"
-        );
-        BackendId(format!("{namespace}/{service}/{port}"))
-    }
-
-    /// A host outside of the cluster. No namespace with a service holds a colon.
-    #[must_use]
-    pub fn external(host: &str, port: u16) -> Self {
-        debug_assert!(!host.contains('/'), "names are validated before");
-        BackendId(format!("outside/{host}:{port}"))
-    }
-
-    /// The same pods, spoken to in another way.
-    #[must_use]
-    pub fn variant(&self, label: &str) -> Self {
-        debug_assert!(
-            !label.is_empty() && !label.contains('/'),
-            "a label is one part"
-        );
-        BackendId(format!("{}/{label}", self.0))
-    }
-
-    /// The same pods, spoken to as usual.
-    #[must_use]
-    pub fn service_port(&self) -> Self {
-        BackendId(self.0.splitn(4, '/').take(3).collect::<Vec<_>>().join("/"))
+    /// An id as an input composes it.
+    pub fn new(text: impl Into<String>) -> Self {
+        BackendId(text.into())
     }
 
     /// The id as the data plane and the filter see it.
@@ -66,6 +36,9 @@ impl fmt::Display for BackendId {
 /// The pods behind one service port, or the addresses of a host outside of the cluster, and how to choose among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
+    /// The backend that this one is a variant of: the same endpoints, with the default transport. `None`: it is none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub variant_of: Option<BackendId>,
     /// How its pods are spoken to.
     #[serde(skip_serializing_if = "is_default")]
     pub transport: Transport,
@@ -89,6 +62,7 @@ pub struct Backend {
 impl Default for Backend {
     fn default() -> Self {
         Backend {
+            variant_of: None,
             transport: Transport::default(),
             load_balance: LoadBalance::default(),
             attempts: NonZeroU8::MIN,

@@ -91,7 +91,7 @@ mod tests {
 
     fn weighted(service: &str, weight: u32) -> WeightedBackend {
         WeightedBackend {
-            backend: BackendId::new("n", service, 80),
+            backend: BackendId::new(format!("n/{service}/80")),
             weight,
             filters: Vec::new(),
         }

@@ -145,6 +145,15 @@ impl Config {
         }
     }
 
+    /// The backend that a backend is a variant of, or itself.
+    #[must_use]
+    pub fn without_variant<'a>(&'a self, id: &'a BackendId) -> &'a BackendId {
+        let backend = self.backends.get(id);
+        backend
+            .and_then(|backend| backend.variant_of.as_ref())
+            .unwrap_or(id)
+    }
+
     /// Error services of all routes.
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
@@ -209,7 +218,10 @@ mod tests {
     use super::*;
 
     fn forwarding(path: &str, service: &str) -> Config {
-        let (name, id) = (ServerName::CatchAll, BackendId::new("default", service, 80));
+        let (name, id) = (
+            ServerName::CatchAll,
+            BackendId::new(format!("default/{service}/80")),
+        );
         let path = PathMatch::Exact(path.to_owned());
         let location = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
         let mut config = Config::default();
@@ -231,7 +243,7 @@ mod tests {
             .routes()
             .map(|location| location.action.clone())
             .collect();
-        assert_eq!(actions, [Action::to(BackendId::new("default", "new", 80))]);
+        assert_eq!(actions, [Action::to(BackendId::new("default/new/80"))]);
         assert_eq!(both.backends.len(), 2);
         assert_eq!(
             forwarding("/a", "x")

@@ -4,34 +4,15 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Names a Secret of Kubernetes, and what of it: `namespace/name`, `namespace/name/ca`.
+/// Id of a secret, unique in a configuration. Data planes carry it; only the input that composed it knows its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct SecretId(String);
 
 impl SecretId {
-    /// A certificate with its key.
-    #[must_use]
-    pub fn certificate(namespace: &str, name: &str) -> Self {
-        SecretId(format!("{namespace}/{name}"))
-    }
-
-    /// The authorities that are in the same Secret.
-    #[must_use]
-    pub fn authorities(namespace: &str, name: &str) -> Self {
-        SecretId(format!("{namespace}/{name}/ca"))
-    }
-
-    /// The users that are in one of its entries.
-    #[must_use]
-    pub fn users(namespace: &str, name: &str) -> Self {
-        SecretId(format!("{namespace}/{name}/users"))
-    }
-
-    /// The users that its entries are named by.
-    #[must_use]
-    pub fn users_by_entry(namespace: &str, name: &str) -> Self {
-        SecretId(format!("{namespace}/{name}/users-by-entry"))
+    /// An id as an input composes it.
+    pub fn new(text: impl Into<String>) -> Self {
+        SecretId(text.into())
     }
 
     /// The id as the data plane sees it.

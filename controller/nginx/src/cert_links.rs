@@ -84,7 +84,7 @@ mod tests {
             config.servers.insert(name(host), Server::default().into());
         }
         for (host, secret) in certificates {
-            let id = SecretId::certificate("default", secret);
+            let id = SecretId::new(format!("default/{secret}"));
             let value = SecretValue::Certificate {
                 chain: "C".into(),
                 key: Sensitive::new("K".into()),
@@ -106,9 +106,9 @@ mod tests {
     }
 
     fn file(secret: &str) -> String {
-        file_names::of(&file_names::presented(Some(&SecretId::certificate(
-            "default", secret,
-        ))))
+        file_names::of(&file_names::presented(Some(&SecretId::new(format!(
+            "default/{secret}"
+        )))))
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn the_operators_certificate_is_for_all_others() {
         let mut config = config(&["a.test"], &[("b.test", "own")]);
-        config.default_certificate = Some(SecretId::certificate("default", "own"));
+        config.default_certificate = Some(SecretId::new("default/own"));
         assert_eq!(
             (leads_to("a.test", &config), leads_to("", &config)),
             (file("own"), file("own"))

@@ -151,7 +151,8 @@ fn check_https_backend(
         transport(main, context.config),
         transport(id, context.config),
     );
-    let same_pods = id.service_port() == main.service_port();
+    let config = context.config;
+    let same_pods = config.without_variant(id) == config.without_variant(main);
     let as_the_client = plain.tls.is_none() && secure.tls.is_some();
     let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
     if !(id == main || same_pods && as_the_client && is_http) {

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn config(chain: &str, key: &str) -> Config {
-        let id = SecretId::certificate("default", "web");
+        let id = SecretId::new("default/web");
         let value = SecretValue::Certificate {
             chain: chain.into(),
             key: Sensitive::new(key.into()),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_new_certificate_of_a_host_has_the_old_name() {
-        let name = of(&presented(Some(&SecretId::certificate("default", "web"))));
+        let name = of(&presented(Some(&SecretId::new("default/web"))));
         let text = |chain, key| {
             all(&config(chain, key)).presented[&name]
                 .reveal()

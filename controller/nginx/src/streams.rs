@@ -124,7 +124,7 @@ impl Port {
         let is_udp = port.protocol == L4Protocol::Udp;
         Ok(Port {
             address: SocketAddr::new(settings.http.ip(), port.number.get()),
-            backend: value(stream.backend.service_port()),
+            backend: value(config.without_variant(&stream.backend)),
             is_udp,
             reads_header: stream.proxy_protocol,
             writes_header: backend.transport.proxy_protocol,

@@ -43,7 +43,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     };
     let passwords = BasicAuth {
         realm: "r".to_owned(),
-        users: SecretId::authorities("d", "users"),
+        users: SecretId::new("d/users/ca"),
     };
     let mirror = Mirror {
         backend: copies.clone(),
@@ -68,7 +68,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         headers: Vec::new(),
     };
     policies.map(|policy| {
-        let forward = Action::to(BackendId::new("d", "shop", 80));
+        let forward = Action::to(BackendId::new("d/shop/80"));
         let is_plain = policy == Policy::default();
         let location = HttpRoute::new(&name, path.clone(), forward, Arc::new(policy));
         HttpRoute {
@@ -83,7 +83,7 @@ fn config(locations: Vec<HttpRoute>, copies: &BackendId) -> Config {
         routes: locations,
         ..Server::default()
     };
-    let backends = [BackendId::new("d", "shop", 80), copies.clone()];
+    let backends = [BackendId::new("d/shop/80"), copies.clone()];
     Config {
         servers: [(ServerName::parse("shop.test").unwrap(), Arc::new(server))]
             .into_iter()
@@ -115,7 +115,7 @@ fn behind<'t>(text: &'t str, words: &[&str]) -> BTreeSet<&'t str> {
 
 #[test]
 fn what_is_closed_leaves_nothing_behind() {
-    let copies = BackendId::external("copies.test", 80);
+    let copies = BackendId::new("outside/copies.test:80");
     let beside = [
         "internal;",
         "location @",

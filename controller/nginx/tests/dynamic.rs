@@ -16,7 +16,7 @@ use common::settings;
 fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
     let (name, id) = (
         ServerName::parse("shop.test").unwrap(),
-        BackendId::new("default", "shop", 80),
+        BackendId::new("default/shop/80"),
     );
     let path = PathMatch::Prefix("/".to_owned());
     let location = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
@@ -83,7 +83,7 @@ fn is_dynamic(settings: &Settings) {
             total: 100,
             ..CanaryRules::default()
         };
-        let backend = BackendId::new("default", "new", 80);
+        let backend = BackendId::new("default/new/80");
         assert_eq!(
             text(
                 Backend::default(),

@@ -24,9 +24,9 @@ fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<Backend
 /// A configuration with this text wherever a tenant or the operator can put one.
 fn config(text: &str) -> Config {
     let name = ServerName::parse("shop.test").unwrap();
-    let id = BackendId::new("default", "shop", 80);
-    let copies = BackendId::external("copies.test", 80);
-    let pages = BackendId::new("default", "pages", 80);
+    let id = BackendId::new("default/shop/80");
+    let copies = BackendId::new("outside/copies.test:80");
+    let pages = BackendId::new("default/pages/80");
     let server = server(text, &name, [&id, &copies, &pages]);
     Config {
         global: global(text),
@@ -36,7 +36,7 @@ fn config(text: &str) -> Config {
             (copies, Backend::default()),
             (pages, Backend::default()),
         ]),
-        secrets: [(SecretId::authorities("n", text), authorities())]
+        secrets: [(SecretId::new(format!("n/{text}/ca")), authorities())]
             .into_iter()
             .collect(),
         ..Config::default()
@@ -80,7 +80,10 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
             rewritten,
             HttpRoute {
                 error_pages,
-                error_request: Some(ErrorRequest { status: 503, headers }),
+                error_request: Some(ErrorRequest {
+                    status: 503,
+                    headers,
+                }),
                 ..location(
                     PathMatch::Prefix(format!("/p{text}")),
                     Action::to(id.clone()),
@@ -145,7 +148,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 
 /// Pods that must have this name, of authorities in a Secret of this name.
 fn of_pods(text: &str) -> Backend {
-    let authorities = SecretId::authorities("n", text);
+    let authorities = SecretId::new(format!("n/{text}/ca"));
     let verify = Verify {
         ca: authorities,
         name: text.to_owned(),

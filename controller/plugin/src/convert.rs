@@ -14,7 +14,12 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
     };
     wire::Backend {
         // ingress-nginx joins the same parts with hyphens, however the pods are spoken to.
-        name: id.service_port().as_str().replace('/', "-"),
+        name: backend
+            .variant_of
+            .as_ref()
+            .unwrap_or(id)
+            .as_str()
+            .replace('/', "-"),
         load_balance: load_balance(&backend.load_balance),
         affinity: backend.affinity.as_ref().map(session::affinity),
         slow_start: backend.health.slow_start,
@@ -205,17 +210,21 @@ mod tests {
 
     #[test]
     fn a_cookie_of_one_variant_is_good_for_the_other() {
-        let id = ir::BackendId::new("shop", "web", 80);
-        let name = |id: &ir::BackendId| backend(id, &ir::Backend::default()).name;
-        assert_eq!(name(&id.variant("tls")), "shop-web-80");
-        assert_eq!(name(&id), "shop-web-80");
+        let id = ir::BackendId::new("shop/web/80");
+        let variant = ir::Backend {
+            variant_of: Some(id.clone()),
+            ..ir::Backend::default()
+        };
+        let other = ir::BackendId::new("shop/web/80/tls");
+        assert_eq!(backend(&other, &variant).name, "shop-web-80");
+        assert_eq!(backend(&id, &ir::Backend::default()).name, "shop-web-80");
     }
 
     #[test]
     fn a_canary_that_nobody_asks_for_has_no_share() {
         let canary = |weight| {
             canary(&ir::Canary {
-                backend: ir::BackendId::new("shop", "new", 80),
+                backend: ir::BackendId::new("shop/new/80"),
                 rules: ir::CanaryRules {
                     weight,
                     total: 100,

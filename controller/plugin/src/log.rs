@@ -258,9 +258,12 @@ mod tests {
                 .collect(),
             ..ir::Backend::default()
         };
-        let backends = endpoints
-            .iter()
-            .map(|(id, a)| (ir::BackendId::new("n", id, 80), Arc::new(backend(a))));
+        let backends = endpoints.iter().map(|(id, a)| {
+            (
+                ir::BackendId::new(format!("n/{id}/80")),
+                Arc::new(backend(a)),
+            )
+        });
         ir::Config {
             backends: backends.collect(),
             ..ir::Config::default()
@@ -322,7 +325,7 @@ mod tests {
         let name = ir::ServerName::parse("a.test").unwrap();
         let leading = |service: &str| {
             let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
-            let id = ir::BackendId::new("n", service, 80);
+            let id = ir::BackendId::new(format!("n/{service}/80"));
             let path = ir::PathMatch::Prefix("/".to_owned());
             let location = ir::HttpRoute::new(&name, path, ir::Action::to(id), Arc::default());
             let server = ir::Server {

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sluice_ir::{Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
-use sluice_translate::{ObjectKey, Resources};
+use sluice_translate::{ObjectKey, Resources, ids};
 
 /// The subset size is there even when nothing is hashed.
 const SUBSET_SIZE: u16 = 3;
@@ -68,12 +68,7 @@ pub(crate) fn upstreams(
             name: DEFAULT.to_owned(),
             service: Value::Null,
             port: 0.into(),
-            ..upstream(
-                &BackendId::new("", "", ""),
-                &Backend::default(),
-                &uses,
-                resources,
-            )
+            ..upstream(&BackendId::new("//"), &Backend::default(), &uses, resources)
         };
         all.push(nobody);
     }
@@ -138,10 +133,9 @@ impl<'a> Uses<'a> {
 }
 
 fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Resources) -> Upstream {
-    let mut parts = id.as_str().split('/').map(str::to_owned);
-    let mut part = || parts.next().unwrap_or_default();
-    let (namespace, service, port) = (part(), part(), part());
-    let service = resources.service(&ObjectKey::new(namespace, service));
+    let (service, port) = ids::service_of(id).unzip();
+    let service = service.and_then(|key| resources.service(&key));
+    let port = port.unwrap_or_default();
     let canary = uses.canaries.get(id).copied();
     let alternatives = uses
         .alternatives

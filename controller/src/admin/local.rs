@@ -172,7 +172,7 @@ mod tests {
     fn a_host_shows_its_chain_or_that_of_its_wildcard_and_never_a_key() {
         let mut config = Config::default();
         for (host, name) in [("a.example", "own"), ("*.example", "wild")] {
-            let id = SecretId::certificate("default", name);
+            let id = SecretId::new(format!("default/{name}"));
             let value = SecretValue::Certificate {
                 chain: name.to_owned(),
                 key: Sensitive::new("K".to_owned()),
@@ -186,7 +186,7 @@ mod tests {
                 .tls
                 .insert(ServerName::parse(host).unwrap(), host_tls);
         }
-        config.default_certificate = Some(SecretId::certificate("default", "wild"));
+        config.default_certificate = Some(SecretId::new("default/wild"));
         for (name, chain) in [
             ("a.example", Some("own")),
             ("A.Example", Some("own")),

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prometheus::{GaugeVec, Registry};
 use sluice_ir::{Config, SecretId, SecretValue};
-use sluice_translate::CertInfo;
+use sluice_translate::{CertInfo, ObjectKey, ids};
 
 use super::Identity;
 use super::cap::{Cap, OTHER};
@@ -93,9 +93,11 @@ impl Certificates {
             });
             return;
         }
-        let (namespace, name) = id.as_str().split_once('/').unwrap_or_default();
+        let Some(ObjectKey { namespace, name }) = ids::secret_of(id) else {
+            return;
+        };
         let identifier = format!("{}-{}", info.issuer_serial_number, info.serial_number);
-        let labels = [namespace, self.class.as_str(), host, name, &identifier];
+        let labels = [&namespace, self.class.as_str(), host, &name, &identifier];
         self.expire
             .with_label_values(&labels)
             .set(seconds(info.expires));
@@ -160,7 +162,7 @@ mod tests {
         };
         let certificates = Certificates::register(&registry, &identity).unwrap();
         let mut config = Config::default();
-        let id = SecretId::certificate("shop", "tls");
+        let id = SecretId::new("shop/tls");
         let chain = self_signed().unwrap().chain;
         let serial = CertInfo::from_pem(&chain).unwrap().serial_number;
         let value = SecretValue::Certificate {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use prometheus::core::{Collector, Metric, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Registry};
-use sluice_translate::Snapshot;
+use sluice_ir::BackendId;
+use sluice_translate::{Snapshot, ids};
 use sluice_xds_server::AccessLogEntry;
 
 use super::cap::{Cap, OTHER};
@@ -169,25 +170,24 @@ impl Requests {
 
 impl Place {
     fn of(snapshot: &Snapshot, location: &str, backend: &str) -> Option<Self> {
-        let location = snapshot.location(location)?;
+        let (server, location) = snapshot.route(location)?;
         let owner = snapshot.owner(&location.id)?;
         let is_canary = location
             .canaries
             .iter()
             .any(|canary| canary.backend.as_str() == backend);
-        let mut parts = backend.split('/');
-        let host_ends = location.id.as_str().find(['=', '~', '/'])?;
+        let backend_id = BackendId::new(backend);
         Some(Place {
             path: location.matches.path.text().to_owned(),
             namespace: owner.namespace.clone(),
             ingress: owner.name.clone(),
-            service: parts.nth(1).unwrap_or_default().to_owned(),
+            service: ids::upstream_name(&backend_id).to_owned(),
             canary: if is_canary {
                 backend.replace('/', "-")
             } else {
                 String::new()
             },
-            host: location.id.as_str().get(..host_ends)?.to_owned(),
+            host: server.to_string(),
         })
     }
 }

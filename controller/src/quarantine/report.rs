@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{ReasonCode, ServerName};
-use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
+use sluice_ir::{ReasonCode, SecretId, ServerName};
+use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot, ids};
 use sluice_xds::ResourceType;
 use sluice_xds_server::Refusal;
 
@@ -132,17 +132,12 @@ fn of_resource(refusal: &Refusal, snapshot: &Snapshot) -> Vec<Report> {
 }
 
 fn secret(name: &str) -> Vec<ObjectRef> {
-    let mut parts = name.splitn(3, '/');
-    let key = parts
-        .next()
-        .zip(parts.next())
-        .map(|(namespace, name)| ObjectKey::new(namespace, name));
-    key.map(|key| ObjectRef {
+    let key = ids::secret_of(&SecretId::new(name));
+    let object = key.map(|key| ObjectRef {
         kind: Kind::Secret,
         key,
-    })
-    .into_iter()
-    .collect()
+    });
+    object.into_iter().collect()
 }
 
 /// The Ingresses that lead to a backend, whatever for.

@@ -50,7 +50,7 @@ pub use sluice_syntax::{CertInfo, DnsName};
 pub use sluice_translate_engine::{
     AddressPolicy, Carries, Change, Changes, EndpointSlice, Forbidden, InvalidObject, Kind,
     METADATA_NETWORKS, Object, ObjectKey, ObjectRef, Pod, Provenance, Report, Resolution, Severity,
-    Snapshot, Updated,
+    Snapshot, Updated, ids,
 };
 pub use snippet::harmless_directives;
 pub use support::{DataPlane, Support, Supports};

@@ -222,7 +222,7 @@ mod tests {
         };
         let backends = backends.iter().map(|(name, endpoints)| {
             (
-                BackendId::new("d", name, 80),
+                BackendId::new(format!("d/{name}/80")),
                 std::sync::Arc::new(backend(endpoints)),
             )
         });

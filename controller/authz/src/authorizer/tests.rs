@@ -12,7 +12,7 @@ use super::*;
 const BCRYPT_OF_BAR: &str = "foo:$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6\n";
 
 fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
-    let id = SecretId::users("default", "creds");
+    let id = SecretId::new("default/creds/users");
     let asked = Asked {
         realm: "the shop".to_owned(),
         users: id.clone(),

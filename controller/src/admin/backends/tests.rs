@@ -81,7 +81,7 @@ fn the_default_backend_is_always_there_and_those_of_annotations_have_names_of_th
         let mut config = Config::default();
         for service in ["errors", "other"] {
             config.backends.insert(
-                BackendId::new("shop", service, "first"),
+                BackendId::new(format!("shop/{service}/first")),
                 Backend::default().into(),
             );
         }
@@ -122,7 +122,7 @@ fn web(config: &mut Config) -> &mut Backend {
     Arc::make_mut(
         config
             .backends
-            .get_mut(&BackendId::new("default", "web", 80))
+            .get_mut(&BackendId::new("default/web/80"))
             .unwrap(),
     )
 }
@@ -174,7 +174,7 @@ fn what_is_hashed_is_shown_in_the_words_of_nginx() {
 
 #[test]
 fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
-    let next = BackendId::new("default", "next", 80);
+    let next = BackendId::new("default/next/80");
     let rules = CanaryRules {
         weight: 5,
         total: 100,

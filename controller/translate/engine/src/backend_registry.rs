@@ -11,6 +11,7 @@ use sluice_ir::{BackendId, Canary};
 
 use crate::backends::{Authority, BackendRef, Origin, Precedence, Source};
 use crate::canaries::{CanaryCandidate, resolve_canaries};
+use crate::ids::without_variant;
 use crate::{ObjectKey, Report};
 
 /// Everything that is said about backends, by port of a Service.
@@ -46,7 +47,7 @@ pub(crate) struct EntryChanges {
 
 impl BackendRegistry {
     pub(crate) fn add_ref(&mut self, precedence: Precedence, backend_ref: BackendRef) {
-        let port = backend_ref.id.service_port();
+        let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
             .insert(precedence, Box::new(backend_ref));
@@ -100,7 +101,7 @@ impl BackendRegistry {
 
     /// The source that a backend is made from.
     pub(crate) fn source(&self, id: &BackendId) -> Option<&Source> {
-        source(&self.entries.get(&id.service_port())?.sources, id)
+        source(&self.entries.get(&without_variant(id))?.sources, id)
     }
 
     /// The canaries of a port.

@@ -11,6 +11,7 @@ use sluice_ir::{Affinity, BackendId, HealthPolicy, LoadBalance, Transport};
 
 use crate::age::Seniority;
 use crate::external_host::ExternalHost;
+use crate::ids;
 use crate::service_port::Port;
 use crate::{Kind, ObjectKey, ObjectRef};
 
@@ -205,13 +206,13 @@ impl BackendRefs {
         } = settings;
         let authority = Authority::over(&origin, &self.tier, &site, gets_requests);
         let plain = match &origin {
-            Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
+            Origin::Service(key, port) => ids::service_backend(key, port),
             Origin::External(host) => host.id(),
         };
         let id = if *transport == self.default_transport {
             plain
         } else {
-            plain.variant(&label(transport))
+            ids::variant(&plain, &label(transport))
         };
         let (balance, transport) = (balance.clone(), transport.clone());
         let precedence = self.next_precedence();

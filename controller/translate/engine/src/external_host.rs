@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use sluice_ir::{BackendId, Endpoint, ReasonCode};
 use sluice_syntax::DnsName;
 
+use crate::ids::external_backend;
 use crate::own_addresses::AddressChecker;
 use crate::{Provenance, Resolution};
 
@@ -34,7 +35,7 @@ pub(crate) struct ResolvedHost {
 
 impl ExternalHost {
     pub(crate) fn id(&self) -> BackendId {
-        BackendId::external(self.name.as_str(), self.port)
+        external_backend(&self.name, self.port)
     }
 
     /// The name that DNS is to be asked about, unless an address stands in its place.

@@ -26,6 +26,7 @@ mod cluster;
 mod components;
 mod endpoints;
 mod external_host;
+pub mod ids;
 mod input;
 mod kind;
 mod known_secret;

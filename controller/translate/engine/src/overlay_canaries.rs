@@ -6,6 +6,7 @@ use sluice_ir::{Action, Backend, BackendId, ErrorRequest, HttpRoute, Server, Sha
 
 use crate::assembled::ErrorService;
 use crate::backend_registry::BackendRegistry;
+use crate::ids::without_variant;
 use crate::route_groups::RouteGroup;
 
 type Backends = Shared<BackendId, Backend>;
@@ -27,7 +28,7 @@ pub(crate) fn overlay_canaries(
         let Some(main) = location.primary_backend() else {
             continue;
         };
-        let canaries = registry.canaries(&main.service_port());
+        let canaries = registry.canaries(&without_variant(main));
         let asked = group.error_services.get(&location.id);
         if canaries.is_empty() && asked.is_none() {
             continue;

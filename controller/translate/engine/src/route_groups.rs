@@ -16,6 +16,7 @@ use sluice_ir::{BackendId, Hostname, HttpRoute, RouteId, SecretId, Server, Serve
 
 use crate::assembled::ErrorService;
 use crate::backends::Precedence;
+use crate::ids::without_variant;
 use crate::{ObjectKey, ObjectRef, Report};
 
 pub(crate) type RouteGroupId = u64;
@@ -49,7 +50,7 @@ impl RouteGroup {
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
         let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
         let mains = locations.filter_map(HttpRoute::primary_backend);
-        let mains = mains.map(BackendId::service_port);
+        let mains = mains.map(without_variant);
         mains.collect()
     }
 

@@ -9,6 +9,7 @@ use sluice_ir::{SecretId, SecretValue, Sensitive};
 use sluice_syntax::certificate::{CertificatePair, authorities};
 
 use crate::ObjectKey;
+use crate::ids;
 use crate::known_secret::{entries, entry_of};
 use crate::references::{References, with_namespace};
 use crate::report::Cause;
@@ -89,11 +90,11 @@ impl Secrets {
     ) -> Result<(SecretId, &UserList), Cause> {
         let (key, secret) = references.secret(namespace, text)?;
         let id = if by_entry {
-            SecretId::users_by_entry
+            ids::users_by_entry
         } else {
-            SecretId::users
+            ids::users
         };
-        let id = id(&key.namespace, &key.name);
+        let id = id(&key);
         let listed = match self.users.entry(id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
@@ -105,7 +106,7 @@ impl Secrets {
 
     /// Presents a certificate to somebody.
     pub fn present(&mut self, key: &ObjectKey, pair: &CertificatePair) -> SecretId {
-        let id = SecretId::certificate(&key.namespace, &key.name);
+        let id = ids::certificate(key);
         let value = SecretValue::Certificate {
             chain: pair.chain.clone(),
             key: Sensitive::new(pair.key.clone()),
@@ -119,7 +120,7 @@ impl Secrets {
         else {
             return Ok(None);
         };
-        let id = SecretId::authorities(&key.namespace, &key.name);
+        let id = ids::authorities(key);
         let value = SecretValue::Authorities {
             certificates: found.certificates,
             revoked: found.revoked,

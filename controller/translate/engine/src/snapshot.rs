@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sluice_ir::{Config, HttpRoute, RouteId, ServerName, SharedMap};
 
-use crate::{ObjectKey, Report, Translation};
+use crate::{ObjectKey, Report, Translation, ids};
 
 /// The configuration, the owners of its locations, and the reports.
 #[derive(Clone, Debug, Default)]
@@ -42,21 +42,13 @@ impl Snapshot {
         &self.reports
     }
 
-    /// A location by its id.
+    /// A route by its id, and the server that it is of.
     #[must_use]
-    pub fn location(&self, id: &str) -> Option<&HttpRoute> {
-        let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
-        let name = if host == "_" {
-            ServerName::CatchAll
-        } else {
-            ServerName::parse(host).ok()?
-        };
-        self.config
-            .servers
-            .get(&name)?
-            .routes
-            .iter()
-            .find(|location| location.id.as_str() == id)
+    pub fn route(&self, id: &str) -> Option<(ServerName, &HttpRoute)> {
+        let name = ids::server_of(id)?;
+        let mut routes = self.config.servers.get(&name)?.routes.iter();
+        let route = routes.find(|route| route.id.as_str() == id)?;
+        Some((name, route))
     }
 
     /// The Ingresses that have a location.

@@ -25,6 +25,7 @@ use crate::assembled::Assembled;
 use crate::backends::{BackendRef, Precedence};
 use crate::canaries::CanaryCandidate;
 use crate::components::components;
+use crate::ids::without_variant;
 use crate::input::{Member, Membership, RouteInput, SharedInputs};
 use crate::references::DependencyTracker;
 use crate::route_groups::{RouteGroup, RouteGroupId};
@@ -286,7 +287,7 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
     ) -> Vec<(BackendId, Precedence)> {
         let mut contributions = Vec::new();
         for (precedence, backend_ref) in refs {
-            contributions.push((backend_ref.id.service_port(), precedence.clone()));
+            contributions.push((without_variant(&backend_ref.id), precedence.clone()));
             self.registry.add_ref(precedence, backend_ref);
         }
         for (precedence, candidate) in candidates {

@@ -112,10 +112,7 @@ mod tests {
     #[test]
     fn a_name_is_touched_by_the_first_backend_of_a_namespace_and_its_last() {
         let (mut used, name) = (UsedNames::default(), DnsName::parse("a.example").unwrap());
-        let (one, two) = (
-            BackendId::new("n", "one", 80),
-            BackendId::new("n", "two", 80),
-        );
+        let (one, two) = (BackendId::new("n/one/80"), BackendId::new("n/two/80"));
         let mut set = |id: &BackendId, namespaces: &[&str]| {
             let namespaces: BTreeSet<String> =
                 namespaces.iter().map(|of| (*of).to_owned()).collect();

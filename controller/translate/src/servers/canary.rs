@@ -7,6 +7,7 @@
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
+use sluice_translate_engine::ids::without_variant;
 use sluice_translate_engine::{CanaryCandidate, Precedence, Severity};
 
 use super::Assembly;
@@ -152,8 +153,8 @@ impl Assembly<'_> {
                 rule.owner
             ));
         }
-        let main = main.service_port();
-        if main == backend.service_port() {
+        let main = without_variant(main);
+        if main == without_variant(backend) {
             return Err("the backend is that of the path itself".to_owned());
         }
         Ok(main)

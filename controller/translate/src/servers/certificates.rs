@@ -12,6 +12,7 @@ use sluice_ir::{
 };
 use sluice_syntax::certificate::CertificatePair;
 use sluice_syntax::{is_dns_name, shortened};
+use sluice_translate_engine::ids::secret_of;
 use sluice_translate_engine::{
     CLOSED, Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards, key_of_age,
 };
@@ -193,11 +194,7 @@ pub(super) fn by_name(
     };
     let of = |owner: &ServerName, other: &ServerName| {
         let id = own.get(owner)?.certificate.as_ref()?;
-        let (namespace, secret) = id.as_str().split_once('/')?;
-        let pair = tracker
-            .secret(&ObjectKey::new(namespace, secret))?
-            .certificate()
-            .ok()?;
+        let pair = tracker.secret(&secret_of(id)?)?.certificate().ok()?;
         pair.covers(&other.to_string()).then(|| id.clone())
     };
     let mut all = BTreeMap::new();

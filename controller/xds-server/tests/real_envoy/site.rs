@@ -10,7 +10,7 @@ use sluice_ir::{
 use crate::pod::Pod;
 
 pub(crate) fn id(service: &str) -> BackendId {
-    BackendId::new("default", service, 80)
+    BackendId::new(format!("default/{service}/80"))
 }
 
 pub(crate) fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {

@@ -214,7 +214,7 @@ mod tests {
             attempts: NonZeroU8::MIN,
             ..Backend::default()
         };
-        cluster(&BackendId::new("default", "shop", 80), &backend)
+        cluster(&BackendId::new("default/shop/80"), &backend)
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn no_endpoints_are_an_assignment_without_any() {
-        let assignment = load_assignment(&BackendId::new("default", "shop", 80), &[]);
+        let assignment = load_assignment(&BackendId::new("default/shop/80"), &[]);
         assert_eq!(assignment.cluster_name, "default/shop/80");
         assert!(assignment.endpoints[0].lb_endpoints.is_empty());
     }
@@ -54,7 +54,7 @@ mod tests {
     fn endpoints_keep_their_order_and_their_family() {
         let endpoints =
             ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint::at(text.parse().unwrap()));
-        let assignment = load_assignment(&BackendId::new("default", "shop", 80), &endpoints);
+        let assignment = load_assignment(&BackendId::new("default/shop/80"), &endpoints);
         let text = format!("{assignment:?}");
         let position = |address: &str| text.find(&format!("address: \"{address}\"")).unwrap();
         assert!(position("10.0.0.1") < position("2001:db8::1"));

@@ -117,7 +117,7 @@ mod tests {
 
     fn host(certificate: &str, ciphers: &[&str]) -> HostTls {
         let certificate =
-            (!certificate.is_empty()).then(|| SecretId::certificate("default", certificate));
+            (!certificate.is_empty()).then(|| SecretId::new(format!("default/{certificate}")));
         HostTls {
             certificate,
             ciphers: ciphers.iter().map(|name| (*name).to_owned()).collect(),

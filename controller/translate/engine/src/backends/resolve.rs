@@ -1,11 +1,12 @@
 //! Resolving a backend: the endpoints that it has right now.
 
-use sluice_ir::{Backend, Endpoint, ReasonCode};
+use sluice_ir::{Backend, BackendId, Endpoint, ReasonCode};
 
 use super::service::{Pods, find};
 use super::{Balance, Origin, Source};
 use crate::endpoints::{self, Wanted};
 use crate::external_host::ExternalHost;
+use crate::ids::without_variant;
 use crate::own_addresses::AddressChecker;
 use crate::report::Reporter;
 use crate::used_names::WantedName;
@@ -25,6 +26,7 @@ pub(crate) struct Resolved {
 
 /// Makes a backend from what there is now. A backend that leads nowhere is a backend without endpoints.
 pub(crate) fn resolve(
+    id: &BackendId,
     source: &Source,
     cluster: &Cluster,
     options: UpstreamOptions<'_>,
@@ -32,7 +34,7 @@ pub(crate) fn resolve(
 ) -> Resolved {
     let checker = AddressChecker::new(policy, &source.transport);
     let mut resolved = Resolved {
-        backend: without_endpoints(source),
+        backend: without_endpoints(id, source),
         reports: Vec::new(),
         name: None,
         found_own: false,
@@ -61,7 +63,8 @@ pub(crate) fn resolve(
     resolved
 }
 
-fn without_endpoints(source: &Source) -> Backend {
+fn without_endpoints(id: &BackendId, source: &Source) -> Backend {
+    let plain = without_variant(id);
     let Balance {
         load_balance,
         affinity,
@@ -70,6 +73,7 @@ fn without_endpoints(source: &Source) -> Backend {
         ..
     } = source.balance.clone();
     Backend {
+        variant_of: (plain != *id).then_some(plain),
         transport: source.transport.clone(),
         load_balance,
         affinity,

@@ -72,6 +72,7 @@ impl<S> Translation<S> {
             return;
         };
         let resolved = resolve(
+            id,
             source,
             input.cluster(),
             input.upstream_options(),

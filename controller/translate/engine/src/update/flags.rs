@@ -2,6 +2,7 @@
 
 use crate::Translation;
 use crate::assembled::Flags;
+use crate::ids::without_variant;
 use crate::input::RouteInput;
 use crate::translation::AppliedFlags;
 
@@ -27,7 +28,7 @@ impl<S> Translation<S> {
         if before.backend_refs != self.flags.backend_refs {
             for (precedence, backend_ref) in &before.backend_refs {
                 self.registry
-                    .withdraw(&backend_ref.id.service_port(), precedence);
+                    .withdraw(&without_variant(&backend_ref.id), precedence);
             }
             for (precedence, backend_ref) in self.flags.backend_refs.iter().cloned() {
                 self.registry.add_ref(precedence, backend_ref);

@@ -167,7 +167,7 @@ mod tests {
     /// Certificate that a route asks for (valid, any or none), and whether it forwards.
     fn shape(demand: VerifyClient, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
-        let action = Action::to(BackendId::new("n", "s", 80));
+        let action = Action::to(BackendId::new("n/s/80"));
         let location = HttpRoute::new(
             &server,
             PathMatch::Prefix("/".into()),
@@ -175,7 +175,7 @@ mod tests {
             Arc::default(),
         );
         let trust = ClientValidation {
-            ca: SecretId::authorities("n", "ca"),
+            ca: SecretId::new("n/ca/ca"),
             depth: 1,
         };
         let clients = ClientCertificates {

@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_repeated_without_harm_has_a_route_of_its_own() {
-        let routes = routes_for(Action::to(BackendId::new("default", "shop", 80)));
+        let routes = routes_for(Action::to(BackendId::new("default/shop/80")));
         let [get, post] = routes.as_slice() else {
             panic!("{routes:?}")
         };

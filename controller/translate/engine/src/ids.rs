@@ -1,0 +1,115 @@
+//! Ids of backends and secrets. To the model they are opaque; they are composed and parsed here only.
+
+use sluice_ir::{BackendId, SecretId, ServerName};
+use sluice_syntax::DnsName;
+
+use crate::{ObjectKey, Port};
+
+/// Prefix of backends outside of the cluster. No namespace with a Service has a colon in its port.
+const EXTERNAL: &str = "outside";
+
+/// `namespace/service/port`. No part can hold a slash; ingress-nginx joins with hyphens, where (`a`, `b-c`) and (`a-b`, `c`)
+/// collide.
+#[must_use]
+pub fn service_backend(service: &ObjectKey, port: &Port) -> BackendId {
+    BackendId::new(format!("{}/{}/{port}", service.namespace, service.name))
+}
+
+/// A host outside of the cluster.
+pub(crate) fn external_backend(host: &DnsName, port: u16) -> BackendId {
+    BackendId::new(format!("{EXTERNAL}/{}:{port}", host.as_str()))
+}
+
+/// The same endpoints with another transport.
+pub(crate) fn variant(backend: &BackendId, label: &str) -> BackendId {
+    BackendId::new(format!("{backend}/{label}"))
+}
+
+/// The backend with the default transport that a backend is a variant of, or the backend itself.
+#[must_use]
+pub fn without_variant(backend: &BackendId) -> BackendId {
+    let parts = backend.as_str().splitn(4, '/').take(3);
+    BackendId::new(parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Service of a backend, and its port as an object names it; `None` for a host outside of the cluster.
+#[must_use]
+pub fn service_of(backend: &BackendId) -> Option<(ObjectKey, &str)> {
+    let mut parts = backend.as_str().split('/');
+    let (namespace, name, port) = (parts.next()?, parts.next()?, parts.next()?);
+    (!name.contains(':')).then(|| (ObjectKey::new(namespace, name), port))
+}
+
+/// Name of the Service of a backend, or its host and port outside of the cluster.
+#[must_use]
+pub fn upstream_name(backend: &BackendId) -> &str {
+    backend.as_str().split('/').nth(1).unwrap_or_default()
+}
+
+/// Server of a route whose id is [`sluice_ir::RouteId::from_path`]: a host name has none of `=`, `~` and `/`.
+pub(crate) fn server_of(route: &str) -> Option<ServerName> {
+    match route.split(['=', '~', '/']).next()? {
+        "_" => Some(ServerName::CatchAll),
+        host => ServerName::parse(host).ok(),
+    }
+}
+
+/// A certificate with its key.
+#[must_use]
+pub fn certificate(secret: &ObjectKey) -> SecretId {
+    SecretId::new(secret.to_string())
+}
+
+/// Certificate authorities in a Secret.
+#[must_use]
+pub fn authorities(secret: &ObjectKey) -> SecretId {
+    SecretId::new(format!("{secret}/ca"))
+}
+
+/// Users in one entry of a Secret.
+#[must_use]
+pub fn users(secret: &ObjectKey) -> SecretId {
+    SecretId::new(format!("{secret}/users"))
+}
+
+/// Users that are entries of a Secret.
+#[must_use]
+pub fn users_by_entry(secret: &ObjectKey) -> SecretId {
+    SecretId::new(format!("{secret}/users-by-entry"))
+}
+
+/// Secret that an id was composed of.
+#[must_use]
+pub fn secret_of(id: &SecretId) -> Option<ObjectKey> {
+    let mut parts = id.as_str().split('/');
+    Some(ObjectKey::new(parts.next()?, parts.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_parsed_as_they_were_composed() {
+        let key = ObjectKey::new("shop", "web");
+        for port in [Port::Number(80), Port::Name("http".to_owned()), Port::First] {
+            let id = service_backend(&key, &port);
+            let other = variant(&id, "0123");
+            assert_ne!(id, other);
+            for id in [&id, &other] {
+                assert_eq!(service_of(id), Some((key.clone(), &*port.to_string())));
+                assert_eq!(without_variant(id), service_backend(&key, &port));
+            }
+        }
+        for id in [certificate, authorities, users, users_by_entry] {
+            assert_eq!(secret_of(&id(&key)), Some(key.clone()));
+        }
+    }
+
+    #[test]
+    fn external_hosts_have_no_service() {
+        let id = external_backend(&DnsName::parse("shop.example").unwrap(), 443);
+        assert_eq!(service_of(&id), None);
+        assert_eq!(service_of(&variant(&id, "0123")), None);
+    }
+}

@@ -6,6 +6,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use pretty_assertions::StrComparison;
 use sluice_filter_config::Plain;
+use sluice_ir::ReasonCode;
 use sluice_tests::artifacts;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use sluice_translate::global::KEYS;
@@ -17,6 +18,16 @@ fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/configmap.md", &config_map()?)?;
     compare("docs/hash-variables.md", &hash_variables()?)?;
     compare("docs/snippets.md", &snippets()?)
+}
+
+#[test]
+fn reason_codes_are_documented_with_their_condition() -> Result<()> {
+    let page = fs::read_to_string(artifacts::repository().join("docs/reports.md"))?;
+    for code in ReasonCode::ALL {
+        let row = format!("| `{code}` | {:?} |", code.condition());
+        ensure!(page.contains(&row), "docs/reports.md has no row {row}");
+    }
+    Ok(())
 }
 
 /// Nobody looks for these where the tests are.

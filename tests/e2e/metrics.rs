@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::http;
+use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
@@ -108,6 +109,25 @@ async fn ingress_without_endpoints_is_an_orphan() -> Result<()> {
         found.is_none().then_some(())
     };
     wait::until("the orphan to have endpoints", is_served).await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_are_counted_by_severity_and_reason_code() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let ingress = Ingress::new("default", "web").host("web.test");
+    let ingress = ingress.path("/", "web", 80);
+    fixture
+        .manifests
+        .ingress(&ingress.annotation("proxy-read-timeout", "soon"))?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let reports = async || {
+        let name = "nginx_ingress_controller_reports";
+        let labels = ["severity=\"warning\"", "reason=\"InvalidValue\""];
+        let count = sample(sluice.health(), name, &labels).await.ok()??;
+        (count >= 1.0).then_some(())
+    };
+    wait::until("the report to be counted", reports).await?;
     sluice.stop()
 }
 

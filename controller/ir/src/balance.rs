@@ -3,6 +3,7 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Serialize;
+use sluice_filter_config::{HashKey, LoadFactor, Percent};
 
 use crate::is_default;
 
@@ -12,15 +13,14 @@ use crate::is_default;
 pub enum LoadBalance {
     /// The same endpoint for the same key.
     Hash {
-        /// Hash key: a text with variables of the request, `$remote_addr` or `${cookie_user}-$arg_shop`. All
-        /// of them are such as every data plane has.
-        key: String,
+        /// Hash key: texts, and variables that every data plane has.
+        key: HashKey,
         /// Of so many endpoints that the key leads to, any.
         #[serde(skip_serializing_if = "is_default")]
         subset: Option<NonZeroU16>,
-        /// No endpoint gets more than this percentage of the mean; the rest goes on to the next. More than 100.
+        /// No endpoint gets more than this percentage of the mean; the rest goes on to the next.
         #[serde(skip_serializing_if = "is_default")]
-        load_factor: Option<NonZeroU16>,
+        load_factor: Option<LoadFactor>,
     },
     /// An algorithm that has no parameters, by its name in the filter.
     #[serde(untagged)]
@@ -57,9 +57,9 @@ pub struct OutlierDetection {
     /// Seconds out, times the number of ejections so far.
     pub base_ejection_seconds: NonZeroU32,
     /// Percentage of the endpoints that may be out.
-    pub max_ejection_percent: u8,
+    pub max_ejection_percent: Percent,
     /// With less than this percentage left, all serve.
-    pub panic_threshold: u8,
+    pub panic_threshold: Percent,
 }
 
 /// A client stays with its pod, by a cookie.

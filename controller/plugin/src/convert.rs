@@ -1,6 +1,6 @@
 //! One IR value to one wire value.
 
-use sluice_filter_config::{self as wire, HashKey, LoadFactor, Percent};
+use sluice_filter_config as wire;
 use sluice_ir as ir;
 
 use crate::{rewriting, session};
@@ -23,7 +23,7 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
         load_balance: load_balance(&backend.load_balance),
         affinity: backend.affinity.as_ref().map(session::affinity),
         slow_start: backend.health.slow_start,
-        outlier: backend.health.outlier_detection.as_ref().and_then(outlier),
+        outlier: backend.health.outlier_detection.as_ref().map(outlier),
         prefer_zone: backend.prefer_zone,
         attempts: backend.attempts,
         endpoints: backend.endpoints.iter().map(endpoint).collect(),
@@ -38,10 +38,8 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
             subset,
             load_factor,
         } => {
-            let (key, _reported_before) = HashKey::parse(key);
-            let load_factor =
-                load_factor.and_then(|factor| LoadFactor::try_from(factor.get()).ok());
-            match (*subset, load_factor) {
+            let key = key.clone();
+            match (*subset, *load_factor) {
                 (Some(size), _) => wire::LoadBalance::chash_subset(key, size),
                 (None, Some(load_factor)) => wire::LoadBalance::bounded_chash(key, load_factor),
                 (None, None) => wire::LoadBalance::chash(key),
@@ -50,15 +48,13 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
     }
 }
 
-/// Percentages of the IR are percentages.
-fn outlier(ejection: &ir::OutlierDetection) -> Option<wire::Outlier> {
-    let percent = |percent: u8| Percent::try_from(u16::from(percent)).ok();
-    Some(wire::Outlier {
+fn outlier(ejection: &ir::OutlierDetection) -> wire::Outlier {
+    wire::Outlier {
         consecutive_5xx: ejection.consecutive_failures,
         base_ejection: ejection.base_ejection_seconds,
-        max_ejected: percent(ejection.max_ejection_percent)?,
-        panic_threshold: percent(ejection.panic_threshold)?,
-    })
+        max_ejected: ejection.max_ejection_percent,
+        panic_threshold: ejection.panic_threshold,
+    }
 }
 
 /// The backends that the filter chooses for.

@@ -211,7 +211,7 @@ fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut size = SUBSET_SIZE;
     if let LoadBalance::Hash { key, subset, .. } = algorithm {
-        shown.insert("upstream-hash-by".to_owned(), key.clone().into());
+        shown.insert("upstream-hash-by".to_owned(), key.to_string().into());
         if let Some(subset) = subset {
             shown.insert("upstream-hash-by-subset".to_owned(), true.into());
             size = subset.get();

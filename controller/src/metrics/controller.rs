@@ -29,6 +29,7 @@ struct Families {
     refused: AtomicBool,
     orphan_ingress: GaugeVec,
     held_ingress: GaugeVec,
+    reports: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
     rendered: IntCounter,
@@ -71,6 +72,11 @@ impl Controller {
                 "refused_ingress",
                 "1 for an Ingress of which a data plane refuses something, which is held back",
                 &["namespace", "ingress"],
+            )?,
+            reports: labelled(
+                "reports",
+                "Reports that hold, by severity and reason code; log lines, Events and sluice lint say the same",
+                &["severity", "reason"],
             )?,
             translated: counter(
                 "translated_ingresses_total",
@@ -146,7 +152,13 @@ impl Controller {
             .errors
             .inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
         families.orphan_ingress.reset();
-        orphans(&view.snapshot(), &families.orphan_ingress);
+        let snapshot = view.snapshot();
+        orphans(&snapshot, &families.orphan_ingress);
+        families.reports.reset();
+        for report in snapshot.reports() {
+            let labels = [&*report.severity.to_string(), report.code.as_str()];
+            families.reports.with_label_values(&labels).inc();
+        }
     }
 }
 

@@ -148,6 +148,24 @@ impl HashKey {
     }
 }
 
+/// The key as `upstream-hash-by` spells it.
+impl fmt::Display for HashKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.0.iter().enumerate() {
+            match (part, self.0.get(at + 1)) {
+                (KeyPart::Literal(text), _) => f.write_str(text)?,
+                (KeyPart::Variable(name), Some(KeyPart::Literal(next)))
+                    if !word(next).is_empty() =>
+                {
+                    write!(f, "${{{name}}}")?;
+                }
+                (KeyPart::Variable(name), _) => write!(f, "${name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 enum Token<'a> {
     Text(&'a str),
     Variable(&'a str),
@@ -272,6 +290,19 @@ mod tests {
         let (key, unknown) = HashKey::parse(expression);
         assert_eq!(unknown, [], "{expression}");
         key.0
+    }
+
+    #[test]
+    fn a_key_is_shown_as_it_is_written() {
+        for text in [
+            "$remote_addr",
+            "a${arg_b}c-$cookie_d",
+            "$uri$args",
+            "${uri}_",
+        ] {
+            let (key, unknown) = HashKey::parse(text);
+            assert_eq!((key.to_string().as_str(), unknown.len()), (text, 0));
+        }
     }
 
     #[test]

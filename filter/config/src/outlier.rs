@@ -37,6 +37,16 @@ pub struct OutOfRange {
 }
 
 impl Percent {
+    /// At most 100.
+    #[must_use]
+    pub const fn new(percent: u8) -> Option<Self> {
+        if percent <= 100 {
+            Some(Percent(percent))
+        } else {
+            None
+        }
+    }
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> u8 {
@@ -56,8 +66,8 @@ impl TryFrom<u16> for Percent {
     type Error = OutOfRange;
 
     fn try_from(got: u16) -> Result<Self, OutOfRange> {
-        let percent = u8::try_from(got).ok().filter(|percent| *percent <= 100);
-        percent.map(Percent).ok_or(OutOfRange {
+        let percent = u8::try_from(got).ok().and_then(Percent::new);
+        percent.ok_or(OutOfRange {
             expected: "0 to 100",
             got,
         })

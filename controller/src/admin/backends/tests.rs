@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use sluice_filter_config::HashKey;
 use sluice_ir::{AffinityMode, CanaryRules, Cookie, SameSite};
 use sluice_translate::{Object, Options, translate};
 
@@ -154,7 +155,7 @@ fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
 
 #[test]
 fn what_is_hashed_is_shown_in_the_words_of_nginx() {
-    let key = "$remote_addr".to_owned();
+    let (key, _) = HashKey::parse("$remote_addr");
     let shown = changed(|config| {
         web(config).load_balance = LoadBalance::Hash {
             key,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES};
+use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES, UnknownVariable};
 use sluice_ir::{LoadBalance, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::Cause;
@@ -63,10 +63,9 @@ fn subset_size(text: &str) -> Parsed<Option<NonZeroU16>> {
 }
 
 /// A variable that nobody has adds nothing to the key, as in nginx; a key of such variables alone is none.
-fn key(view: &mut View<'_, '_>) -> Option<String> {
+fn key(view: &mut View<'_, '_>) -> Option<HashKey> {
     const NAME: &str = "upstream-hash-by";
-    let key = view.read(NAME, characters)?;
-    let (known, unknown) = HashKey::parse(&key);
+    let (known, unknown) = view.read(NAME, parse_key)?;
     for variable in &unknown {
         view.not_honoured(
             NAME,
@@ -78,11 +77,11 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
             },
         );
     }
-    (unknown.is_empty() || !known.0.is_empty()).then_some(key)
+    (unknown.is_empty() || !known.0.is_empty()).then_some(known)
 }
 
 /// ingress-nginx takes no others, and leaves spaces out.
-fn characters(text: &str) -> Parsed<String> {
+fn parse_key(text: &str) -> Parsed<(HashKey, Vec<UnknownVariable>)> {
     let text = text.replace(' ', "");
     let valid = text
         .bytes()
@@ -90,10 +89,10 @@ fn characters(text: &str) -> Parsed<String> {
     if !valid {
         return Err("letters, digits, -, _ and variables ($remote_addr)".into());
     }
-    let variables = HashKey::parse(&text).0.variables();
-    if variables > MOST_VARIABLES {
+    let key = HashKey::parse(&text);
+    if key.0.variables() > MOST_VARIABLES {
         Err(format!("at most {MOST_VARIABLES} variables").into())
     } else {
-        Ok(text)
+        Ok(key)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use sluice_filter_config::{LoadFactor, Percent};
 use sluice_ir::{HealthPolicy, OutlierDetection};
 use sluice_syntax::value::{self, Parsed};
 
@@ -13,9 +14,9 @@ use crate::risk::Risk;
 /// Seconds out, when nobody says how many.
 const SECONDS: NonZeroU32 = NonZeroU32::new(30).unwrap();
 /// Percentage of the endpoints that may be out, when nobody says how many.
-const MOST: u8 = 50;
+const MOST: Percent = Percent::new(50).unwrap();
 /// Percentage below which all serve, when nobody says which.
-const PANIC_BELOW: u8 = 30;
+const PANIC_BELOW: Percent = Percent::new(30).unwrap();
 
 pub(super) const GROUP: Group = Group {
     title: "Sluice's own",
@@ -119,11 +120,12 @@ pub(super) fn load_factor(
     view: &mut View<'_, '_>,
     is_hashed: bool,
     is_subset: bool,
-) -> Option<NonZeroU16> {
+) -> Option<LoadFactor> {
     const NAME: &str = "sluice.dev/hash-load-factor";
-    let factor = view.read(NAME, |text| match text.parse::<NonZeroU16>() {
-        Ok(factor) if factor.get() > 100 => Ok(factor),
-        _ => Err("a percentage of more than 100".into()),
+    let factor = view.read(NAME, |text| {
+        let factor = text.parse::<u16>().ok();
+        let factor = factor.and_then(|factor| LoadFactor::try_from(factor).ok());
+        factor.ok_or_else(|| "a percentage of more than 100".into())
     });
     let unusable = match (is_hashed, is_subset) {
         (false, _) => "upstream-hash-by is not set",
@@ -141,9 +143,9 @@ fn failures(text: &str) -> Parsed<NonZeroU16> {
         .map_err(|_| "an integer from 1 to 65535".into())
 }
 
-fn percent(text: &str) -> Parsed<u8> {
+fn percent(text: &str) -> Parsed<Percent> {
     text.parse()
         .ok()
-        .filter(|percent| *percent <= 100)
+        .and_then(Percent::new)
         .ok_or_else(|| "an integer from 0 to 100".into())
 }

@@ -47,26 +47,24 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
     {
         let reason =
             format!("expected from one buffer ({least}) to all but one ({most}), got {bytes}");
-        view.report(
-            ReasonCode::InvalidValue,
-            Severity::Warning,
-            "proxy-busy-buffers-size",
-            reason,
-            "the default is used",
-        );
+        reject(view, "proxy-busy-buffers-size", reason);
     }
     if buffering.max_temp_file_size != 0 && buffering.max_temp_file_size < least {
         let reason = format!(
             "expected 0 or at least one buffer ({least}), got {}",
             buffering.max_temp_file_size
         );
-        view.report(
-            ReasonCode::InvalidValue,
-            Severity::Warning,
-            "proxy-max-temp-file-size",
-            reason,
-            "the default is used",
-        );
+        reject(view, "proxy-max-temp-file-size", reason);
         buffering.max_temp_file_size = Buffering::default().max_temp_file_size;
     }
+}
+
+fn reject(view: &mut View<'_, '_>, key: &'static str, reason: String) {
+    view.report(
+        ReasonCode::InvalidValue,
+        Severity::Warning,
+        key,
+        reason,
+        "the default is used",
+    );
 }

@@ -106,8 +106,7 @@ fn format(
         let (parts, names) = parts(text, lookup);
         (LogFormat::Text(parts), names)
     };
-    let served_by = view.served_by();
-    if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
+    if escapes == Escapes::Nginx && view.served_by() != Some(DataPlane::Nginx) {
         let reason = "quotes in values are not escaped in text formats";
         view.report(
             ReasonCode::PartiallySupported,
@@ -117,6 +116,17 @@ fn format(
             "use a JSON format with log-format-escape-json",
         );
     }
+    report_variables(view, key, names);
+    Some(format)
+}
+
+/// Reports variables that are not logged as nginx logs them.
+fn report_variables(
+    view: &mut View<'_, '_>,
+    key: &'static str,
+    names: impl IntoIterator<Item = (String, Option<Difference>)>,
+) {
+    let served_by = view.served_by();
     for (name, difference) in names {
         match difference.map_or(Variance::Missing, |difference| {
             difference.for_data_plane(served_by)
@@ -147,7 +157,6 @@ fn format(
             }
         }
     }
-    Some(format)
 }
 
 /// Names of variables that are not there (`None`), and how others differ.

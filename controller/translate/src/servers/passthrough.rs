@@ -126,17 +126,12 @@ fn upstream(
         }
         return None;
     };
-    let is_owner = |object: &ObjectRef| object.key.namespace == rule.owner.key.namespace;
-    for object in builder
-        .passthrough
-        .iter()
-        .filter(|object| !is_owner(object))
-    {
-        let owner = &rule.owner;
-        let reason = format!(
-            "path / of {} belongs to {owner}, of another namespace",
-            host.as_str()
-        );
+    let owner = &rule.owner;
+    let is_owner = |object: &&ObjectRef| object.key.namespace == owner.key.namespace;
+    let (owners, foreign): (Vec<_>, Vec<_>) = builder.passthrough.iter().partition(is_owner);
+    for object in foreign {
+        let host = host.as_str();
+        let reason = format!("path / of {host} belongs to {owner}, of another namespace");
         Reporter::new(object.clone(), reports).report(
             ReasonCode::Conflicted,
             Severity::Warning,
@@ -145,7 +140,7 @@ fn upstream(
             "annotation ignored",
         );
     }
-    if !builder.passthrough.iter().any(is_owner) {
+    if owners.is_empty() {
         return None;
     }
     report_bypassed_access_control(rule, reports);

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Completions(Completions),
 }
 
-/// What decides which objects are served, and how.
+/// Flags that select objects and shape their translation.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Translation")]
 pub(crate) struct Translation {
@@ -135,7 +135,7 @@ pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
-/// Where clients connect.
+/// Addresses and ports for clients.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Listeners")]
 pub(crate) struct Listeners {
@@ -161,7 +161,7 @@ pub(crate) enum DataPlane {
 }
 
 impl DataPlane {
-    /// What serves; who comes to us for xDS is an Envoy.
+    /// The data plane that serves. Clients of xDS are Envoys.
     pub(crate) fn serving(self) -> sluice_translate::DataPlane {
         match self {
             DataPlane::Envoy | DataPlane::None => sluice_translate::DataPlane::Envoy,
@@ -180,7 +180,7 @@ pub(crate) struct Run {
     pub(crate) translation: Translation,
     #[command(flatten)]
     pub(crate) listeners: Listeners,
-    /// What to drive.
+    /// Data plane to drive.
     #[arg(long, value_enum, default_value_t = DataPlane::Envoy, help_heading = "Data plane")]
     pub(crate) data_plane: DataPlane,
     #[command(flatten)]
@@ -199,8 +199,8 @@ pub(crate) struct Run {
     /// costs what changed, and a request three microseconds more; 0: always.
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
-    /// Where xDS and the filter's log are served, with --data-plane none: a unix socket (mode 0600), or an address with
-    /// --xds-certificates. The private keys of all hosts are served here [default: unix:controller.sock in the run folder].
+    /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with
+    /// --xds-certificates. The private keys of all hosts are served here [default: unix:controller.sock in the run directory].
     #[arg(long, value_name = "unix:PATH|IP:PORT", help_heading = "Data plane")]
     pub(crate) xds_address: Option<ListenAddress>,
     /// Serve xDS on --xds-address without TLS: whoever can connect, also by way of a proxy, gets the private keys of all
@@ -250,15 +250,15 @@ pub(crate) struct Render {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bootstrap {
-    /// Where the controller serves xDS.
+    /// Address of the controller's xDS server.
     #[arg(
         long,
         default_value = "unix:/run/sluice/controller.sock",
         value_name = "unix:PATH|HOST:PORT"
     )]
     pub(crate) xds_address: ConnectAddress,
-    /// Folder with the Envoy's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), for HOST:PORT.
-    /// What tells Envoy of them is written to sds/ beside --admin-socket.
+    /// Directory with the Envoy's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), for HOST:PORT.
+    /// Envoy reads them through files in sds/ beside --admin-socket.
     #[arg(long, value_name = "DIR")]
     pub(crate) xds_certificates: Option<PathBuf>,
     /// The name that the controller's certificate must have [default: the host of --xds-address].

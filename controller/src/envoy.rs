@@ -99,7 +99,7 @@ fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddre
     })
 }
 
-/// What a probe asks about.
+/// Inputs of a health probe.
 #[derive(Clone, Debug)]
 struct Health {
     admin_socket: PathBuf,

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!   source (files, kube) --events--> publish --+--> xds Store ---- delta ADS --+
-//!                               |        +--> plugin Log --- long-poll --+--> serve: one listener --> Envoy
+//!                               |        +--> plugin Log --- long poll --+--> serve: one listener --> Envoy
 //!                               |                                                                       ^
-//!                               +--> reports, one log line each           supervise: Envoy ------------+
+//!                               +--> reports, one log line each           dataplane: Envoy ------------+
 //! ```
 //!
-//! In a cluster the last arrow crosses machines: `serve` asks for a certificate (`tls`), and `envoy` supervises there.
+//! In a cluster the last arrow crosses machines: `serve` requires a client certificate (`tls`), and `envoy` supervises there.
 //!
-//! What is decided here: when to translate, in which order to publish, how long to wait. What is served is decided
-//! by the crates below: `translate`, `plugin` and `xds`.
+//! This crate decides when to translate, in which order to publish, and how long to wait. The content is decided by the crates
+//! below it: `translate`, `plugin`, `xds` and `nginx`.
 
 mod admin;
 mod admission;

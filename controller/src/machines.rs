@@ -1,11 +1,11 @@
-//! Machines that run Sluice: this one, and those whose data planes are connected.
+//! Machines that run Sluice: this one, and those of connected data planes.
 //!
 //! ```text
 //!   connections to --xds-address --Peers--+
-//!   interfaces of this machine -----------+--follow--> Event::Machines --> what no endpoint may be
+//!   interfaces of this machine -----------+--follow--> Event::Machines --> addresses that no endpoint may have
 //! ```
 //!
-//! What the objects tell beside that, translation reads itself.
+//! Addresses in objects are found by the translation itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

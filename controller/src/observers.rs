@@ -1,4 +1,4 @@
-//! Who looks at the controller while it runs, and what they may ask for: probes, Prometheus, `sluice dbg`, the API server.
+//! Servers for observers of the controller: probes, Prometheus, `sluice dbg`, the API server's webhook calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::view::View;
 /// Our own socket for what changes something, in the run folder.
 const ADMIN: &str = "admin.sock";
 
-/// What there is to see.
+/// Inputs of these servers.
 pub(crate) struct LookedAt<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
@@ -86,8 +86,7 @@ impl Observers {
         })
     }
 
-    /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are
-    /// counted.
+    /// gRPC services for data planes: configuration, authorization, and the access log if requests are counted.
     pub(crate) fn routes(&self, served: &Served, tasks: &Tasks) -> tonic::service::Routes {
         let tasks = tasks.clone();
         let spawn = move |session| drop(tasks.spawn_finite("xds session", session));

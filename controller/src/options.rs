@@ -118,7 +118,7 @@ pub(crate) fn nginx(
     })
 }
 
-/// What runs the filter, and its files.
+/// Module that runs the filter, and its files.
 fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
     let flags = &args.nginx;
     let module = || {
@@ -151,7 +151,7 @@ pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
     )
 }
 
-/// What `sluice render` shows: the places are of no machine, and the same everywhere.
+/// Settings of `sluice render`: paths that are the same on every machine.
 pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_nginx::Settings {
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     let engine = match host {

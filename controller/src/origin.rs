@@ -1,4 +1,4 @@
-//! Where the objects come from: a folder of manifests or a cluster.
+//! Source of objects: a directory of manifests, or a cluster.
 
 use sluice_kube::{Cluster, Election, Inbox, News, watch};
 use sluice_source::{Event, Files};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::args::{Origin, Run};
 
-/// What must stay for the source to be followed, and who wants to hear of reports.
+/// The source, the handles that keep it alive, and the receiver of reports.
 pub(crate) struct Source {
     _files: Option<Files>,
     cluster: Option<Cluster>,

@@ -23,7 +23,7 @@ struct Times {
 pub(crate) struct Busy(Progress);
 
 impl Progress {
-    /// Whether anything has been published, ever.
+    /// True once something has been published.
     pub(crate) fn is_published(&self) -> bool {
         self.times().published.is_some()
     }

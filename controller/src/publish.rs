@@ -1,20 +1,20 @@
-//! When to translate, and in which order the data plane hears of it.
+//! Publication: when to translate, and in which order data planes get the result.
 //!
 //! ```text
-//!   1. xDS: clusters and endpoints that are new     a pod is known before the filter can choose it
-//!   2. the filter's log                             ... and chosen no more before it is gone
-//!   3. who may come in, for those who ask; xDS: routes and listeners
-//!   4. xDS: clusters and endpoints that are gone    a little later
+//!   1. xDS: new clusters and endpoints         an endpoint is known before the filter can choose it
+//!   2. the filter's log                        ... and not chosen any more before it is removed
+//!   3. access control; xDS: routes and listeners
+//!   4. xDS: removed clusters and endpoints     a little later
 //! ```
 //!
-//! Between 1 and 2 the publisher waits for every Envoy's answer, but never long: the filter's choice of an endpoint
-//! that Envoy does not know (yet) is served by Envoy's own balancing.
+//! Between 1 and 2 the publisher waits for the responses of all Envoys, but never long: if Envoy does not know an endpoint
+//! (yet) that the filter chose, its own balancing serves the request.
 //!
-//! What takes the CPU or the disk for a while happens in [`block_in_place`]: whoever asks who may come in is answered by the
-//! other threads meanwhile, from what was published last.
+//! CPU and disk work runs in [`block_in_place`]: authorization is answered by the other threads meanwhile, from the last
+//! publication.
 //!
-//! nginx takes its routes from a file and its endpoints from the log alone. A reload takes a while, so the log names what
-//! the former configuration led to until all workers have the new one.
+//! nginx takes routes from a file and endpoints from the log alone. A reload takes a while, so the log keeps the backends of
+//! the former configuration until all workers have the new one.
 
 mod contain;
 mod farewell;
@@ -54,15 +54,15 @@ const ACKNOWLEDGED: Duration = Duration::from_millis(100);
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
     view: View,
-    /// What the objects have come to.
+    /// Translation of all objects.
     translation: Translation,
     /// The same, as readers see it.
     snapshot: Arc<Snapshot>,
-    /// What data planes were given: that, without what they have refused.
+    /// Configuration that data planes were given: the translation, without rejected parts.
     effective: Config,
     quarantine: Quarantine,
     feedback: Feedback,
-    /// What workers of nginx may have, old ones and new ones.
+    /// Configurations that workers of nginx may have, old and new together.
     known: Option<Config>,
     /// Data planes have taken what they were given last.
     is_taken: bool,
@@ -75,9 +75,9 @@ pub(crate) struct Publisher {
     nginx: Option<Configurations>,
     nginx_reports: NginxReports,
     told: Told,
-    /// What nginx does not serve.
+    /// Reports on what nginx does not support.
     unserved: Vec<Report>,
-    /// What Envoy refused, but routes.
+    /// Reports on resources, other than routes, that Envoy rejected.
     refused_resources: Vec<Report>,
     ready: bool,
     farewell: Option<Farewell>,

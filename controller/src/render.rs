@@ -17,11 +17,11 @@ use crate::{options, output};
 /// Everything that a folder has to say about itself.
 #[derive(Serialize)]
 struct Reports<'a> {
-    /// What cannot be read.
+    /// Documents that cannot be read.
     documents: Vec<Problem>,
-    /// What cannot be honoured.
+    /// Reports of the translation.
     objects: Vec<&'a Report>,
-    /// What nginx does not serve beside that.
+    /// Settings that nginx does not support.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nginx: Vec<String>,
 }
@@ -101,7 +101,7 @@ fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-/// Where an Envoy that somebody else runs finds us. What it needs for TLS beside its bootstrap is written as files.
+/// Address of the controller for an Envoy that somebody else runs. Files for TLS are written beside its bootstrap.
 fn controller(args: &Bootstrap) -> anyhow::Result<ControllerAddress> {
     let at = match &args.xds_address {
         ConnectAddress::Unix(_) if args.xds_certificates.is_some() => {

@@ -1,5 +1,4 @@
-//! What is not as its owner wrote it: one log line when it comes up and not again, and word of it to whoever writes
-//! Events.
+//! Log of reports: one line when a report appears, and events for the writer of Kubernetes Events.
 
 use std::collections::BTreeSet;
 

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     runtime.block_on(serve_until_told(args))
 }
 
-/// What can be known to go wrong is said before anything starts.
+/// Checks flags before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
     if let Origin::Files(folder) = origin::of(args)?
         && !folder.is_dir()
@@ -292,7 +292,7 @@ fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
     })
 }
 
-/// Where data planes find us.
+/// Address of the controller for data planes.
 fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address> {
     let own = || Address::Unix(run_dir.join(data_plane::SOCKET));
     let asked = args

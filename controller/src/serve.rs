@@ -20,7 +20,7 @@ use crate::machines::{Noting, Peers};
 use crate::poll::{self, SharedLog};
 use crate::tls::ServerTls;
 
-/// What data planes read.
+/// Everything that data planes read.
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
     /// The filter.
@@ -31,7 +31,7 @@ pub(crate) struct Served {
     pub(crate) authorizer: Authorizer,
 }
 
-/// Where data planes find the controller.
+/// Address of the controller for data planes.
 #[derive(Clone, Debug)]
 pub(crate) enum Address {
     Unix(PathBuf),

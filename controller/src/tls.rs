@@ -116,7 +116,7 @@ async fn handshake(
     }
 }
 
-/// What axum serves.
+/// TLS listener for axum.
 pub(crate) struct TlsListener {
     address: io::Result<SocketAddr>,
     handshaken: mpsc::Receiver<Handshaken>,
@@ -142,7 +142,7 @@ impl Listener for TlsListener {
     }
 }
 
-/// What the folder holds.
+/// Files of the directory.
 #[derive(PartialEq, Eq)]
 struct Files {
     certificate: Vec<u8>,

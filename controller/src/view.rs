@@ -1,7 +1,7 @@
-//! What is known and served right now, for those who only look: metrics, the admin interface, admission, access control.
+//! Current objects and configuration, for readers: metrics, the admin interface, admission, authorization.
 //!
-//! The publisher is the only writer. Readers of what is served take an `Arc` and never wait for a translation; readers of
-//! the objects wait while a batch of them is taken over, and not while they are translated.
+//! The publisher is the only writer. Readers of the configuration take an `Arc` and never wait for a translation; readers of
+//! objects wait while a batch of them is applied, but not while they are translated.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -33,7 +33,7 @@ impl View {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What they came to.
+    /// The current translation.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.snapshot.borrow())
     }

@@ -44,7 +44,7 @@ struct Address {
     port: String,
 }
 
-/// Where requests go that no Ingress takes.
+/// Name of the backend for requests that no Ingress takes.
 const DEFAULT: &str = "upstream-default-backend";
 
 /// Every backend, by name. The default backend is always there; without a Service (`default`), the data plane answers
@@ -76,7 +76,7 @@ pub(crate) fn upstreams(
     all
 }
 
-/// What locations and flags say of backends.
+/// References to backends by routes and flags.
 #[derive(Default)]
 struct Uses<'a> {
     /// `--default-backend-service`

@@ -1,4 +1,4 @@
-//! What changes something: a controlled stop.
+//! Mutating operations: a controlled stop.
 
 use std::process;
 

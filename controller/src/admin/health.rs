@@ -1,4 +1,4 @@
-//! Whether this controller and its data plane are fit to serve.
+//! Health of this controller and its data plane.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ impl Health {
         self.0.stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Whether something has been published, ever.
+    /// True once something has been published.
     pub(crate) fn is_initialized(&self) -> bool {
         self.0.progress.is_published()
     }

@@ -1,19 +1,19 @@
-//! What ingress-nginx serves inside its nginx on `--status-port`, for `sluice dbg` and people with a shell in the pod: here on
-//! the admin socket.
+//! The endpoints that ingress-nginx has inside its nginx (`--status-port`), for `sluice dbg` and people with a shell in the
+//! pod. Here they are on the admin socket.
 //!
 //! | path | answer |
 //! |---|---|
 //! | `/configuration/backends` | every backend, in ingress-nginx's JSON |
 //! | `/configuration/general` | `{}`, as in ingress-nginx |
 //! | `/configuration/certs?hostname=NAME` | the certificate chain of NAME; never a key |
-//! | `/configuration/conf` | the whole configuration, where ingress-nginx has its nginx.conf |
+//! | `/configuration/conf` | the whole configuration, in the place of nginx.conf |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
-//! | `/nginx_status` | nginx' counters, of Envoy |
-//! | `/xds` | the versions that Envoys are to have, what they have answered and refused |
+//! | `/nginx_status` | nginx's counters, from Envoy |
+//! | `/xds` | target versions of Envoys, their responses and NACKs |
 //! | the health path | as on `--healthz-port` |
-//! | `/debug/pprof/profile?seconds=N` | where the controller spends its time, for `go tool pprof` |
+//! | `/debug/pprof/profile?seconds=N` | CPU profile of the controller for `go tool pprof` |
 //!
-//! Read only: configuration comes from the API server, so what ingress-nginx takes by POST is refused with 400.
+//! Read only: configuration comes from the API server, so the POST requests of ingress-nginx are answered with 400.
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
@@ -31,7 +31,7 @@ use super::{profile, xds};
 use crate::metrics::DataPlane;
 use crate::view::View;
 
-/// What the answers are made from.
+/// Inputs of the answers.
 #[derive(Clone)]
 pub(crate) struct Local {
     pub(crate) view: View,
@@ -41,7 +41,7 @@ pub(crate) struct Local {
     pub(crate) default_service: Option<ObjectKey>,
     /// The chain that hosts without a certificate of their own present.
     pub(crate) default_chain: String,
-    /// What Envoys are told.
+    /// Resources published to Envoys.
     pub(crate) store: Store,
 }
 

@@ -6,8 +6,8 @@
 //!   sluice wait-shutdown -> control (--admin-socket)   /stop                                  the same
 //! ```
 //!
-//! What shows the configuration of all tenants, or changes something, is not on a TCP port: a proxy can be talked into
-//! connecting to loopback, not to a socket that only its owner can open.
+//! The configuration of all tenants and mutating operations are not on a TCP port: a proxy can be tricked into connecting to
+//! loopback, but not to a socket that only its owner can open.
 
 mod backends;
 mod control;

@@ -1,8 +1,8 @@
-//! Where the controller spends its time, in the format and at the path of Go's pprof, which ingress-nginx has:
+//! CPU profiles of the controller, in the format and at the path of Go's pprof, as in ingress-nginx:
 //! `curl --unix-socket /run/sluice/admin.sock -o profile http://sluice/debug/pprof/profile?seconds=10`, and then
 //! `go tool pprof profile`.
 //!
-//! Nothing is measured until somebody asks, and one profile at a time: the kernel has one such timer for a process.
+//! Nothing is measured until a profile is requested, and one at a time: the kernel has one such timer per process.
 
 mod proto;
 

@@ -1,4 +1,4 @@
-//! What the kubelet and Prometheus ask, on `--healthz-port`: health and metrics, nothing that changes anything.
+//! Endpoints for the kubelet and Prometheus on `--healthz-port`: health and metrics, read only.
 
 use axum::Router;
 use axum::extract::State;

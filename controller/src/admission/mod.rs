@@ -39,10 +39,10 @@ const LARGEST_BODY: usize = (9 << 20) - 1;
 const MOST_BODIES: usize = 16;
 /// Time for a whole question to arrive. The API server itself gives up after `timeoutSeconds`, at most 30.
 const TIME: Duration = Duration::from_secs(10);
-/// Where ingress-nginx is asked, and any other path for those who wrote their own configuration.
+/// Path of ingress-nginx's webhook. Any other path works as well, for webhook configurations of one's own.
 const PATH: &str = "/networking/v1/ingresses";
 
-/// What is asked when somebody asks.
+/// Reviewer of admission requests.
 #[derive(Clone)]
 pub(crate) struct Judge {
     pub(crate) view: View,

@@ -9,7 +9,7 @@ const KIND: &str = "AdmissionReview";
 /// The API server cuts longer warnings, and drops those that come to more than 4096 bytes together.
 const LONGEST_WARNING: usize = 256;
 const MOST_WARNINGS: usize = 16;
-/// What a person reads of a refusal.
+/// Longest message of a rejection, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// The question.
@@ -21,7 +21,7 @@ pub(super) struct Review {
     request: Option<Request>,
 }
 
-/// What is about to be written.
+/// Object under review.
 #[derive(Debug, Deserialize)]
 pub(super) struct Request {
     pub(super) uid: String,
@@ -59,7 +59,7 @@ impl Review {
 }
 
 impl Request {
-    /// Whether it is about an Ingress of the only version that there still is.
+    /// True if it is an Ingress of the only version that still exists.
     pub(super) fn is_ingress(&self) -> bool {
         let GroupVersionKind {
             group,
@@ -69,7 +69,7 @@ impl Request {
         (group.as_str(), version.as_str(), kind.as_str()) == ("networking.k8s.io", "v1", "Ingress")
     }
 
-    /// What it is about, for a message.
+    /// Kind, namespace and name, for a message.
     pub(super) fn described(&self) -> String {
         let GroupVersionKind {
             group,

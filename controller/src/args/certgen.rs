@@ -25,7 +25,7 @@ pub(crate) enum CertgenCommand {
     Version,
 }
 
-/// Where the certificate is kept.
+/// Secret for the certificate.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SecretPlace {
     /// Namespace of the Secret.
@@ -61,7 +61,7 @@ pub(crate) struct Patch {
     pub(crate) trust: Trust,
 }
 
-/// Who is told to trust it.
+/// Objects that are to trust the certificate.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Trust {
     /// Name of the webhook configurations to patch.
@@ -76,7 +76,7 @@ pub(crate) struct Trust {
     /// Patch the MutatingWebhookConfiguration.
     #[arg(long, num_args = 0..=1, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) patch_mutating: bool,
-    /// What happens to an object when the webhook does not answer [default: left as it is].
+    /// Failure policy of the webhook, for when it does not answer [default: unchanged].
     #[arg(long, value_enum, value_name = "POLICY", ignore_case = true)]
     pub(crate) patch_failure_policy: Option<FailurePolicy>,
 }

@@ -22,7 +22,7 @@ pub(crate) enum SourceKind {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Source")]
 pub(crate) struct SourceArgs {
-    /// Where objects come from [default: files with --manifests, kube in a cluster or with --kubeconfig].
+    /// Source of objects [default: files with --manifests, kube in a cluster or with --kubeconfig].
     #[arg(long, value_enum)]
     pub(crate) source: Option<SourceKind>,
     /// Folder of YAML manifests.
@@ -47,7 +47,7 @@ pub(crate) struct SourceArgs {
     pub(crate) pod_weights: bool,
 }
 
-/// What the flags about the source come to.
+/// Source of objects, as the flags define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Files(PathBuf),
@@ -86,14 +86,14 @@ impl SourceArgs {
     }
 }
 
-/// What the controller writes into the cluster.
+/// Flags for objects that the controller writes.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Whether Ingresses get the addresses that they are served at as their status.
+    /// Write the published addresses to the status of Ingresses.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) update_status: bool,
-    /// Whether the last controller to stop takes the addresses away.
+    /// Remove the addresses from the status when the last controller stops.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) update_status_on_shutdown: bool,
     /// Time between two looks at the addresses, in seconds, at least 5.
@@ -129,7 +129,7 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// What there is to write.
+    /// Objects to write.
     pub(crate) fn duties(&self) -> Duties {
         let candidacy = || Candidacy {
             lease: self.election_id.clone(),

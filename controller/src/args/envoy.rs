@@ -53,7 +53,7 @@ pub(crate) struct Shutdown {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunEnvoy {
-    /// Where the controller serves xDS and the filter's log.
+    /// Address of the controller's xDS server and of the filter's log.
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) xds_address: HostPort,
     /// Folder with this data plane's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), followed

@@ -5,16 +5,16 @@ use clap::{ArgAction, Args as ClapArgs};
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Health, metrics and admin")]
 pub(crate) struct MetricsFlags {
-    /// Whether requests are counted and measured. Costs the data plane something for each of them.
+    /// Count and measure requests. This costs the data plane some time per request.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) enable_metrics: bool,
-    /// Whether each request is a line on standard output: of JSON, or as the ConfigMap says.
+    /// Log each request to standard output, as JSON or in the format of the ConfigMap.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) access_log: bool,
-    /// Whether request metrics have a label for the host.
+    /// Add the host as a label to request metrics.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) metrics_per_host: bool,
-    /// Whether the label of the status is its class, such as 2xx.
+    /// Use status classes, such as 2xx, as the status label.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) report_status_classes: bool,
     /// Request metrics to leave out, with or without nginx_ingress_controller_.

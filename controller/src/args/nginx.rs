@@ -17,7 +17,7 @@ pub(crate) enum NginxHost {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Data plane")]
 pub(crate) struct NginxChild {
-    /// What runs the filter in nginx.
+    /// Module that runs the filter in nginx.
     #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
     pub(crate) nginx_host: NginxHost,
     /// The nginx binary [default: `nginx` in PATH].

@@ -30,7 +30,7 @@ pub(crate) struct Lint {
     /// Form of the output.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: Output,
-    /// What is to serve.
+    /// Data plane to check for.
     #[arg(long, value_enum, default_value_t = DataPlane::Envoy)]
     pub(crate) data_plane: DataPlane,
     #[command(flatten)]

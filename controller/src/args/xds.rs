@@ -1,4 +1,4 @@
-//! Where xDS is served, and where it is found.
+//! Addresses of the xDS server: to listen on, and to connect to.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,14 +9,14 @@ use super::envoy::HostPort;
 
 const SOCKET: &str = "unix:";
 
-/// Where the controller listens.
+/// Address that the controller listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
     Unix(PathBuf),
     Tcp(SocketAddr),
 }
 
-/// Where a data plane finds it.
+/// Address that a data plane connects to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectAddress {
     Unix(PathBuf),

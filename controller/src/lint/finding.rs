@@ -12,7 +12,7 @@ use sluice_translate::{
 
 use super::{Extent, hints};
 
-/// What becomes of an Ingress.
+/// Verdict about an Ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
@@ -122,7 +122,7 @@ impl Summary {
     }
 }
 
-/// What `sluice lint` says.
+/// Result of `sluice lint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub(crate) ingresses: Vec<Finding>,

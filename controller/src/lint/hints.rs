@@ -1,5 +1,5 @@
-//! What is no fault of the translation but often not what was meant: the lints of `kubectl ingress-nginx lint`, and
-//! annotations of other controllers that look like ours.
+//! Hints about manifests that are valid but often not intended: the lints of `kubectl ingress-nginx lint`, and annotations of
+//! other controllers that look like ours.
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::Severity;

@@ -76,7 +76,7 @@ enum Extent {
     Whole,
 }
 
-/// What a source has to say about itself.
+/// Checks everything that a source contains.
 fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
     let mut resources = Resources::default();
     let mut ingresses = Vec::new();

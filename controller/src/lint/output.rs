@@ -102,7 +102,7 @@ fn markdown(findings: &Findings) -> String {
     text
 }
 
-/// What would end a cell, or be markup, is written so that it does not.
+/// Escapes characters that end a cell or are markup.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
         .replace('<', "&lt;")

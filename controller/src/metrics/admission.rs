@@ -1,4 +1,4 @@
-//! What admission said, and how long it took.
+//! Results and durations of admission reviews.
 
 use std::sync::Arc;
 use std::time::Duration;

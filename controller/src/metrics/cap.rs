@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// What stands for everything beyond a limit.
+/// Label value for everything beyond a limit.
 pub(super) const OTHER: &str = "_other";
 
 /// Remembers which combinations of values have their own series.
@@ -21,7 +21,7 @@ impl Cap {
         }
     }
 
-    /// Whether these values have a series of their own; the first ones do.
+    /// True if these values have a series of their own: the first ones do.
     pub(super) fn admits(&self, values: &[&str]) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();

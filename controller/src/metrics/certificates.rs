@@ -31,7 +31,7 @@ pub(super) struct Certificates {
     class: String,
     expire: GaugeVec,
     info: GaugeVec,
-    /// What was read of each chain: reading it at every scrape would cost more than the scrape.
+    /// Parsed chains: parsing them at every scrape would cost more than the scrape.
     read: Mutex<HashMap<SecretId, (String, CertInfo)>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the controller does: publications, what was refused of them, and Ingresses that lead nowhere.
+//! The controller's own work: publications, rejections, reports, and Ingresses without endpoints.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

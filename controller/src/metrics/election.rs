@@ -1,4 +1,4 @@
-//! Whether we lead.
+//! Leader election.
 
 use std::sync::OnceLock;
 

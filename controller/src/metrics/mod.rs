@@ -4,12 +4,12 @@
 //!   publisher, admission --count--> controller.rs, admission.rs --+
 //!   Envoys' access logs --gRPC--> requests.rs --------------------+
 //!   nginx's request log, followed --> requests.rs ---------------+
-//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
+//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text format of Prometheus
 //!   View (translation) --read--> controller.rs, certificates.rs --+
 //!   Lease --watched--> election.rs --------------------------------+
 //! ```
 //!
-//! What is counted is kept here; what can be asked for is asked when somebody scrapes.
+//! Counters are kept here; gauges that can be read elsewhere are read at each scrape.
 
 mod admission;
 mod cap;
@@ -38,7 +38,7 @@ use crate::view::View;
 use certificates::Certificates;
 use election::Leadership;
 
-/// Who is being measured: labels of every metric of the controller.
+/// Identity of the controller: labels of all its metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) namespace: String,
@@ -120,17 +120,17 @@ impl Metrics {
         })))
     }
 
-    /// What the controller counts as it works.
+    /// Metrics of the controller's own work.
     pub(crate) fn controller(&self) -> &Controller {
         &self.0.controller
     }
 
-    /// What requests of clients are counted in, if they are.
+    /// Metrics of client requests, if enabled.
     pub(crate) fn requests(&self) -> Option<&Requests> {
         self.0.requests.as_ref()
     }
 
-    /// What admission counts.
+    /// Metrics of admission reviews.
     pub(crate) fn admission(&self) -> &Admission {
         &self.0.admission
     }

@@ -1,11 +1,11 @@
-//! Requests, one by one as Envoys tell of them.
+//! Client requests, one by one from access logs.
 //!
 //! ```text
 //!   Envoy --access log, batched--> sluice_xds_server::AccessLogService --> take: location -> labels -> series
 //! ```
 //!
-//! Labels come from the configuration, not from requests: the host is the one of the rule, the path the one of the rule.
-//! What no Ingress has is not counted.
+//! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
+//! are not counted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ struct Inner {
     bytes_sent: HistogramVec,
 }
 
-/// What a location says of its requests.
+/// Labels of a route.
 #[derive(Clone)]
 struct Place {
     path: String,
@@ -280,7 +280,7 @@ where
     family.remove_label_values(labels).ok();
 }
 
-/// What is left out is counted all the same and never shown.
+/// Registers a collector. One that is not shown counts all the same.
 fn register<C>(registry: &Registry, shown: bool, collector: C) -> prometheus::Result<C>
 where
     C: Collector + Clone + 'static,

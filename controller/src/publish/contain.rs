@@ -1,5 +1,4 @@
-//! What happens when a data plane has refused what it was given: candidates are tried beside all traffic, and everything but
-//! the culprits is given again.
+//! Containment after a rejection: candidates are tried beside all traffic, and everything but the culprits is published again.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use crate::quarantine::{
 /// Longest wait for what all Envoys think of a candidate.
 const PROBED: Duration = Duration::from_secs(10);
 
-/// What has been found out since something was refused.
+/// State of the search after a rejection.
 #[derive(Debug, Default)]
 pub(super) struct Incident {
     round: Round,
@@ -71,7 +70,7 @@ impl Publisher {
         self.refused_resources.is_empty() && self.quarantine.is_empty()
     }
 
-    /// What data planes serve beside what they were given before this, if they may have refused that.
+    /// Configuration that data planes may still serve beside `before`, if they may have rejected that.
     pub(super) fn still_served(&self, before: &Config) -> Option<Config> {
         let is_undecided = !self.is_taken && (self.nginx.is_some() || self.incident.is_open());
         let taken = self.quarantine.last().filter(|_| is_undecided)?;
@@ -191,7 +190,7 @@ impl Publisher {
         }
     }
 
-    /// Whether something else can be given now.
+    /// Holds culprits back. True if something else can be published now.
     fn hold(&mut self, verdict: Verdict) -> bool {
         let given = self.given();
         match verdict {

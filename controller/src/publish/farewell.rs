@@ -1,4 +1,4 @@
-//! What is gone leaves when nobody uses it any more.
+//! Removal of clusters and endpoints once nothing uses them any more.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const OLD_WORKERS: Duration = Duration::from_secs(2);
 /// Longest time for which a farewell waits, beyond that, for data planes to take what they were given.
 const UNDECIDED: Duration = Duration::from_secs(10);
 
-/// What is to go, and when.
+/// Pending removals, and when they are due.
 pub(super) struct Farewell {
     pub(super) at: Instant,
     /// Then all goes that no data plane needs, whatever they say.

@@ -1,4 +1,4 @@
-//! What data planes say of what they were given.
+//! Responses of data planes to publications.
 
 use std::future::pending;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::Refused;
 /// When nobody could be asked, it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Whether nginx serves a configuration.
+/// Result of loading a configuration in nginx.
 #[derive(Clone, Debug)]
 pub(crate) struct NginxVerdict {
     /// Hash of the configuration.
@@ -33,7 +33,7 @@ pub(crate) struct Decision {
     pub(crate) others: Vec<Refusal>,
 }
 
-/// Where answers come from.
+/// Sources of responses.
 #[derive(Debug)]
 pub(crate) struct Feedback {
     from: From,

@@ -1,8 +1,8 @@
-//! Who is at fault in a configuration that was refused: first among what is new, then among everything, then whole hosts.
+//! Search for the culprits in a rejected configuration: first among new parts, then among all parts, then whole hosts.
 //!
-//! Each round ends with a configuration that goes to the data planes; only when they refuse that, too, the next one begins.
+//! Each round ends with a publication; the next round begins only if that is rejected, too.
 //!
-//! Pure: it says which configuration to try, and is told what came of it.
+//! Pure: it returns the configuration to try, and is given the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use sluice_ir::{Config, Server, ServerName, changed};
 use super::search::Search;
 use super::{Given, Part};
 
-/// What was refused, as far as the data plane says so.
+/// Rejected parts of a configuration, as far as the data plane names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// Hosts of these names were refused, each by itself, with these words.
@@ -49,7 +49,7 @@ impl Round {
     }
 }
 
-/// What a data plane refuses as one.
+/// Part of a configuration that a data plane rejects as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aspect {
     /// The routes; of nginx everything.
@@ -58,7 +58,7 @@ pub(crate) enum Aspect {
     Tls,
 }
 
-/// What to do next.
+/// Next step of an inquiry.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Ask the data planes what they think of this, and [`Inquiry::answer`].
@@ -67,7 +67,7 @@ pub(crate) enum Step {
     Done(Verdict),
 }
 
-/// Who is at fault.
+/// Outcome of an inquiry.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// These, each with what was said.
@@ -80,13 +80,13 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     given: Given,
-    /// What was refused as one, each looked through by itself.
+    /// Searches, one for each aspect that was rejected.
     groups: Vec<Search<Part>>,
     found: Vec<(Part, String)>,
     base: Base,
 }
 
-/// What there is without any host.
+/// Configuration without any host, which candidates start from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Base {
     Unknown,
@@ -149,7 +149,7 @@ impl Inquiry {
         }
     }
 
-    /// What to do next.
+    /// The next step.
     pub(crate) fn next(&mut self) -> Step {
         match &self.base {
             Base::Unknown => {
@@ -169,7 +169,7 @@ impl Inquiry {
         Step::Done(Verdict::Parts(std::mem::take(&mut self.found)))
     }
 
-    /// What came of the last step.
+    /// Takes the result of the last step.
     pub(crate) fn answer(&mut self, answer: Result<(), String>) {
         if self.base == Base::Tried {
             self.base = answer.map_or_else(Base::Bad, |()| Base::Good);
@@ -179,7 +179,7 @@ impl Inquiry {
     }
 }
 
-/// What does not depend on hosts is as before.
+/// True if everything that does not depend on hosts is unchanged.
 fn has_base_of(given: &Given, taken: &Given) -> bool {
     let (now, before) = (&given.config, &taken.config);
     now.global == before.global && now.streams == before.streams

@@ -1,4 +1,4 @@
-//! What is served in the place of what was refused: what was accepted last, else nothing, and closed.
+//! Substitutes for rejected parts: the last accepted version, else closed paths.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::part::Given;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused<'a> {
     pub(super) owner: &'a ObjectKey,
-    /// What all data planes had taken before.
+    /// Configuration that all data planes accepted before.
     pub(super) before: Option<&'a Given>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
     }
 }
 
-/// What a host as a whole is like in a handshake: as it was, else with the default certificate, which no data plane refuses.
+/// TLS of a whole host: as before, else with the default certificate, which no data plane rejects.
 pub(super) fn handshakes(
     host: &ServerName,
     now: &Given,
@@ -151,7 +151,7 @@ fn place(kept: &mut Vec<HttpRoute>, closing: &mut Vec<HttpRoute>) {
     *closing = behind;
 }
 
-/// Whether every path that the first takes begins as those do that the second takes, as far as that can be seen.
+/// True if every path that the first matches begins as those that the second matches, as far as that can be decided.
 fn is_within(inner: &PathMatch, outer: &PathMatch) -> bool {
     let (inner, outer) = (beginning(inner), beginning(outer));
     inner
@@ -191,7 +191,7 @@ fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
     }
 }
 
-/// What a host has of others, in order.
+/// Routes of other owners on a host, in order.
 fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
     let mut rest = server.clone();
     rest.routes

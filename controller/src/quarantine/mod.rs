@@ -1,18 +1,18 @@
-//! What a data plane refuses all the same costs only its culprit.
+//! Quarantine: whatever a data plane rejects costs only its culprit.
 //!
 //! ```text
-//!   snapshot --serve--> what is given to data planes --> they take it: it is what a culprit can go back to
-//!      ^                                            \--> they refuse it: inquiry.rs tries candidates, beside all traffic
-//!      |                                                    \--> parts that are refused are held: --serve--> given again
-//!      +-- an object changes: what was held of it is given again
+//!   snapshot --serve--> configuration --> accepted: what a culprit can fall back to
+//!      ^                             \--> rejected: inquiry.rs tries candidates, beside all traffic
+//!      |                                      \--> rejected parts are held back: --serve--> published again
+//!      +-- an object changes: its parts are tried again
 //! ```
 //!
-//! - [`part`]: what an Ingress says of a host, the smallest thing that is held.
-//! - [`search`]: which parts of a configuration are at fault.
-//! - [`instead`]: what is served in the place of a part: what was accepted last, else 503.
-//! - [`feedback`]: what data planes say of what they were given.
-//! - [`inquiry`]: what to look for after a refusal, step by step.
-//! - [`report`]: what owners are told.
+//! - [`part`]: what one Ingress says about one host, the smallest unit that is held back.
+//! - [`search`]: the parts of a configuration that are at fault.
+//! - [`instead`]: substitutes for a part: its last accepted version, else 503.
+//! - [`feedback`]: responses of data planes.
+//! - [`inquiry`]: the steps after a rejection.
+//! - [`report`]: reports to the owners.
 
 mod feedback;
 mod inquiry;
@@ -34,15 +34,15 @@ pub(crate) use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
 pub(crate) use part::{Given, Part};
 pub(crate) use report::of_resources;
 
-/// What is held back, and what was taken.
+/// Parts that are held back, and the configurations that were accepted.
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
     held: BTreeMap<Part, Held>,
-    /// What every host depends on, at the time when the first part was held.
+    /// Settings that every host depends on, at the time when the first part was held back.
     edge: GlobalConfig,
     /// The edge that was refused, if no host was at fault.
     refused_edge: Option<GlobalConfig>,
-    /// What data planes took last.
+    /// Configuration that data planes accepted last.
     taken: Option<Arc<Given>>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Quarantine {
 #[derive(Debug)]
 struct Held {
     content: Content,
-    /// What to go back to.
+    /// Configuration to fall back to.
     before: Option<Arc<Given>>,
     said: String,
 }
@@ -71,7 +71,7 @@ struct Whole {
 }
 
 impl Quarantine {
-    /// What is given to data planes: everything but what they refused. What is not what it was when it was refused is given
+    /// Configuration for data planes: everything but rejected parts. Parts that differ from their rejected version are included
     /// again.
     pub(crate) fn serve(&mut self, snapshot: &Arc<Snapshot>) -> Config {
         let mut config = snapshot.config().clone();
@@ -130,7 +130,7 @@ impl Quarantine {
         self.taken = Some(Arc::new(given));
     }
 
-    /// What data planes took last.
+    /// Configuration that data planes accepted last.
     pub(crate) fn last(&self) -> Option<&Arc<Given>> {
         self.taken.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What a configuration is made of, as far as one of it can be refused and the others not: what an Ingress says of a host.
+//! Parts of a configuration that can be rejected separately: what one Ingress says about one host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl Given {
         self.snapshot.owner(location)
     }
 
-    /// Whether there is something of a part.
+    /// True if the configuration contains something of a part.
     pub(super) fn has(&self, part: &Part) -> bool {
         if part.owner.is_none() && self.config.tls.contains_key(&part.host) {
             return true;
@@ -124,7 +124,7 @@ impl Given {
         }
     }
 
-    /// What is nobody's comes along.
+    /// Routes of these owners. Routes without an owner are included.
     fn only_of(&self, server: &Arc<Server>, owners: &BTreeSet<Option<&ObjectKey>>) -> Arc<Server> {
         if owners.contains(&None) {
             return Arc::clone(server);
@@ -144,7 +144,7 @@ fn copy<K: Ord + Clone, V: Clone>(name: &K, from: &SharedMap<K, V>, to: &mut Sha
     }
 }
 
-/// What one Ingress says of one host.
+/// The part of one Ingress on one host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Part {
     pub(crate) host: ServerName,

@@ -1,4 +1,4 @@
-//! What owners are told of what was refused.
+//! Reports to the owners of rejected parts.
 
 use std::collections::BTreeSet;
 

@@ -1,14 +1,14 @@
-//! Which of many are refused: group testing by bisection.
+//! Search for rejected items among many: group testing by bisection.
 //!
 //! ```text
-//!   refused:  [a b c d e f g h]
-//!   tried:    [a b c d] accepted, so one of [e f g h] is at fault: [e f] is tried together with what was accepted ...
+//!   rejected: [a b c d e f g h]
+//!   tried:    [a b c d] accepted, so one of [e f g h] is at fault: [e f] is tried together with the accepted ones ...
 //! ```
 //!
-//! What was accepted stays in every candidate, so two that only clash with each other are found, too: the second one is at fault.
+//! Accepted items stay in every candidate, so two that only clash with each other are found, too: the second one is at fault.
 //! With `k` at fault among `n`, at most `2 k log2(n) + 1` candidates are tried.
 //!
-//! Pure: it says what to try next, and is told what came of it.
+//! Pure: it returns the candidate to try, and is given the result.
 
 /// A search among some that were refused together.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Search<T> {
 #[derive(Debug)]
 struct Group<T> {
     members: Vec<T>,
-    /// What was said when it, or what it is the rest of, was refused.
+    /// Message of the rejection of this group, or of the group that it is the rest of.
     said: String,
     state: State,
 }
@@ -51,7 +51,7 @@ impl<T: Clone> Search<T> {
         }
     }
 
-    /// What to try next; `None` when all is known.
+    /// Next candidate; `None` when the search is complete.
     pub(super) fn candidate(&mut self) -> Option<Vec<T>> {
         loop {
             let mut group = self.groups.pop()?;
@@ -83,7 +83,7 @@ impl<T: Clone> Search<T> {
         }
     }
 
-    /// What came of the last candidate.
+    /// Takes the result of the last candidate.
     pub(super) fn answer(&mut self, answer: Result<(), String>) {
         let Some(mut group) = self.groups.pop() else {
             return;
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Who is at fault, and how many candidates were tried.
+    /// Items at fault, and the number of candidates that were tried.
     fn search(all: u64, is_accepted: impl Fn(&BTreeSet<u64>) -> bool) -> (BTreeSet<u64>, usize) {
         let mut search = Search::among((0..all).collect(), "all");
         let mut tried = 0;

@@ -59,7 +59,7 @@ struct World {
 }
 
 impl World {
-    /// What is served in the end.
+    /// Publishes objects, and returns the configuration that is served in the end.
     fn publish(&mut self, objects: &[Value]) -> Config {
         let snapshot = snapshot(objects);
         let mut round = Round::New;

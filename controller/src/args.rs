@@ -34,7 +34,7 @@ pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 pub(crate) use xds::{ConnectAddress, ListenAddress};
 
-/// The successor of ingress-nginx: Ingress objects in, a running data plane out.
+/// A drop-in replacement for ingress-nginx on Envoy or nginx.
 #[derive(Debug, Parser)]
 #[command(name = "sluice", version, propagate_version = true)]
 pub(crate) struct Args {
@@ -51,23 +51,24 @@ impl Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Follow a folder of manifests and drive a data plane.
+    /// Run the controller against a cluster or a directory of manifests.
     Run(Box<Run>),
-    /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
+    /// Write the translation of a directory of manifests (model, xDS resources, nginx.conf, filter configuration, reports) to
+    /// files.
     Render(Render),
-    /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
+    /// Check which Ingresses work unchanged, with differences, or not at all.
     Lint(Lint),
-    /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
+    /// Run Envoy for a remote controller; needs no access to the Kubernetes API.
     Envoy(RunEnvoy),
-    /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
+    /// Print a bootstrap for an Envoy that you run yourself and that connects to --xds-address.
     Bootstrap(Bootstrap),
-    /// Show what a running controller has published.
+    /// Inspect a running controller.
     Dbg(Dbg),
-    /// Tell the controller of this pod to stop, and return when it has: for a preStop hook.
+    /// Stop the controller of this pod and wait until it has drained, for a preStop hook.
     WaitShutdown(WaitShutdown),
-    /// Make the webhook's certificate and have the API server trust it.
+    /// Create the webhook's certificate and register it with the API server.
     Certgen(Certgen),
-    /// Print a script that completes commands and flags in a shell.
+    /// Print a shell completion script.
     Completions(Completions),
 }
 
@@ -75,19 +76,19 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Translation")]
 pub(crate) struct Translation {
-    /// Value of the annotation `kubernetes.io/ingress.class` that is served.
+    /// Ingress class to serve, by the annotation `kubernetes.io/ingress.class`.
     #[arg(long, default_value = "nginx")]
     pub(crate) ingress_class: String,
-    /// `spec.controller` of the IngressClasses that are served.
+    /// `spec.controller` of the IngressClasses to serve.
     #[arg(long, default_value = "k8s.io/ingress-nginx")]
     pub(crate) controller_class: String,
-    /// Also serve the IngressClass named like --ingress-class, whatever its controller.
+    /// Also serve the IngressClass named --ingress-class, whatever its controller.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) ingress_class_by_name: bool,
-    /// Serve Ingresses that name no class at all.
+    /// Also serve Ingresses without a class.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) watch_ingress_without_class: bool,
-    /// Prefix of the annotations that are read.
+    /// Prefix of annotations.
     #[arg(
         long,
         default_value = "nginx.ingress.kubernetes.io",
@@ -97,33 +98,33 @@ pub(crate) struct Translation {
     /// ConfigMap with the settings of the controller [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) configmap: Option<ObjectKey>,
-    /// ConfigMap with TCP ports and where they lead: `9000: NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` [default: none].
+    /// ConfigMap with TCP ports: `9000: NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) tcp_services_configmap: Option<ObjectKey>,
-    /// ConfigMap with UDP ports and where they lead: `53: NAMESPACE/SERVICE:PORT` [default: none].
+    /// ConfigMap with UDP ports: `53: NAMESPACE/SERVICE:PORT` [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) udp_services_configmap: Option<ObjectKey>,
-    /// The only namespace to serve [default: all].
+    /// Namespace to serve [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) watch_namespace: Option<String>,
-    /// Service (its first port) for requests that no Ingress takes [default: 404].
+    /// Service (its first port) for requests without a matching Ingress [default: 404].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) default_backend_service: Option<ObjectKey>,
-    /// Secret with the certificate of hosts that have none of their own [default: a generated one].
+    /// Secret with the default certificate, for hosts without their own [default: a generated one].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) default_ssl_certificate: Option<ObjectKey>,
     /// Do not serve Services of type ExternalName.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_svc_external_name: bool,
-    /// Range of addresses that upstreams may have although they are otherwise refused: loopback, link-local, multicast,
-    /// metadata services of clouds. Sluice's own listeners stay refused. May be given more than once.
+    /// Allow upstream addresses that are rejected by default: loopback, link-local, multicast, cloud metadata services.
+    /// Sluice's own listeners stay rejected. Repeatable.
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub(crate) allow_upstream_cidr: Vec<Cidr>,
-    /// Honour the annotation ssl-passthrough: TLS of such hosts ends at the pods.
+    /// Enable the annotation ssl-passthrough: TLS is terminated by the upstream.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) enable_ssl_passthrough: bool,
-    /// Serve hosts that an older Ingress of another namespace covers with a wildcard host. A host of another namespace
-    /// never presents the wildcard's certificate.
+    /// Serve hosts that are covered by a wildcard host of an older Ingress in another namespace. The wildcard's certificate is
+    /// never presented for them.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) allow_hosts_under_foreign_wildcards: bool,
     /// Ignore Ingresses with a default backend.
@@ -156,7 +157,7 @@ pub(crate) enum DataPlane {
     Envoy,
     /// nginx as a child process, with our module.
     Nginx,
-    /// None: only serve xDS, for an Envoy that runs elsewhere.
+    /// None: serve xDS only, for an Envoy that you run yourself.
     None,
 }
 
@@ -187,7 +188,7 @@ pub(crate) struct Run {
     pub(crate) child: Child,
     #[command(flatten)]
     pub(crate) nginx: NginxChild,
-    /// The filter [default: `sluice_filter.wasm` beside this program].
+    /// Filter [default: `sluice_filter.wasm` beside this program].
     #[arg(
         long,
         env = "SLUICE_FILTER_WASM",
@@ -195,24 +196,24 @@ pub(crate) struct Run {
         help_heading = "Data plane"
     )]
     pub(crate) filter_wasm: Option<PathBuf>,
-    /// Number of hosts from which on Envoy learns of each by itself (SRDS) and not of all in one table (RDS). A change then
-    /// costs what changed, and a request three microseconds more; 0: always.
+    /// Give each host its own route scope (SRDS) from this many hosts on. Updates then cost what changed, and each request 3 us
+    /// more. 0: always.
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
     /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with
     /// --xds-certificates. The private keys of all hosts are served here [default: unix:controller.sock in the run directory].
     #[arg(long, value_name = "unix:PATH|IP:PORT", help_heading = "Data plane")]
     pub(crate) xds_address: Option<ListenAddress>,
-    /// Serve xDS on --xds-address without TLS: whoever can connect, also by way of a proxy, gets the private keys of all
+    /// Serve xDS on --xds-address without TLS. Anyone who can connect, also through a proxy, gets the private keys of all
     /// hosts.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", help_heading = "Data plane")]
     pub(crate) xds_plaintext: bool,
-    /// DNS server for the names of upstreams (ExternalName, auth-url, mirror-target), instead of those in /etc/resolv.conf.
-    /// May be given more than once.
+    /// DNS server for names of upstreams (ExternalName, auth-url, mirror-target) [default: those in /etc/resolv.conf].
+    /// Repeatable.
     #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
     pub(crate) dns_server: Vec<SocketAddr>,
-    /// Folder with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), followed
-    /// when they change.
+    /// Directory with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), reloaded on
+    /// change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
     pub(crate) xds_certificates: Option<PathBuf>,
     #[command(flatten)]
@@ -233,13 +234,13 @@ fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Render {
-    /// Folder of YAML manifests to read.
+    /// Directory of YAML manifests to read.
     #[arg(long, value_name = "DIR")]
     pub(crate) manifests: PathBuf,
-    /// Folder to write to; it is made when it does not exist.
+    /// Output directory; created if missing.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// The host that nginx.conf is for.
+    /// Module that nginx.conf is written for.
     #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
     pub(crate) nginx_host: NginxHost,
     #[command(flatten)]
@@ -261,7 +262,7 @@ pub(crate) struct Bootstrap {
     /// Envoy reads them through files in sds/ beside --admin-socket.
     #[arg(long, value_name = "DIR")]
     pub(crate) xds_certificates: Option<PathBuf>,
-    /// The name that the controller's certificate must have [default: the host of --xds-address].
+    /// Name that the controller's certificate must have [default: the host of --xds-address].
     #[arg(long, value_name = "NAME")]
     pub(crate) xds_server_name: Option<String>,
     /// The controller serves without TLS (its own --xds-plaintext).
@@ -270,10 +271,10 @@ pub(crate) struct Bootstrap {
     /// Unix socket for Envoy's admin interface.
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: PathBuf,
-    /// `node.id`: tells one Envoy from another.
+    /// `node.id`.
     #[arg(long, default_value = "envoy")]
     pub(crate) node_id: String,
-    /// `node.locality.zone`: the zone that this Envoy runs in.
+    /// `node.locality.zone` of this Envoy.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
 }

@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Health, metrics and admin")]
 pub(crate) struct AdminFlags {
-    /// Address for health and metrics [default: all].
+    /// Address for health and metrics [default: all interfaces].
     #[arg(long, value_name = "IP")]
     pub(crate) healthz_host: Option<IpAddr>,
     /// Port for health and metrics; 0 for none.
@@ -18,13 +18,14 @@ pub(crate) struct AdminFlags {
     /// Path of the health check.
     #[arg(long, default_value = "/healthz", value_name = "PATH", value_parser = path)]
     pub(crate) health_check_path: String,
-    /// Longest time that the health check waits for the data plane.
+    /// Timeout of the health check.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = super::seconds)]
     pub(crate) health_check_timeout: Duration,
-    /// No effect: what ingress-nginx serves on this port is on --admin-socket, where no upstream can be pointed.
+    /// No effect: these endpoints are on --admin-socket, out of reach of upstreams.
     #[arg(long, value_name = "PORT")]
     pub(crate) status_port: Option<u16>,
-    /// Unix socket for `sluice dbg`, profiles and `sluice wait-shutdown` (mode 0600) [default: admin.sock in the run folder].
+    /// Unix socket for `sluice dbg`, profiles and `sluice wait-shutdown` (mode 0600) [default: admin.sock in the run
+    /// directory].
     #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
     pub(crate) admin_socket: Option<PathBuf>,
 }

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Certgen {
-    /// File that says how to reach the API server [default: in a pod its own account, else as kubectl].
+    /// Path to a kubeconfig [default: in a pod, its service account; else as kubectl].
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
     #[command(flatten)]
@@ -17,9 +17,9 @@ pub(crate) struct Certgen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CertgenCommand {
-    /// Make a certificate for the webhook and keep it in a Secret, unless that is there; with --webhook-name also patch.
+    /// Create a certificate for the webhook in a Secret, unless it exists; with --webhook-name also patch.
     Create(Create),
-    /// Tell the API server to trust the certificate in the Secret.
+    /// Patch the webhook configuration with the CA of the Secret.
     Patch(Patch),
     /// Print the version.
     Version,

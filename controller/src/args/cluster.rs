@@ -13,7 +13,7 @@ use super::object_key;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SourceKind {
-    /// A folder of manifests.
+    /// A directory of manifests.
     Files,
     /// A Kubernetes cluster.
     Kube,
@@ -25,24 +25,23 @@ pub(crate) struct SourceArgs {
     /// Source of objects [default: files with --manifests, kube in a cluster or with --kubeconfig].
     #[arg(long, value_enum)]
     pub(crate) source: Option<SourceKind>,
-    /// Folder of YAML manifests.
+    /// Directory of YAML manifests.
     #[arg(long, value_name = "DIR")]
     pub(crate) manifests: Option<PathBuf>,
-    /// File that says how to reach the API server [default: in a cluster, the pod's own account; else KUBECONFIG or
-    /// ~/.kube/config].
+    /// Path to a kubeconfig [default: in a cluster, the pod's service account; else KUBECONFIG or ~/.kube/config].
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// URL of the API server, instead of the one that the kubeconfig names.
+    /// URL of the API server; overrides the kubeconfig.
     #[arg(long, value_name = "URL")]
     pub(crate) apiserver_host: Option<String>,
     /// Certificate authority of --apiserver-host.
     #[arg(long, value_name = "FILE", requires = "apiserver_host")]
     pub(crate) certificate_authority: Option<PathBuf>,
-    /// The only namespaces to serve: those with these labels [default: all].
+    /// Label selector of the namespaces to serve [default: all].
     #[arg(long, value_name = "SELECTOR", conflicts_with = "watch_namespace")]
     pub(crate) watch_namespace_selector: Option<String>,
-    /// Follow the metadata of all pods in a cluster, for the weights that they say (`sluice.dev/weight`). A folder's are
-    /// always read.
+    /// Watch the metadata of all pods for their weights (`sluice.dev/weight`). Pods in a directory of manifests are always
+    /// read.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) pod_weights: bool,
 }
@@ -96,10 +95,10 @@ pub(crate) struct ClusterArgs {
     /// Remove the addresses from the status when the last controller stops.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) update_status_on_shutdown: bool,
-    /// Time between two looks at the addresses, in seconds, at least 5.
+    /// Interval between status updates, in seconds; at least 5.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub(crate) status_update_interval: u64,
-    /// Addresses for the status, IP addresses or names.
+    /// Addresses to publish in the status: IP addresses or host names.
     #[arg(
         long,
         value_delimiter = ',',
@@ -107,23 +106,23 @@ pub(crate) struct ClusterArgs {
         conflicts_with = "publish_service"
     )]
     pub(crate) publish_status_address: Vec<String>,
-    /// Service whose addresses are those for the status.
+    /// Service whose addresses are published in the status.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) publish_service: Option<ObjectKey>,
-    /// Labels of the pods that carry the traffic; the addresses of their nodes are those for the status when there are
-    /// no others [default: those of our own pod].
+    /// Label selector of the data plane's pods, whose node addresses are published if there are no others [default: labels of
+    /// our own pod].
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) publish_pods: Option<String>,
-    /// Use internal addresses of nodes even where there are external ones.
+    /// Publish internal addresses of nodes even if they have external ones.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) report_node_internal_ip_address: bool,
-    /// Name of the Lease that the leader holds.
+    /// Name of the Lease for leader election.
     #[arg(long, default_value = "ingress-controller-leader", value_name = "NAME")]
     pub(crate) election_id: String,
-    /// How long a leader that is silent goes on being the leader.
+    /// Lease duration before another replica may take over.
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = duration)]
     pub(crate) election_ttl: Duration,
-    /// No leader election: no status is written then.
+    /// Disable leader election; no status is written then.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) disable_leader_election: bool,
 }

@@ -21,17 +21,17 @@ pub(crate) struct Dbg {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbgCommand {
-    /// Inspect the backends that requests are sent to.
+    /// Inspect backends.
     #[command(subcommand)]
     Backends(Backends),
-    /// Inspect the certificates that hosts present.
+    /// Inspect certificates.
     #[command(subcommand)]
     Certs(Certs),
     /// Print the whole configuration.
     Conf,
     /// Print the general settings.
     General,
-    /// Print the versions of all xDS resources, what Envoys have answered, and what they refused.
+    /// Print versions of all xDS resources, responses of Envoys, and NACKs.
     Xds,
 }
 

@@ -13,18 +13,17 @@ use super::seconds;
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Data plane")]
 pub(crate) struct Child {
-    /// The envoy binary [default: `envoy` in PATH].
+    /// Envoy binary [default: `envoy` in PATH].
     #[arg(long, env = "ENVOY_BINARY", value_name = "PATH")]
     pub(crate) envoy_binary: Option<PathBuf>,
     /// Worker threads of Envoy [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) envoy_concurrency: Option<u32>,
-    /// The zone that the data plane runs in, for `sluice.dev/zone-preference` [default: none, and every pod is as near as
-    /// any other].
+    /// Zone of the data plane, for `sluice.dev/zone-preference` [default: none].
     #[arg(long, env = "SLUICE_ZONE", value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// Folder for sockets and the bootstrap; others may not write to it. In a shared one, a folder of our own is made [default: a
-    /// fresh temporary one].
+    /// Directory for sockets and the bootstrap, not writable by others. In a shared directory a subdirectory is created
+    /// [default: a temporary directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }
@@ -40,13 +39,13 @@ impl Child {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Shutdown")]
 pub(crate) struct Shutdown {
-    /// Seconds to go on serving after SIGTERM, before draining.
+    /// Seconds to keep serving after SIGTERM, before draining.
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     pub(crate) shutdown_grace_period: u64,
-    /// Longest time to wait for open requests after that.
+    /// Drain timeout: longest wait for open requests, in seconds.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
-    /// Seconds to wait when the data plane has ended, for whoever reads the last metrics or logs. ingress-nginx has 10.
+    /// Seconds to wait after the data plane has ended, so that last metrics and logs can be read. ingress-nginx: 10.
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     pub(crate) post_shutdown_grace_period: u64,
 }
@@ -56,22 +55,22 @@ pub(crate) struct RunEnvoy {
     /// Address of the controller's xDS server and of the filter's log.
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) xds_address: HostPort,
-    /// Folder with this data plane's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), followed
-    /// when they change [default: no TLS, which the controller offers with --xds-plaintext only].
+    /// Directory with this data plane's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), reloaded on
+    /// change [default: no TLS, which the controller offers with --xds-plaintext only].
     #[arg(long, value_name = "DIR")]
     pub(crate) xds_certificates: Option<PathBuf>,
-    /// The name that the controller's certificate must have [default: the host of --xds-address].
+    /// Name that the controller's certificate must have [default: the host of --xds-address].
     #[arg(long, value_name = "NAME")]
     pub(crate) xds_server_name: Option<String>,
-    /// Tells one Envoy from another.
+    /// Node id.
     #[arg(long, env = "POD_NAME", default_value = "envoy")]
     pub(crate) node_id: String,
     #[command(flatten)]
     pub(crate) child: Child,
-    /// Address for `/healthz`, `/readyz` and `/metrics` [default: all].
+    /// Address for `/healthz`, `/readyz` and `/metrics` [default: all interfaces].
     #[arg(long, value_name = "IP", help_heading = "Health and metrics")]
     pub(crate) healthz_host: Option<IpAddr>,
-    /// Port for the same.
+    /// Port for `/healthz`, `/readyz` and `/metrics`.
     #[arg(
         long,
         default_value_t = 10254,

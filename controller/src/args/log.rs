@@ -5,7 +5,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LogFlags {
-    /// How much is logged: from 3 on what helps with debugging, from 5 on everything. RUST_LOG says it more precisely.
+    /// Log level: 3 and above for debugging, 5 for everything. RUST_LOG is more precise.
     #[arg(long = "v", short = 'v', default_value_t = 0, value_name = "LEVEL")]
     pub(crate) verbosity: u8,
 }
@@ -23,10 +23,10 @@ impl LogFlags {
 
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub(crate) struct CertgenLog {
-    /// How much is logged.
+    /// Log level.
     #[arg(long, value_enum, default_value_t = Level::Info, global = true)]
     pub(crate) log_level: Level,
-    /// Form of the log. kube-webhook-certgen also has json.
+    /// Log format. kube-webhook-certgen also has json.
     #[arg(long, value_enum, default_value_t = Form::Text, global = true)]
     pub(crate) log_format: Form,
 }

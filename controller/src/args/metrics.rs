@@ -17,7 +17,7 @@ pub(crate) struct MetricsFlags {
     /// Use status classes, such as 2xx, as the status label.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) report_status_classes: bool,
-    /// Request metrics to leave out, with or without nginx_ingress_controller_.
+    /// Request metrics to leave out, with or without the prefix nginx_ingress_controller_.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) exclude_socket_metrics: Vec<String>,
     /// Buckets of durations, in seconds.

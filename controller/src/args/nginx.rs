@@ -9,7 +9,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 pub(crate) enum NginxHost {
     /// Sluice's own module, for a stock nginx.
     Sluice,
-    /// Kong's ngx_wasm_module, where such an nginx is there: it keeps no connections to pods, and takes --filter-wasm.
+    /// Kong's ngx_wasm_module, in an nginx that has it: no keep-alive to upstreams, takes --filter-wasm.
     Kong,
 }
 
@@ -20,14 +20,13 @@ pub(crate) struct NginxChild {
     /// Module that runs the filter in nginx.
     #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
     pub(crate) nginx_host: NginxHost,
-    /// The nginx binary [default: `nginx` in PATH].
+    /// nginx binary [default: `nginx` in PATH].
     #[arg(long, env = "NGINX_BINARY", value_name = "PATH")]
     pub(crate) nginx_binary: Option<PathBuf>,
-    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program]; Kong's, where its host is a dynamic
-    /// module.
+    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program], or Kong's if it is a dynamic module.
     #[arg(long, env = "SLUICE_NGINX_MODULE", value_name = "PATH")]
     pub(crate) nginx_module: Option<PathBuf>,
-    /// The filter as `sluice-compile` wrote it for nginx [default: `sluice_filter.cwasm` beside this program].
+    /// Filter, compiled by `sluice-compile` for nginx [default: `sluice_filter.cwasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_CWASM", value_name = "PATH")]
     pub(crate) filter_cwasm: Option<PathBuf>,
     /// Worker processes of nginx [default: one per core].

@@ -10,12 +10,12 @@ use super::{DataPlane, Listeners, SourceArgs, Translation};
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For a terminal.
+    /// Table for a terminal.
     #[default]
     Table,
-    /// For programs.
+    /// JSON.
     Json,
-    /// For a ticket or a wiki.
+    /// Markdown.
     Markdown,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Output {
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Form of the output.
+    /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: Output,
     /// Data plane to check for.

@@ -7,16 +7,16 @@ use clap::Args as ClapArgs;
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Admission")]
 pub(crate) struct WebhookFlags {
-    /// Address on which the API server asks whether an Ingress may be stored [default: none].
+    /// Address of the validating webhook [default: none].
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) validating_webhook: Option<String>,
-    /// Certificate for it, in PEM; read again when it changes.
+    /// Certificate of the webhook (PEM), reloaded on change.
     #[arg(long, value_name = "PATH")]
     pub(crate) validating_webhook_certificate: Option<PathBuf>,
-    /// Key of that certificate, in PEM; read again when it changes.
+    /// Private key of the webhook (PEM), reloaded on change.
     #[arg(long, value_name = "PATH")]
     pub(crate) validating_webhook_key: Option<PathBuf>,
-    /// Refuse Ingresses whose hosts, paths or secret names hold what only attacks hold.
+    /// Reject Ingresses whose hosts, paths or secret names contain patterns of attacks.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true",
         action = clap::ArgAction::Set)]
     pub(crate) deep_inspect: bool,

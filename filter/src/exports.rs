@@ -1,9 +1,9 @@
-//! What hosts call, in the place of the SDK's dispatcher.
+//! Exports for hosts, in the place of the SDK's dispatcher.
 //!
-//! The SDK makes an object for each request, finds it again for each callback, and deletes it; each of those is a call
-//! into the VM, which costs Envoy close to a microsecond, more than a choice of an endpoint. Here a context is a number.
-//! Nothing has to happen when it begins or ends, so a host that is not asked for those callbacks (in Envoy, the list of
-//! capabilities) makes three calls for a request: it arrived, it is answered, it is over.
+//! The SDK creates an object for each request, looks it up for each callback, and deletes it; each of those is a call into the
+//! VM, which costs Envoy close to a microsecond, more than a pick. Here a context is a number. Nothing has to happen when it
+//! begins or ends, so a host that skips those callbacks (in Envoy, by the list of capabilities) makes three calls per request:
+//! request headers, response headers, log.
 #![allow(unsafe_code, reason = "the names of exports are the proxy-wasm ABI")]
 
 use proxy_wasm::types::Action;

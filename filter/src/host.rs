@@ -367,8 +367,8 @@ impl Shared for SharedData {
     }
 }
 
-/// Whether the request has the header by which an end-to-end test asks for a fault. Headers `x-sluice-*` of clients do
-/// not get here.
+/// True if the request has the header by which an end-to-end test injects a fault. Clients' headers `x-sluice-*` do not get
+/// here.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn asks_for(header: &str) -> bool {
     request_header(header).is_some()

@@ -1,4 +1,4 @@
-//! Where each host says what it has matched, and where it looks for what was chosen.
+//! Properties and headers by which each host and the filter exchange matched routes and chosen endpoints.
 
 use proxy_wasm::types::MapType;
 use sluice_filter_config::Host;
@@ -22,8 +22,8 @@ pub(crate) fn location(host: Host) -> Option<String> {
     host::property(path).and_then(|value| String::from_utf8(value).ok())
 }
 
-/// Whether the route that was found leads to pods. Envoy redirects and answers by itself only after the filter, and knows no
-/// cluster then; nginx does so before.
+/// True if the matched route forwards. Envoy redirects and replies by itself only after the filter, and knows no cluster then;
+/// nginx does so before.
 pub(crate) fn is_forwarded(host: Host) -> bool {
     host.is_nginx() || host::property(b"xds\0cluster_name").is_some()
 }

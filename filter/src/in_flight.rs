@@ -14,7 +14,7 @@ pub(crate) struct InFlight {
     waiting_for_call: FxHashMap<u32, u32>,
     tokens: FxHashMap<u32, RequestToken>,
     connections: FxHashMap<u32, Client>,
-    /// What is replaced in their answers.
+    /// Replacements in their responses.
     rewrites: FxHashMap<u32, Rc<Rewrites>>,
 }
 
@@ -38,7 +38,7 @@ impl InFlight {
         self.waiting_for_call.insert(token, context);
     }
 
-    /// Whose call it was; it asks no more.
+    /// Context of a call, which waits no more.
     pub(crate) fn waiting_for(&mut self, token: u32) -> Option<u32> {
         if self.waiting_for_call.is_empty() {
             return None;
@@ -53,7 +53,7 @@ impl InFlight {
         }
     }
 
-    /// What was decided for this one comes back at its end.
+    /// Keeps the token of a decision until the request is complete.
     pub(crate) fn keep_token(&mut self, context: u32, token: Option<RequestToken>) {
         if let Some(token) = token {
             self.tokens.insert(context, token);
@@ -82,7 +82,7 @@ impl InFlight {
         self.rewrites.get(&context).map(Rc::as_ref)
     }
 
-    /// What was decided for this one.
+    /// Token of the decision about this request.
     pub(crate) fn token(&self, context: u32) -> Option<&RequestToken> {
         self.tokens.get(&context)
     }

@@ -1,4 +1,4 @@
-//! What the host says of a request that is answered or over. No more is read than somebody wants to know.
+//! Observations of responses and completed requests. Only needed values are read.
 
 use std::time::Duration;
 
@@ -137,12 +137,12 @@ pub(crate) fn upstream_address(host: Host) -> Option<String> {
     }
 }
 
-/// Whether a pod gives the response, and not Envoy itself.
+/// True if the response is from an upstream, not from Envoy itself.
 pub(crate) fn is_from_upstream() -> bool {
     text(b"response\0code_details").as_deref() == Some("via_upstream")
 }
 
-/// Whether the client's own connection is TLS.
+/// True if the client's own connection is TLS.
 pub(crate) fn is_https(host: Host) -> bool {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"connection\0tls_version").is_some(),

@@ -37,7 +37,7 @@ pub(crate) struct Worker {
     connections: Connections,
     wait_until: Option<Timestamp>,
     unknown_locations: Option<u32>,
-    /// Whether the host has started this VM, and not only put it in the place of another.
+    /// True if the host has started this VM; false if it only replaced another with it.
     is_started: bool,
     configured: Timestamp,
 }
@@ -73,8 +73,8 @@ impl Worker {
         self.is_started = true;
     }
 
-    /// Whether a tick is one for this VM. After a trap, ngx_wasm_module goes on with the timers of the VM before, and takes
-    /// a call that such a one makes for a second trap, until the new timer has come for the first time.
+    /// True if a tick is for this VM. After a trap, ngx_wasm_module keeps the timers of the former VM, and takes a call from
+    /// such a timer for a second trap, until the new timer has fired for the first time.
     pub(crate) fn accepts_ticks(&self) -> bool {
         self.host != Host::NgxWasm
             || self.is_started

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sluice_ir::{Cidr, IpAccess};
 
-/// What an address is worth.
+/// Result of the lists for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It is on the list: nothing else is asked for.

@@ -50,8 +50,8 @@ impl Authorizer {
         self.external.set_address_policy(policy);
     }
 
-    /// What holds from now on. Locations that only `before` has are known until [`Self::forget_removed`]: data planes still
-    /// ask for them.
+    /// Publishes policies. Routes that only `before` has are known until [`Self::forget_removed`], because data planes still
+    /// ask about them.
     pub fn publish(&self, now: &Config, before: Option<&Config>) {
         if before.is_some_and(|before| Policies::is_unmoved(before, now))
             && !self.policies().lingers
@@ -156,8 +156,8 @@ impl Authorizer {
     }
 }
 
-/// Whether this is a host, and a port if there is one. What else may stand in its place is read by everybody in another way: a
-/// data plane that looks for the last colon takes `a.example:b.example` for the one, who looks for the first for the other.
+/// True if this is a host, optionally with a port. Anything else is read differently by different readers:
+/// `a.example:b.example` names the first for one that searches the last colon, and the second for another.
 fn is_authority(host: &str) -> bool {
     let end = match host.strip_prefix('[').and_then(|rest| rest.find(']')) {
         Some(bracket) => bracket + 2,

@@ -1,4 +1,4 @@
-//! What each location asks for, and its users.
+//! Access control of each route, and its users.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use sluice_ir::{
     Server, changed,
 };
 
-/// What is asked of clients of a location.
+/// Access control of one route.
 #[derive(Clone, Debug)]
 pub(crate) struct LocationPolicy {
     pub(crate) guard: Authentication,
     pub(crate) access: IpAccess,
-    /// What only an authentication service may say to pods.
+    /// Request headers that only an authentication service may set.
     pub(crate) auth_headers: Vec<HeaderName>,
     /// Of its question: whoever asks something else gets another answer.
     pub(crate) question: Key,
@@ -29,7 +29,7 @@ struct Known {
     users: Users,
 }
 
-/// What all locations ask for.
+/// Access control of all routes.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     locations: HashMap<String, LocationPolicy>,
@@ -39,7 +39,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// What did not change is taken from `last`.
+    /// Policies of these configurations. Unchanged ones are taken from `last`.
     pub(crate) fn from_configs(now: &Config, before: Option<&Config>, last: &Policies) -> Self {
         let mut policies = Policies::default();
         let mut of_now = (0, 0);
@@ -61,7 +61,7 @@ impl Policies {
         policies
     }
 
-    /// Whether nothing that policies are made from has changed.
+    /// True if nothing that policies are made of has changed.
     pub(crate) fn is_unmoved(before: &Config, now: &Config) -> bool {
         let watches = |server: &Arc<Server>| {
             server

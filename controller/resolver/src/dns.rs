@@ -79,7 +79,7 @@ struct Inner {
 /// Addresses of names that clients have asked for, until their TTLs end, for each namespace that lets them.
 type Remembered = FairCache<(BTreeSet<IpAddr>, Instant)>;
 
-/// What the system's files say.
+/// Configuration from the system's files.
 #[derive(Debug)]
 struct System {
     /// When they were written.

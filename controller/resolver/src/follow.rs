@@ -1,4 +1,4 @@
-//! What becomes of a name from one look at it to the next. Time is an argument.
+//! State of one name from lookup to lookup. Time is an argument.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -35,17 +35,17 @@ pub(super) enum Standing {
     Failing,
 }
 
-/// What follows from a look.
+/// Result of a lookup.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Next {
-    /// What is to be told, if it is not what was told before.
+    /// Resolution to publish, if it has changed.
     pub(super) tell: Option<Resolution>,
     /// How long until the next look.
     pub(super) pause: Duration,
 }
 
 impl Followed {
-    /// Whose turn it is to look at the name.
+    /// Priority of the next lookup.
     pub(super) fn standing(&self) -> Standing {
         match (self.failures, &self.last) {
             (0, None) => Standing::New,

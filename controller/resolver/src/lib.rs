@@ -47,7 +47,7 @@ const ALL_WAIT: usize = usize::MAX;
 /// How often the system's own settings are looked at.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// What the publisher has of it.
+/// Handle of the publisher.
 #[derive(Debug)]
 pub struct Names {
     commands: UnboundedSender<Command>,
@@ -60,7 +60,7 @@ enum Command {
     Follow(DnsName, BTreeSet<String>),
 }
 
-/// Who asks.
+/// Task that resolves names.
 pub struct Follower {
     dns: Dns,
     commands: UnboundedReceiver<Command>,

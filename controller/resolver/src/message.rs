@@ -20,7 +20,7 @@ pub(super) enum Family {
     V6 = 28,
 }
 
-/// What a server says.
+/// Reply of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// These addresses, one at least, for so many seconds.
@@ -103,7 +103,7 @@ fn addresses(mut rest: &[u8], count: u16) -> Option<Reply> {
     })
 }
 
-/// What follows a name; one that ends with a pointer is not followed.
+/// Bytes after a name; a name that ends with a pointer is not followed.
 fn behind_name(mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         let (length, behind) = rest.split_first()?;

@@ -14,7 +14,7 @@ use super::message::{self, Family, Reply};
 /// Without more being said, no datagram is longer than 512 bytes; some servers do not know.
 const LONGEST_DATAGRAM: usize = 4096;
 
-/// Who is asked.
+/// Servers to ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Servers {
     pub(super) addresses: Vec<SocketAddr>,

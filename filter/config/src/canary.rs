@@ -19,7 +19,7 @@ pub struct Canary {
     /// By chance. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Share>,
-    /// Whose sessions count here.
+    /// Sessions that this canary honours.
     #[serde(default, skip_serializing_if = "CanaryAffinity::is_sticky")]
     pub affinity: CanaryAffinity,
 }
@@ -40,7 +40,7 @@ pub struct Share {
 pub struct HeaderRule {
     /// The header's name, in any case; `-` and `_` are the same, as in nginx's variables.
     pub name: String,
-    /// Which values take the canary.
+    /// Values that select the canary.
     #[serde(default, skip_serializing_if = "HeaderMatch::is_switch")]
     pub values: HeaderMatch,
 }
@@ -51,7 +51,7 @@ pub const LARGEST_PATTERN: usize = 16 << 10;
 /// most one step for each instruction and byte. A value that is too long for its pattern is no match.
 pub const MOST_MATCHING: usize = 4 << 20;
 
-/// Which values of a header take the canary.
+/// Values of a header that select the canary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderMatch {
@@ -67,7 +67,7 @@ pub enum HeaderMatch {
     Invalid,
 }
 
-/// What a session means to a canary: `affinity-canary-behavior`.
+/// Meaning of a session for a canary: `affinity-canary-behavior`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CanaryAffinity {

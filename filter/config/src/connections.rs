@@ -17,7 +17,7 @@ pub struct Connections {
     pub most: NonZeroU32,
     /// The status of those that are too much.
     pub status: u16,
-    /// Who is not counted.
+    /// Client networks that are not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exempt: Vec<Network>,
 }
@@ -45,7 +45,7 @@ impl Network {
         })
     }
 
-    /// Whether an address is one of it. An IPv4 address in IPv6's words is an IPv4 address.
+    /// True if the network contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         masked(address.to_canonical(), self.length) == self.address

@@ -1,4 +1,4 @@
-//! What a request is hashed by: literals and variables.
+//! Hash keys of requests: literals and variables.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct HashKey(pub Vec<KeyPart>);
 pub enum KeyPart {
     /// This text.
     Literal(String),
-    /// What the request says; nothing when it does not say it.
+    /// Value from the request; empty if it has none.
     Variable(Variable),
 }
 

@@ -60,7 +60,7 @@ pub struct PluginConfig {
     /// The zone that the data plane runs in. Only in a checkpoint; without it Envoy's own locality counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// Where to long-poll for the log. Only in a checkpoint; without it the tables stay as configured.
+    /// Address for long polls of the log, in a checkpoint only. Without it the tables stay as configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// The tables themselves, whole or as a change.
@@ -86,14 +86,14 @@ pub enum Host {
 }
 
 impl Host {
-    /// Whether its variables are nginx's.
+    /// True if the data plane's variables are nginx's.
     #[must_use]
     pub fn is_nginx(self) -> bool {
         matches!(self, Host::Nginx | Host::NgxWasm)
     }
 }
 
-/// Where the controller is, as the data plane knows it.
+/// Address of the controller, as the data plane knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
@@ -128,7 +128,7 @@ pub struct Snapshot {
     pub hosts: BTreeSet<String>,
 }
 
-/// What changed between two versions. Values are whole: a changed backend comes with all its endpoints.
+/// Changes between two versions. Values are whole: a changed backend comes with all its endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delta {

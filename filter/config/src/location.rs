@@ -1,10 +1,10 @@
-//! Where a request goes: a location of the data plane.
+//! Locations: routes of the data plane.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Canary, Connections, Rewriting};
 
-/// What one location of the data plane does.
+/// Settings of one route of the data plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Location {
@@ -20,7 +20,7 @@ pub struct Location {
     /// How many requests of one client it serves at a time. Not for nginx, which counts them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
-    /// What is replaced in the answers of its pods. Not for nginx either.
+    /// Replacements in responses. Not for nginx either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewriting: Option<Rewriting>,
 }

@@ -1,4 +1,4 @@
-//! What pods say about where they are, written anew for clients.
+//! Rewriting of upstream locations in responses.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::HashKey;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewriting {
-    /// What `Location` begins with, and the URL in `Refresh`.
+    /// Prefix of `Location` and of the URL in `Refresh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirects: Option<Replaced>,
     /// The whole `Domain` of cookies, in any case and behind a dot or not. These texts have no dot in front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cookie_domains: Option<Replaced>,
-    /// What `Path` of cookies begins with.
+    /// Prefix of `Path` in cookies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cookie_paths: Option<Replaced>,
 }
@@ -23,8 +23,8 @@ pub struct Rewriting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replaced {
-    /// What a pod says.
+    /// Text from the upstream.
     pub from: HashKey,
-    /// What clients see.
+    /// Text for the client.
     pub to: HashKey,
 }

@@ -139,7 +139,7 @@ impl Backend {
         self.policy.key.headers()
     }
 
-    /// What its policy wants to hear at the end of a request.
+    /// Events that the policy needs at the end of a request.
     #[must_use]
     pub fn interest(&self) -> Interest {
         let needs = self.needs();
@@ -154,14 +154,14 @@ impl Backend {
         }
     }
 
-    /// What a session cookie must say to belong to this backend.
+    /// Key of this backend in session cookies.
     pub fn backend_key(&mut self) -> affinity::Hex {
         *self
             .backend_key
             .get_or_insert_with(|| affinity::backend_key(&self.name))
     }
 
-    /// Whether these cookies hold a session of this backend.
+    /// True if the cookies have a session of this backend.
     pub fn has_session(&mut self, cookies: &[u8], affinity: &Affinity) -> bool {
         let key = self.backend_key();
         let session = Session::find(cookies, &affinity.cookie.name, &key);
@@ -283,14 +283,14 @@ impl Backend {
             .map(|state| state.serial)
     }
 
-    /// Where the endpoint that answered is: most likely among the candidates.
+    /// Position of the endpoint that answered: most likely among the candidates.
     pub(crate) fn position(&self, picks: &Picks, address: &str) -> Option<EndpointIdx> {
         let at = |idx| self.endpoint_set.endpoints().address(idx) == Some(address);
         let candidate = picks.iter().map(|pick| pick.was_at).find(|&idx| at(idx));
         candidate.or_else(|| self.endpoint_set.endpoints().position(address))
     }
 
-    /// What the cookie of a new session says of the endpoint that answered; `None` when nothing leads there.
+    /// Key of the endpoint that answered, for the cookie of a new session; `None` if it is unknown.
     pub(crate) fn upstream_key(
         &self,
         session: &NewSession,

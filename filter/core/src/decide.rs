@@ -12,7 +12,7 @@ use crate::rewriting::Rewriting;
 use crate::tables::ById;
 use crate::{Backend, Reply, Request, Rng, Tables, Timestamp};
 
-/// What to do with a request.
+/// Decision about a request.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -30,12 +30,12 @@ pub enum Decision<'a> {
     Unknown,
     /// Leave it to the data plane, which resolves the backend by DNS: these tables hold no endpoints of it.
     External {
-        /// What to replace in the response.
+        /// Replacements in the response.
         rewriting: Option<&'a Rewriting>,
     },
 }
 
-/// Where a request goes.
+/// Destination of a request.
 #[derive(Debug)]
 pub struct Forward<'a> {
     /// To the first of these endpoints, retries to the following: `ip:port,ip:port`.
@@ -44,7 +44,7 @@ pub struct Forward<'a> {
     pub backend: Option<&'a str>,
     /// To be given back when the request is over, where somebody wants to hear of it.
     pub token: Option<RequestToken>,
-    /// What to replace in the response.
+    /// Replacements in the response.
     pub rewriting: Option<&'a Rewriting>,
 }
 
@@ -134,7 +134,7 @@ impl Tables {
     }
 }
 
-/// Where a request goes, and what sessions mean there.
+/// Backend of a request, and the meaning of sessions there.
 struct Route<'l> {
     id: &'l Rc<str>,
     affinity: Option<Rc<Affinity>>,

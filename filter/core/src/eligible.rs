@@ -1,4 +1,4 @@
-//! Who may be chosen now: draining, ejection and zones in one list, so that a pick does not look at each endpoint.
+//! Eligible endpoints: draining, ejection and zones in one list, so that a pick does not check each endpoint.
 //!
 //! ```text
 //!   all --- not draining --- not ejected --- near ---> ready
@@ -85,7 +85,7 @@ impl EligibleEndpoints {
         }
     }
 
-    /// Whether it must be looked at again, because an ejected endpoint comes back.
+    /// True if the list must be rebuilt because an ejection ends.
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
         self.next_change.is_some_and(|next| now >= next)
@@ -109,19 +109,19 @@ impl EligibleEndpoints {
         &self.spare
     }
 
-    /// Where an endpoint is in [`EligibleEndpoints::ready`].
+    /// Position of an endpoint in [`EligibleEndpoints::ready`].
     #[must_use]
     pub fn position(&self, idx: EndpointIdx) -> Option<usize> {
         self.position.get(idx).copied().flatten()
     }
 
-    /// Whether it gets new requests.
+    /// True if it gets new requests.
     #[must_use]
     pub fn is_ready(&self, idx: EndpointIdx) -> bool {
         self.position(idx).is_some()
     }
 
-    /// Whether it serves what belongs to it: it is not ejected.
+    /// True if it serves its own sessions: it is not ejected.
     #[must_use]
     pub fn is_alive(&self, idx: EndpointIdx) -> bool {
         self.alive.get(idx).copied().unwrap_or(false)

@@ -103,7 +103,7 @@ impl EndpointSet {
         self.update_eligible(outlier, now);
     }
 
-    /// What a balancer sees of it.
+    /// The set as a balancer sees it.
     pub(crate) fn pick_context<'a>(
         &'a self,
         policy: &Policy,
@@ -123,7 +123,7 @@ impl EndpointSet {
         }
     }
 
-    /// Where a candidate is now; nowhere when it left.
+    /// Current position of a candidate; `None` if it was removed.
     pub(crate) fn find(&self, pick: Pick) -> Option<EndpointIdx> {
         let is_it = |state: &EndpointState| state.serial == pick.serial;
         if self.states.get(pick.was_at).is_some_and(is_it) {

@@ -1,4 +1,4 @@
-//! What one worker has learnt of an endpoint: the live state, which moves over when the tables are replaced.
+//! State of an endpoint in one worker: live state, which is kept when the tables are replaced.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub struct Serial(pub u64);
 /// The live state of one endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct EndpointState {
-    /// Which endpoint this is, across tables.
+    /// Identity of the endpoint across tables.
     pub serial: Serial,
     /// Requests that were sent to it and are not over.
     pub in_flight: u32,

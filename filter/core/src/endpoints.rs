@@ -20,7 +20,7 @@ pub struct Endpoints {
     weighted: bool,
 }
 
-/// What is known of an endpoint beside its address.
+/// Properties of an endpoint beside its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
     /// Its share, relative to the others.
@@ -98,7 +98,7 @@ impl Endpoints {
         self.ends.len()
     }
 
-    /// Whether there is none, which a client sees as 503.
+    /// True if there is none, which a client sees as 503.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -125,7 +125,7 @@ impl Endpoints {
         self.by_address.get(found).copied()
     }
 
-    /// What is known of the endpoint at a position.
+    /// Properties of the endpoint at a position.
     #[must_use]
     pub fn traits(&self, idx: EndpointIdx) -> Option<Traits> {
         self.traits.get(idx).copied()
@@ -137,13 +137,13 @@ impl Endpoints {
         self.traits.get(idx).map_or(1, |traits| traits.weight)
     }
 
-    /// Whether their weights differ.
+    /// True if weights differ.
     #[must_use]
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// Whether these are the same endpoints, in whatever order.
+    /// True if these are the same endpoints, in any order.
     #[must_use]
     pub fn same_set(&self, other: &Endpoints) -> bool {
         let described = |of: &Endpoints, idx: EndpointIdx| of.traits(idx);
@@ -165,7 +165,7 @@ fn is_reachable(address: &str) -> bool {
         .is_ok_and(|address| address.port() != 0)
 }
 
-/// Whether each address was there before.
+/// For each address, true if it occurred before.
 fn is_duplicate(endpoints: &[wire::Endpoint]) -> Vec<bool> {
     let mut order: Vec<(&str, usize)> = endpoints
         .iter()

@@ -1,4 +1,4 @@
-//! What a request is hashed by.
+//! Hash keys of requests.
 
 use sluice_filter_config::{self as wire, Plain, Variable};
 
@@ -39,7 +39,7 @@ impl Key {
         }
     }
 
-    /// Whether it is the same for all requests.
+    /// True if the key is the same for all requests.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.parts

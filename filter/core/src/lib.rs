@@ -1,15 +1,14 @@
-//! What the filter decides, as plain functions.
+//! Decisions of the filter, as plain functions.
 //!
 //! ```text
 //!   PluginConfig --apply--> Tables { locations, backends: endpoints + balancer }
 //!                              |
 //!   location, now, rng --------+--decide--> Decision::{Forward(candidates), Reply, Unknown}
 //!
-//!   answers of the controller --> LongPoll --> what to ask next, and when
+//!   responses of the controller --> LongPoll --> next call, and when
 //! ```
 //!
-//! The core takes values, time and randomness; it never asks for them. The shell around it (`filter/src`) talks to
-//! the host.
+//! Values, time and randomness are arguments. The shell around the core (`filter/src`) talks to the host.
 //!
 //! Absent on purpose: proxy-wasm, clocks, random number generators, panics on outside input.
 #![cfg_attr(

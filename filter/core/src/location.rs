@@ -8,7 +8,7 @@ use crate::canary::Canary;
 use crate::connections::ConnectionLimit;
 use crate::rewriting::Rewriting;
 
-/// Where the requests of a location go.
+/// Backend of a location, its canaries and limits.
 #[derive(Debug)]
 pub struct Location {
     /// The id of the primary backend.
@@ -21,7 +21,7 @@ pub struct Location {
     pub headers: usize,
     /// How many requests of one client it serves at a time.
     pub connections: Option<ConnectionLimit>,
-    /// What is replaced in the answers of its pods.
+    /// Replacements in responses.
     pub rewriting: Option<Rewriting>,
 }
 

@@ -9,7 +9,7 @@ use sluice_filter_config::{LOG_PATH, Version};
 
 use crate::Timestamp;
 
-/// What became of an answer.
+/// Result of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollResult {
     /// Applied, or there was nothing new.
@@ -33,7 +33,7 @@ impl LongPoll {
     const FIRST_WAIT: Duration = Duration::from_millis(50);
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-    /// Whether a call should go out now.
+    /// True if a call is due.
     #[must_use]
     pub fn is_due(&self, now: Timestamp) -> bool {
         !self.in_flight && now >= self.not_before

@@ -1,4 +1,4 @@
-//! What became of a request, and what is kept to understand it.
+//! Outcome of a request, and the token that it is understood by.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::affinity::{Affinity, SessionKey};
 use crate::balance::Candidates;
 use crate::endpoint_state::{EndpointState, Serial};
 
-/// What the data plane says of a request that is over.
+/// Outcome of a completed request, as the data plane reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome<'a> {
     /// `ip:port` of the last attempt; none when there was none.
@@ -21,7 +21,7 @@ pub struct Outcome<'a> {
     pub attempts: u32,
 }
 
-/// What somebody wants to know at the end of a request: the shell reads no more than that.
+/// Values that are needed at the end of a request: the shell reads no others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Only that it is over.
@@ -68,13 +68,13 @@ pub(crate) struct Pick {
 }
 
 impl RequestToken {
-    /// What to read when the request is over.
+    /// Values to read when the request is complete.
     #[must_use]
     pub fn interest(&self) -> Interest {
         self.interest
     }
 
-    /// Whether a session may begin with the response.
+    /// True if a session may begin with the response.
     #[must_use]
     pub fn awaits_response(&self) -> bool {
         self.session.is_some()
@@ -82,7 +82,7 @@ impl RequestToken {
 }
 
 impl Interest {
-    /// Whether nobody wants to know anything.
+    /// True if no value is needed.
     #[must_use]
     pub fn nothing(self) -> bool {
         self == Interest::default()

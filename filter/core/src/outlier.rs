@@ -22,7 +22,7 @@ pub struct Outlier {
     pub panic_threshold: u8,
 }
 
-/// What an endpoint has done lately.
+/// Recent failures of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     failures: u16,
@@ -53,7 +53,7 @@ impl Outlier {
         share.max(1).min(endpoints.saturating_sub(1))
     }
 
-    /// Whether so few are left that it is better to use them all.
+    /// True if so few are left that all are used.
     #[must_use]
     pub fn panics(&self, healthy: usize, endpoints: usize) -> bool {
         healthy * 100 < endpoints * usize::from(self.panic_threshold)
@@ -85,7 +85,7 @@ impl Record {
         self.failures = 0;
     }
 
-    /// Whether it is out now.
+    /// True if it is ejected now.
     #[must_use]
     pub fn is_ejected(&self, now: Timestamp) -> bool {
         now < self.ejected_until

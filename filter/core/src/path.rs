@@ -1,8 +1,8 @@
-//! The one way to write a path, by which locations are found: decoded, without double slashes and without dots, as nginx has it
-//! before it looks for a location.
+//! Canonical form of a path, by which locations are found: decoded, without double slashes and dot segments, as in nginx before
+//! it looks for a location.
 //!
-//! What a path cannot hold unencoded (blanks, control characters, `%`, `?`, `#`, all beyond ASCII) stays encoded, so that the
-//! path can be sent on; nginx encodes the same when it sends one that it has changed.
+//! Characters that a path cannot have unencoded (blanks, control characters, `%`, `?`, `#`, all beyond ASCII) stay encoded, so
+//! that the path can be sent on; nginx encodes the same ones when it sends a path that it has changed.
 
 /// A target (path and query) written in this way.
 #[derive(Clone, Debug, PartialEq, Eq)]

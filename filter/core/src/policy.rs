@@ -29,7 +29,7 @@ pub struct CompiledBackend {
 pub struct Policy {
     /// The algorithm.
     pub load_balance: LoadBalance,
-    /// What it hashes; empty for those that do not.
+    /// Hash key; empty for algorithms without one.
     pub key: Key,
     /// Sessions.
     pub affinity: Option<Rc<Affinity>>,

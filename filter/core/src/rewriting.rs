@@ -1,5 +1,5 @@
-//! What pods say about where they are, written anew for clients: nginx's `proxy_redirect`, `proxy_cookie_domain` and
-//! `proxy_cookie_path`, as `ngx_http_proxy_module` does it.
+//! Rewriting of upstream locations in responses: nginx's `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`, as
+//! `ngx_http_proxy_module` does it.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub enum Rewriting {
 /// The rules for one request: in each place one text for another.
 pub type Rewrites = Places<Vec<u8>>;
 
-/// Where something is replaced.
+/// Values for each kind of replacement.
 #[derive(Debug)]
 pub struct Places<T> {
     redirects: Option<Replaced<T>>,
@@ -54,7 +54,7 @@ impl From<&wire::Rewriting> for Rewriting {
 }
 
 impl Rewriting {
-    /// What they say of a request.
+    /// Replacements for a request.
     pub fn of(&self, request: &impl Request) -> Rc<Rewrites> {
         match self {
             Rewriting::Constant(rewrites) => Rc::clone(rewrites),
@@ -207,7 +207,7 @@ fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Who is asked for what is the same for all.
+/// Request of keys that are the same for all requests.
 struct NoRequest;
 
 impl Request for NoRequest {

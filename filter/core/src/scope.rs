@@ -1,4 +1,4 @@
-//! Which scope of routes a request belongs to, where no scope has the very name that it asks for.
+//! Route scope of a request whose host, as written, names none.
 
 use sluice_filter_config::host_contract::OTHER_HOSTS;
 
@@ -23,7 +23,7 @@ impl Asked {
         }
     }
 
-    /// Whether the tables have to be asked: the data plane has looked for a name in lower case itself.
+    /// True if the tables must be searched: the data plane has searched names in lower case itself.
     #[must_use]
     pub fn needs_tables(&self) -> bool {
         !self.is_lower

@@ -1,4 +1,4 @@
-//! What the filter knows: locations and backends at one version.
+//! Tables of the filter: locations and backends at one version.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -46,16 +46,16 @@ pub struct AlgorithmChange {
 pub enum Refused {
     /// A delta for other tables than these: ask for a snapshot.
     Base {
-        /// What these tables are.
+        /// Version of these tables.
         have: Option<Version>,
-        /// What the delta applies to.
+        /// Version that the delta applies to.
         base: Version,
     },
     /// A backend that cannot be compiled.
     Backend {
         /// Its id.
         backend: String,
-        /// What is wrong with it.
+        /// Error of the backend.
         cause: InvalidBackend,
     },
 }
@@ -90,7 +90,7 @@ impl Tables {
         changed && self.version.is_some()
     }
 
-    /// Whether some Ingress names this host exactly, as far as the data plane told. In lower case.
+    /// True if an Ingress names this host exactly, as far as the data plane reported. In lower case.
     #[must_use]
     pub fn is_host(&self, name: &str) -> bool {
         self.known_hosts.contains(name)

@@ -8,13 +8,13 @@ use super::{POLL_TIMEOUT, Worker};
 use crate::host;
 
 impl Worker {
-    /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
+    /// True if this host permits calls in `on_configure`; in nginx they wait for the first tick.
     pub(crate) fn polls_on_configure(&self) -> bool {
         !self.host.is_nginx()
     }
 
-    /// Whether this host lets the answer of a call send the next one. In ngx_wasm_module a call of the root context takes
-    /// its memory with it when it ends, and a worker dies of another one: there the next tick sends it.
+    /// True if this host permits calls in the callback of a call. In ngx_wasm_module a call of the root context frees its
+    /// memory at the end, and another one would crash the worker: there the next tick sends it.
     pub(crate) fn polls_in_callbacks(&self) -> bool {
         self.host != Host::NgxWasm
     }

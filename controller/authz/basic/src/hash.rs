@@ -45,7 +45,7 @@ pub struct Hash(Kind);
 #[derive(Clone, PartialEq, Eq)]
 enum Kind {
     Bcrypt(String),
-    /// What `crypt` of a C library knows, and Apache's own.
+    /// Hashes of a C library's `crypt`, and Apache's own.
     Crypt(Crypt, String),
     /// With the salt behind the digest, if there is one.
     Sha1 {
@@ -111,7 +111,7 @@ impl Hash {
         }
     }
 
-    /// Whether it is this password's. May take a second.
+    /// True if the password matches. May take a second.
     #[must_use]
     pub fn matches(&self, password: &[u8]) -> bool {
         if password.len() > LONGEST_PASSWORD {

@@ -1,7 +1,7 @@
-//! Passwords that were right, so that a slow hash is computed once and not for each request.
+//! Cache of verified passwords, so that a slow hash is computed once and not for each request.
 //!
-//! What is kept is a keyed digest: who reads the memory learns no password from it, and a file that changes takes all of
-//! its old answers along, because its version is part of the digest.
+//! It holds keyed digests: memory reveals no password. The version of the file is part of the digest, so a changed file
+//! invalidates its entries.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl Remembered {
         }
     }
 
-    /// What the right password proves.
+    /// Proof of the right password.
     #[must_use]
     pub fn proof(&self, version: Version, credentials: &Credentials) -> Proof {
         let Credentials { user, password } = credentials;
@@ -43,7 +43,7 @@ impl Remembered {
         Proof(digest.finalize().into())
     }
 
-    /// Whether it was added before, and not too long ago.
+    /// True if it was added before, and not too long ago.
     pub fn knows(&mut self, tenant: &str, proof: &Proof) -> bool {
         self.proofs.get(tenant, &proof.0).is_some()
     }

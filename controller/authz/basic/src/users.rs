@@ -18,7 +18,7 @@ impl Version {
     }
 }
 
-/// Who is known, and by which hash.
+/// Users and their hashes.
 #[derive(Clone)]
 pub struct Users {
     hashes: HashMap<Vec<u8>, Result<Hash, Unreadable>>,
@@ -68,7 +68,7 @@ impl Users {
         self.hashes.get(user)?.as_ref().ok()
     }
 
-    /// Which text it was read from.
+    /// Version of the text.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version

@@ -63,7 +63,7 @@ impl Hashing {
         Ok(hashing)
     }
 
-    /// Whether it is the password of this hash.
+    /// True if the password matches the hash.
     pub(super) async fn matches(
         &self,
         tenant: &str,

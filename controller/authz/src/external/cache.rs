@@ -156,7 +156,7 @@ impl AuthCache {
     }
 }
 
-/// Whether it may tell one client from another.
+/// True if the part may differ between clients.
 fn is_of_a_client(part: &ExpressionPart) -> bool {
     match part {
         ExpressionPart::Variable(Variable::Cookie(_) | Variable::Argument(_)) => true,

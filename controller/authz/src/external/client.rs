@@ -55,7 +55,7 @@ const NOT_PASSED_PREFIXES: &[&str] = &[
     "x-auth-request-redirect",
 ];
 
-/// What a service says.
+/// Response of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// Where a question goes.
+/// Destination of a request to a service.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     tls: bool,
@@ -154,7 +154,7 @@ fn reuse(question: &ExternalAuth) -> Reuse {
     }
 }
 
-/// Whether everything up to the path is text, and none of it a variable.
+/// True if the URL up to the path has no variable.
 fn names_authority(url: &Expression) -> bool {
     let Some(ExpressionPart::Text(text)) = url.0.first() else {
         return false;

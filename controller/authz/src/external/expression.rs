@@ -1,4 +1,4 @@
-//! What an expression says of a request, read as the filter reads it.
+//! Expressions evaluated for a request, as the filter evaluates them.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

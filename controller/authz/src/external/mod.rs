@@ -73,7 +73,7 @@ impl ExternalAuthenticator {
         self.dialer.set_policy(policy);
     }
 
-    /// What a service says about a request, in terms of it: what changes, or what the client gets instead.
+    /// Asks the service about a request. The verdict has the changes to the request, or the response to the client.
     pub(crate) async fn check(
         &self,
         question: &ExternalAuth,
@@ -132,7 +132,7 @@ impl ExternalAuthenticator {
     }
 }
 
-/// Where clients are sent instead of a 401.
+/// Redirect of clients in the place of a 401.
 pub(crate) fn sign_in(question: &ExternalAuth, refused: Verdict, check: &AuthzRequest) -> Verdict {
     let (
         Some(place),

@@ -1,10 +1,10 @@
 //! Connections to external authentication services. They are kept and shared by all requests to the same origin, because a
-//! handshake for each request would cost both sides more than the answer; there are never more than [`MOST`] requests to an
-//! origin at a time, and never more than as many connections at rest.
+//! handshake per request would cost both sides more than the response; there are never more than [`MOST`] concurrent requests
+//! to an origin, and never more idle connections.
 //!
-//! What a client can name (a host in `auth-url` from a variable of the request) is asked over a connection of its own: who
-//! invents names must not leave a connection behind for each. So is what is not idempotent: a service may end a connection
-//! at rest at any moment, and then such a request cannot be sent again.
+//! A URL whose host a client can choose (a variable of the request in `auth-url`) gets a connection of its own, so that
+//! invented names leave no connections behind. So does a request that is not idempotent: a service may close an idle connection
+//! at any moment, and such a request cannot be sent again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,12 +32,12 @@ use super::dial::{self, Dialer, Stream};
 const MOST: usize = 256;
 /// How long a connection rests before it is closed. nginx: `keepalive_timeout` of an upstream.
 const REST: Duration = Duration::from_secs(60);
-/// What a service says beside the head of its answer is for nobody, but has to be read before the connection can be used
-/// again. What is longer, or slower, ends the connection.
+/// Longest response body, in bytes. It is not used, but has to be read before the connection can be reused; a longer or slower
+/// one closes the connection.
 const LONGEST_BODY: usize = 64 << 10;
 const SLOWEST_BODY: Duration = Duration::from_millis(50);
 
-/// Where a request goes.
+/// Origin of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The name that TLS asks for; without it, there is none.
@@ -66,7 +66,7 @@ pub(super) enum Reuse {
     No,
 }
 
-/// What `hyper_util` connects with.
+/// Connector for `hyper_util`.
 #[derive(Clone)]
 struct Connector(Arc<Dialer>);
 

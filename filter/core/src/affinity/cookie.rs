@@ -12,12 +12,12 @@ pub fn pairs(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// What a session cookie says.
+/// Parsed session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session<'a> {
-    /// Which endpoint, as the mode of the affinity understands it.
+    /// Endpoint of the session, in the form of the affinity mode.
     pub upstream_key: &'a [u8],
-    /// Which backend; cookies of before ingress-nginx 1.0 do not say it.
+    /// Backend of the session. Cookies from before ingress-nginx 1.0 have none.
     pub backend_key: Option<&'a [u8]>,
 }
 

@@ -9,14 +9,14 @@ use crate::{Rng, Timestamp};
 /// An MD5 in lower-case hexadecimal digits.
 pub type Hex = [u8; 32];
 
-/// What says that a session belongs to a backend: `md5(md5(name) + name)`.
+/// Key of a backend in session cookies: `md5(md5(name) + name)`.
 #[must_use]
 pub fn backend_key(name: &str) -> Hex {
     let salt = md5_hex(&[name.as_bytes()]);
     md5_hex(&[&salt, name.as_bytes()])
 }
 
-/// What a persistent session calls an endpoint: `md5(backend + "ip:port")`. It hides the address only from people.
+/// Key of an endpoint in persistent sessions: `md5(backend + "ip:port")`. It hides the address only from people.
 #[must_use]
 pub fn endpoint_key(backend: &str, address: &str) -> Hex {
     md5_hex(&[backend.as_bytes(), address.as_bytes()])
@@ -40,7 +40,7 @@ fn md5_hex(parts: &[&[u8]]) -> Hex {
     hex
 }
 
-/// What a new cookie says of its endpoint.
+/// Key of an endpoint in a new cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpstreamKey {
     /// The key that was drawn for it, in balanced mode.

@@ -65,7 +65,7 @@ pub trait Sessions {
     /// The endpoint of a session; none when it is gone.
     fn locate(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx>;
 
-    /// Who serves a session while its endpoint is ejected: the same one every time.
+    /// Endpoint for a session while its own is ejected: always the same one.
     fn fallback(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx>;
 
     /// An endpoint for a new session that was not tried, and the key that leads to it; no key when a cookie must not or
@@ -78,12 +78,12 @@ pub trait Sessions {
     ) -> Option<(EndpointIdx, Option<SessionKey>)>;
 }
 
-/// Where a request of a session, or of a client without one, goes.
+/// Endpoints for a request, with or without a session.
 #[derive(Debug, Default)]
 pub struct Placement {
     /// The choice and the failover order.
     pub candidates: Candidates,
-    /// What the response may begin; none when no cookie will be set whatever happens.
+    /// Session that may begin with the response; none if no cookie can be set.
     pub start: Option<SessionStart>,
 }
 

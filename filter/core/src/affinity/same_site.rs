@@ -1,6 +1,6 @@
-//! Which browsers misread `SameSite=None` (as ingress-nginx's `util/same_site.lua`, after Chromium's list).
+//! Browsers that misread `SameSite=None` (as ingress-nginx's `util/same_site.lua`, after Chromium's list).
 
-/// Whether `SameSite=None` means to this client what it says. No `User-Agent` counts as yes.
+/// True if the client reads `SameSite=None` correctly, or sends no `User-Agent`.
 #[must_use]
 pub fn none_is_understood(user_agent: &[u8]) -> bool {
     let has = |word: &str| {

@@ -25,7 +25,7 @@ pub struct CookieTemplate {
     pub conditional_same_site_none: bool,
 }
 
-/// What one response adds to the template.
+/// Values that one response adds to the template.
 #[derive(Clone, Copy, Debug)]
 pub struct CookieContext<'a> {
     /// The upstream key.
@@ -34,9 +34,9 @@ pub struct CookieContext<'a> {
     pub backend_key: &'a [u8],
     /// The location's path.
     pub location_path: &'a str,
-    /// Whether the client's connection is TLS.
+    /// True if the client's connection is TLS.
     pub https: bool,
-    /// Whether the client understands `SameSite=None`.
+    /// True if the client reads `SameSite=None` correctly.
     pub none_is_understood: bool,
     /// Now.
     pub now: Timestamp,

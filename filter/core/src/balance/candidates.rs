@@ -33,13 +33,13 @@ impl Candidates {
         self.len
     }
 
-    /// Whether there is none yet.
+    /// True if there is none yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether this one is tried already.
+    /// True if this endpoint is a candidate already.
     #[must_use]
     pub fn has(&self, idx: EndpointIdx) -> bool {
         self.iter().any(|tried| tried == idx)

@@ -91,7 +91,7 @@ impl Needs {
         failures: false,
     };
 
-    /// Whether a name is enough to configure the algorithm.
+    /// True if the algorithm has no parameters.
     #[must_use]
     pub const fn no_parameters(self) -> bool {
         !(self.key || self.size || self.load_factor)

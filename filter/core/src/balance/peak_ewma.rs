@@ -10,7 +10,7 @@ use super::ewma::{decay, score};
 use super::two_choices::better_of_two;
 use super::{Balancer, Candidates, Needs, PickContext, Response, Setup};
 
-/// What an endpoint without an average costs for each request in flight: one is sent to find out, not more.
+/// Cost of each request in flight for an endpoint without an average: one request is sent to find out, not more.
 const UNKNOWN_SECONDS: f64 = 1.0;
 
 /// Stateless: averages and requests in flight are in the [`PickContext`].

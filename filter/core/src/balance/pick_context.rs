@@ -13,7 +13,7 @@ pub struct PickContext<'a> {
     pub endpoints: &'a Endpoints,
     /// Those among them that may be chosen.
     pub eligible: &'a EligibleEndpoints,
-    /// What is known of each, by position.
+    /// State of each endpoint, by position.
     pub states: &'a [EndpointState],
     /// The ring of the endpoints; empty unless the policy hashes.
     pub ring: &'a Ring,
@@ -23,7 +23,7 @@ pub struct PickContext<'a> {
     pub slow_start: SlowStart,
     /// How many candidates to name.
     pub attempts: usize,
-    /// What the request is hashed by.
+    /// Hash key of the request.
     pub key: &'a [u8],
     /// Now.
     pub now: Timestamp,

@@ -38,7 +38,7 @@ impl Point {
         self.node as usize
     }
 
-    /// Whether it is among the first `part` (0 to 1) of its node's points: a node that starts slowly has only those.
+    /// True if the point is among the first `part` (0 to 1) of its node's points: a node in slow start has only those.
     #[must_use]
     pub fn is_within(self, part: f64) -> bool {
         f64::from(self.rank) < part * 65_536.0
@@ -76,7 +76,7 @@ impl Ring {
         }
     }
 
-    /// Whether there is no node.
+    /// True if there is no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()

@@ -61,7 +61,7 @@ impl Schedule {
         }
     }
 
-    /// Whose turn it is. Those that are not ready pass.
+    /// Next endpoint of the schedule. Those that are not ready are skipped.
     pub(super) fn next(&mut self, context: &PickContext<'_>) -> Option<EndpointIdx> {
         for _ in 0..self.queue.len() {
             let mut top = self.queue.peek_mut()?;

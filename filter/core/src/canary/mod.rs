@@ -25,7 +25,7 @@ pub use rule::{Answer, Rules};
 pub struct Canary {
     /// The id of the backend.
     pub backend: Rc<str>,
-    /// Who goes there.
+    /// Rules that select it.
     pub rules: Rules,
     /// The primary's affinity applies to it; otherwise only its own.
     pub shares_sessions: bool,

@@ -5,7 +5,7 @@ use sluice_filter_config::{self as wire, HeaderMatch, LARGEST_PATTERN};
 
 use crate::{Request, variables};
 
-/// What a rule says to a request.
+/// Result of a rule for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It takes the canary.
@@ -75,7 +75,7 @@ impl Rules {
         }
     }
 
-    /// Whether a header is held against a regular expression.
+    /// True if the canary has a regular expression for a header.
     pub(super) fn has_pattern(canary: &wire::Canary) -> bool {
         canary
             .header

@@ -16,7 +16,7 @@ pub struct ConnectionLimit {
 }
 
 impl ConnectionLimit {
-    /// What a client gets that asks for more.
+    /// Response to a client over the limit.
     #[must_use]
     pub fn refusal(&self) -> Reply {
         Reply {
@@ -25,7 +25,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// Whether a client address is not counted.
+    /// True if a client address is exempt.
     pub(super) fn exempts(&self, address: &[u8]) -> bool {
         let parse = || std::str::from_utf8(address).ok()?.parse::<IpAddr>().ok();
         !self.exempt.is_empty()

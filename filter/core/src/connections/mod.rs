@@ -1,20 +1,20 @@
-//! How many requests of one client are in process, in all workers of a data plane together.
+//! Concurrent requests of each client, over all workers of a data plane.
 //!
 //! ```text
 //!   zone, address --hash--> client --low bits--> slot: [client, worker, count] ...   shared, compare and swap
 //!                                      workers: [worker, last heartbeat] ...         shared, compare and swap
 //! ```
 //!
-//! Whether one more may enter and that it did is one exchange of its slot, so the limit is exact whoever else counts
-//! at the same moment. What a worker writes of a client is what it knows itself and no difference to what was there, so a
-//! count that got lost comes right with the next one.
+//! Admission of a request and its count are one exchange of its slot, so the limit is exact whoever else counts at the same
+//! moment. A worker writes its own count of a client and not a difference, so a lost update is corrected by the
+//! next one.
 //!
-//! Counts are those of a worker that lives. NoRequest says of a VM that trapped, or of a thread that ended, what it still
-//! had in process; it has no heartbeat any more, and after [`LAPSE`] its counts are none.
+//! Only counts of living workers are valid. A VM that trapped or a thread that ended cannot report the requests that it still
+//! had; without a heartbeat its counts lapse after [`LAPSE`].
 //!
 //! Nothing can be deleted from the memory that VMs share, so it is bounded by its layout: [`SLOTS`] values of at most
-//! [`Slot::MOST`] counts. A client without room is refused, as by nginx when a zone is full. NoRequest can fill the room of
-//! somebody else on purpose: where a client is counted depends on a random number.
+//! [`Slot::MOST`] counts. A client without room is rejected, as by nginx when a zone is full. Nobody can fill the room of
+//! another client on purpose: its place depends on a random number.
 
 mod limit;
 mod slot;
@@ -37,7 +37,7 @@ const SLOTS: u64 = 4096;
 const BEAT: Duration = Duration::from_secs(1);
 /// A worker that was not heard of for so long is gone. Longer than any worker is busy without a pause.
 const LAPSE: Duration = Duration::from_secs(10);
-/// Who loses an exchange has lost it to another worker that won: so many in a row do not happen.
+/// Limit of attempts of an exchange. An exchange is lost only to another worker that won, so this many in a row do not happen.
 const EXCHANGES: usize = 1000;
 /// Changes with the layout of what is shared: VMs of an older filter may still be there.
 const PREFIX: &str = "sluice.connections.1";
@@ -56,7 +56,7 @@ pub trait Shared {
     ) -> Result<Exchange, Unavailable>;
 }
 
-/// What became of an exchange.
+/// Result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// The new value is there.
@@ -73,7 +73,7 @@ pub struct Unavailable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client(u64);
 
-/// Whether a request may enter.
+/// Admission of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// It is counted.
@@ -95,12 +95,12 @@ impl Entry {
     }
 }
 
-/// What one worker has in process, and its way to the others.
+/// Counts of one worker, and its access to those of the others.
 #[derive(Debug)]
 pub struct Connections {
     /// Of this VM, for as long as it lives.
     worker: u32,
-    /// What the first worker makes the seed of all.
+    /// Seed that the first worker draws for all.
     draw: u64,
     seed: Option<u64>,
     beaten: Option<Timestamp>,
@@ -194,7 +194,7 @@ impl Connections {
         }
     }
 
-    /// Whether the host's failure is news: it is told once, not with each request.
+    /// True once per failure of the host: it is logged once, not with each request.
     pub fn is_failure_news(&mut self) -> bool {
         !std::mem::replace(&mut self.is_failure_told, true)
     }

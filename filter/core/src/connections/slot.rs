@@ -1,6 +1,6 @@
 //! The counts that share a value.
 
-/// Who has how many requests of which client in process.
+/// Counts of clients, by worker.
 #[derive(Debug, Default)]
 pub(super) struct Slot(Vec<Count>);
 

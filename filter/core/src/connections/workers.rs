@@ -1,4 +1,4 @@
-//! Which workers live.
+//! Living workers.
 
 use super::LAPSE;
 use crate::Timestamp;

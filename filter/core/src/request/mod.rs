@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use sluice_filter_config::Variable;
 
-/// What the data plane knows of a request. Every question may cost a call to the host, so nothing is asked in vain.
+/// A request, as the data plane knows it. Every query may cost a host call, so none is made in vain.
 pub trait Request {
     /// A header by its name in lower case, several values joined with `, `. Pseudo-headers as HTTP/2 names them.
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>>;
@@ -16,7 +16,7 @@ pub trait Request {
         self.header(":path")
     }
 
-    /// What headers do not say.
+    /// Properties of the request other than headers.
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>>;
 
     /// About so many different headers will be asked for: reading all at once may be cheaper.
@@ -28,7 +28,7 @@ pub trait Request {
     }
 }
 
-/// What headers do not say of a request.
+/// Properties of a request other than headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// `ip:port` of the client.

@@ -1,4 +1,4 @@
-//! What ingress-nginx gets wrong (its issues, and sections 3 and 14 of our reading of it), each fixed here.
+//! Bugs of ingress-nginx (its issues, and sections 3 and 14 of our reading of it), each fixed here.
 
 use std::time::Duration;
 

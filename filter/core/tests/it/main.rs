@@ -1,4 +1,4 @@
-//! What the core decides, from the wire's documents to candidates and cookies.
+//! Decisions of the core, from wire documents to candidates and cookies.
 
 mod canaries;
 mod known_bugs;

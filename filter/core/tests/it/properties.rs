@@ -1,4 +1,4 @@
-//! What holds for any endpoints, weights and policies.
+//! Properties for any endpoints, weights and policies.
 
 use proptest::prelude::*;
 use sluice_filter_config::{AffinityMode, Endpoint, LoadBalance};

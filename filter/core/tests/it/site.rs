@@ -48,7 +48,7 @@ impl Request for Headers {
     }
 }
 
-/// What became of a request, before it is over.
+/// A request in flight.
 #[derive(Debug)]
 pub struct Sent {
     pub candidates: Vec<String>,
@@ -107,7 +107,7 @@ impl Site {
         site
     }
 
-    /// What is described now becomes the tables, as a controller that has just begun would send it.
+    /// Replaces the tables by this configuration, as a controller that has just started does.
     pub fn publish(&mut self) {
         self.version += 1;
         let snapshot = wire::Snapshot {

@@ -1,7 +1,7 @@
-//! What nginx reads out of a header or a URL: the same functions for the filter and for whoever decides about clients, because
-//! a key that two readers see differently is no key.
+//! Parsers of headers and URLs as in nginx, shared by the filter and the authorization server: a key that two readers see
+//! differently is no key.
 //!
-//! As nginx 1.27, which ingress-nginx has; `tests/nginx/variables.rs` compares them with a real one.
+//! As nginx 1.27, the version in ingress-nginx; `tests/nginx/variables.rs` compares them with a real one.
 
 /// `$cookie_NAME`: the first cookie of this name, in any case, that has a value. Values are not unquoted.
 ///

@@ -1,5 +1,5 @@
-//! Which addresses an Ingress gets as its status: fixed ones, those of a Service, or those of the nodes that carry the
-//! traffic. The rules are ingress-nginx's (`internal/ingress/status`).
+//! Addresses for the status of Ingresses: fixed ones, those of a Service, or those of the nodes that carry the traffic. The
+//! rules are ingress-nginx's (`internal/ingress/status`).
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -20,7 +20,7 @@ const OF_A_GENERATION: [&str; 3] = [
     "pod-template-hash",
 ];
 
-/// Where addresses come from.
+/// Source of the addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publish {
     /// IP addresses and names, as they are.

@@ -1,5 +1,4 @@
-//! What the controller has to do with a cluster besides reading it: who leads, what Ingresses have as their status, and
-//! Events for what is wrong.
+//! Writes to a cluster: the leader's Lease, status of Ingresses, and Events.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::identity::Identity;
 use crate::watch::Sighting;
 use crate::{News, events, lease, status};
 
-/// What is written, and by whom. Events always are.
+/// Objects to write, and the identity of the writer. Events are always written.
 #[derive(Clone, Debug)]
 pub struct Duties {
     /// The election to take part in; without one every replica writes Events, and none writes status.
@@ -38,15 +37,15 @@ pub struct Candidacy {
 pub struct Election {
     /// Of the Lease.
     pub name: String,
-    /// Whether we hold it now.
+    /// True while we hold the Lease.
     pub leads: watch::Receiver<bool>,
 }
 
-/// What is heard from the rest of the controller.
+/// Messages from the rest of the controller.
 pub struct Inbox {
-    /// What [`crate::watch::follow`] sees of Ingresses.
+    /// Ingresses as [`crate::watch::follow`] sees them.
     pub sightings: UnboundedReceiver<Vec<Sighting>>,
-    /// What is wrong, and what is right again.
+    /// Reports that appear and disappear.
     pub news: UnboundedReceiver<Vec<News>>,
 }
 

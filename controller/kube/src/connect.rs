@@ -12,7 +12,7 @@ use kube::{Client, Config};
 /// A watch is told to end before this, so nothing that lives stays silent for longer.
 const SILENCE: Duration = Duration::from_secs(90);
 
-/// What is known of the way to the API server; without any of it, the pod's own account, or what kubectl would use.
+/// Access to the API server; by default the pod's service account, or what kubectl would use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// A file in the format of kubectl.
@@ -23,7 +23,7 @@ pub struct Access {
     pub certificate_authority: Option<PathBuf>,
 }
 
-/// Whether this runs in a pod.
+/// True in a pod.
 pub fn is_in_cluster() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }

@@ -30,7 +30,7 @@ use put::{event_name, put};
 const PACE: Duration = Duration::from_millis(200);
 /// Events that may go out at once after a quiet time.
 const BURST: u32 = 50;
-/// What holds is said again this often; the API server forgets after an hour.
+/// Interval after which an Event is repeated; the API server forgets after an hour.
 const REPEAT: Duration = Duration::from_secs(50 * 60);
 /// An Event that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ pub(crate) struct Recorder {
     client: Client,
     identity: Identity,
     leads: watch::Receiver<bool>,
-    /// What holds, and when it is to be said next.
+    /// Reports that hold, and when each is due.
     current: BTreeMap<Report, Instant>,
     allowance: Allowance,
     said_forbidden: bool,
@@ -99,7 +99,7 @@ impl Recorder {
         }
     }
 
-    /// What is said next, and when. Only the leader speaks; a new leader knows what holds.
+    /// Next report and its time. Only the leader writes; a new leader knows the reports.
     fn next(&self) -> Option<(Instant, Report)> {
         if !*self.leads.borrow() {
             return None;

@@ -1,4 +1,4 @@
-//! Who we are in the cluster.
+//! Identity of this replica in the cluster.
 
 use anyhow::Context;
 use kube::Client;

@@ -65,7 +65,7 @@ struct Seen {
     at: Instant,
 }
 
-/// What to write.
+/// Next write.
 #[derive(Debug, PartialEq)]
 enum Move {
     Nothing,
@@ -138,7 +138,7 @@ impl Candidate {
         }
     }
 
-    /// Whether we hold the Lease after this.
+    /// Renews or takes the Lease. True if we hold it afterwards.
     async fn attempt(&mut self) -> kube::Result<bool> {
         let now = Timestamp::now();
         let Some(mut lease) = self.api.get_opt(&self.name).await? else {

@@ -1,4 +1,4 @@
-//! What writers of Events are told.
+//! Changes for writers of Events.
 
 use sluice_translate::Report;
 

@@ -30,17 +30,17 @@ use crate::watch::{Sighting, Standing};
 const AT_ONCE: usize = 10;
 /// One write, or one look at the addresses, takes no longer.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// What is sighted together is written together.
+/// Time in which changes are collected into one write.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// What the operator decides.
+/// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which addresses Ingresses get.
+    /// Addresses for Ingresses.
     pub publish: Publish,
     /// Between two looks at the addresses.
     pub interval: Duration,
-    /// Whether the last to leave takes the addresses away.
+    /// True if the last replica to stop removes the addresses.
     pub clear_on_shutdown: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Writer {
     settings: Settings,
     leads: watch::Receiver<bool>,
     ingresses: BTreeMap<ObjectKey, Standing>,
-    /// What they should say; `None` until it is known.
+    /// Target addresses; `None` until they are known.
     wanted: Option<Addresses>,
     /// Those to look at again.
     due: BTreeSet<ObjectKey>,

@@ -1,4 +1,4 @@
-//! Which Ingresses claim which path of which host: so that one Ingress can be judged without looking at all of them.
+//! Claims of Ingresses on paths of hosts, so that one Ingress can be judged without looking at all of them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
-//! Which Ingresses are ours.
+//! Ingresses of our classes.
 //!
-//! The first of these decides, as in ingress-nginx: `spec.ingressClassName`, if IngressClasses can be read; the
-//! annotation `kubernetes.io/ingress.class`, where an empty value is a value; `--watch-ingress-without-class`.
+//! The first of these decides, as in ingress-nginx: `spec.ingressClassName`, if IngressClasses can be read; the annotation
+//! `kubernetes.io/ingress.class`, where an empty value is a value; `--watch-ingress-without-class`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{Options, Resources};
 /// The annotation that named a class before `spec.ingressClassName` did.
 pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// Whether an Ingress is this controller's, by its namespace and the IngressClasses that `resources` holds.
+/// True if an Ingress is this controller's, by its namespace and the IngressClasses in `resources`.
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
     let namespace = ingress.metadata.namespace.as_ref();

@@ -21,8 +21,8 @@ pub struct Options {
     pub ingress_class_by_name: bool,
     /// `--watch-ingress-without-class`
     pub watch_ingress_without_class: bool,
-    /// Whether an IngressClass named [`Options::ingress_class`] is taken for granted when there is no IngressClass at
-    /// all: so for a folder of manifests, where it usually comes with the controller and not with the application.
+    /// An IngressClass named [`Options::ingress_class`] is assumed if there is no IngressClass at all: for a directory of
+    /// manifests, where it usually comes with the controller and not with the application.
     pub class_is_implied: bool,
     /// `--annotations-prefix`, without the slash.
     pub annotations_prefix: String,
@@ -50,14 +50,14 @@ pub struct Options {
     pub publish_service: Option<ObjectKey>,
     /// The namespace of the controller. What its EndpointSlices name together with us is Sluice's own.
     pub own_namespace: Option<String>,
-    /// Which addresses are dialled because of what objects say. Its own ports are also none that a ConfigMap may claim.
+    /// Addresses that may be dialled because of objects, and our own ports, which no ConfigMap may claim.
     pub addresses: AddressPolicy,
     /// Identifier of this Sluice, all its replicas included, in `CDN-Loop`: a token of RFC 9110.
     pub cdn_id: String,
     /// Connections of one Service that are not requests, where the ConfigMap says no other number.
     pub stream_connections: u32,
-    /// What serves: what it does not honour is reported. `None`: whatever one of them honours is translated, and what
-    /// another one does not is reported with its name.
+    /// Data plane that serves: settings that it does not support are reported. `None`: everything that one of them supports is
+    /// translated, and reports name the data planes that do not.
     pub data_plane: Option<DataPlane>,
 }
 

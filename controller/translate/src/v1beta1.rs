@@ -72,7 +72,7 @@ fn list(value: Option<&Value>) -> impl Iterator<Item = (usize, &Value)> {
         .enumerate()
 }
 
-/// What is wrong with it; `None` when it has none of the old fields.
+/// Error of a backend in the old format; `None` if it has none of the old fields.
 fn old_backend(backend: &Value) -> Option<String> {
     let old = ["serviceName", "servicePort"].map(|name| Some((name, backend.get(name)?)));
     let got: Vec<String> = old

@@ -188,8 +188,8 @@ fn requests() -> Vec<String> {
         .collect()
 }
 
-/// Whether a namespace alone tries longer texts first, so that nothing it has must wait for a shorter one. Only paths of which
-/// one's text begins the other's have to do with each other.
+/// True if a namespace alone tries longer texts first, so that no path of it waits for a shorter one. Only paths are compared
+/// of which one's text begins the other's.
 fn is_by_length(server: &Server) -> bool {
     let paths: Vec<Path> = server.routes.iter().filter_map(Path::of).collect();
     let is_before = |(place, path): (usize, &Path)| {
@@ -199,8 +199,8 @@ fn is_by_length(server: &Server) -> bool {
     paths.iter().enumerate().all(is_before)
 }
 
-/// Whether a namespace has a path that another one has written as well: the older Ingress has that, and what is left of the
-/// newer one may be without patterns.
+/// True if a namespace has a path that another one has as well: the older Ingress gets that, and the rest of the newer one may
+/// be without patterns.
 fn shares_a_path(namespace: &str, written: &[Written]) -> bool {
     let paths = |own: bool| {
         let of = written
@@ -291,7 +291,7 @@ fn written(namespace: usize, use_regex: bool, paths: &[(&'static str, bool)]) ->
     }
 }
 
-/// Whose path takes a request.
+/// Namespace whose path takes a request.
 fn taken(world: &[Written], request: &str) -> String {
     let server = server(&world.iter().enumerate().collect::<Vec<_>>());
     let first = found(&server, request).first().copied().cloned();

@@ -89,7 +89,7 @@ fn presented(config: &Config, name: &ServerName) -> HostTls {
     }
 }
 
-/// What has changed for the victim.
+/// Changes for the victim.
 fn harm(stranger: Value) -> Vec<String> {
     let (before, after) = (config(None), config(Some(stranger)));
     let name = ServerName::parse(HOST).unwrap();

@@ -13,7 +13,7 @@ const VALID: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Clocks differ.
 const BEFORE: Duration = Duration::from_secs(3600);
 
-/// What is kept, all PEM.
+/// A new certificate with its key and CA, all PEM.
 pub(super) struct Made {
     pub(super) authority: String,
     pub(super) certificate: String,

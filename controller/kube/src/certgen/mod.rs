@@ -25,7 +25,7 @@ pub use trust::{FailurePolicy, Trust};
 /// Key of the authority in the Secret. kube-webhook-certgen has no flag for it either.
 const AUTHORITY: &str = "ca";
 
-/// Where the certificate is kept.
+/// Secret for the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Of the Secret.
@@ -43,7 +43,7 @@ impl fmt::Display for Place {
 /// The certificate that there should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Where it is kept.
+    /// Secret for the certificate.
     pub secret: Place,
     /// Names of the webhook's Service, such as `sluice-admission.sluice.svc`.
     pub hosts: Vec<String>,

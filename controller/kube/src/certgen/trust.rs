@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::info;
 
-/// Who is told to trust the certificate.
+/// Webhook configurations that are to trust the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
     /// Name of the webhook configurations.
@@ -23,7 +23,7 @@ pub struct Trust {
     pub validating: bool,
     /// The MutatingWebhookConfiguration of that name is told, if there is one.
     pub mutating: bool,
-    /// What happens to an object when the webhook does not answer; `None`: left as it is.
+    /// Failure policy for when the webhook does not answer; `None`: unchanged.
     pub failure_policy: Option<FailurePolicy>,
 }
 

@@ -25,7 +25,7 @@ const SPACING: Duration = Duration::from_millis(20);
 pub(super) struct Collector {
     scopes: Scopes,
     fetcher: Fetcher,
-    /// What flags name. It has watches of its own and stays, whoever else names it.
+    /// Objects that flags name. They have watches of their own and are never dropped.
     always: BTreeSet<Name>,
     ingresses: Ingresses,
     named: Named,

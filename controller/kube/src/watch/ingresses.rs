@@ -1,4 +1,4 @@
-//! What the cluster side itself keeps of an Ingress: whether it is ours, what it names, what its status says.
+//! State of each Ingress in the cluster source: whether it is ours, its references, its status.
 //!
 //! Only Ingresses of our classes make Secrets readable, and only those get a status.
 
@@ -27,7 +27,7 @@ pub struct Sighting {
     pub(crate) standing: Option<Standing>,
 }
 
-/// What follows from a change.
+/// Consequences of a change.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Consequences {
     pub(super) wanted: Vec<Name>,
@@ -42,7 +42,7 @@ pub(super) struct Ingresses {
     /// Only the IngressClasses.
     classes: Resources,
     known: BTreeMap<ObjectKey, Known>,
-    /// What the controller's own ConfigMap names.
+    /// References of the controller's own ConfigMap.
     settings: BTreeSet<Name>,
     uses: Uses,
 }
@@ -109,7 +109,7 @@ impl Ingresses {
         self.judge_again()
     }
 
-    /// What the controller's own ConfigMap names now.
+    /// Replaces the references of the controller's own ConfigMap.
     pub(super) fn see_settings(&mut self, names: BTreeSet<Name>) -> Consequences {
         let before = std::mem::replace(&mut self.settings, names.clone());
         let mut consequences = Consequences::default();
@@ -219,7 +219,7 @@ fn class_of(ingress: &Ingress) -> Ingress {
 }
 
 impl Standing {
-    /// What the API server says in `metadata.uid` and `status`; what does not fit is no address.
+    /// Parses `metadata.uid` and `status`; malformed values are no address.
     pub(super) fn of(value: &Value) -> Self {
         let uid = value
             .pointer("/metadata/uid")

@@ -26,7 +26,7 @@ use super::raw::{self, Raw};
 /// A watch is opened anew this often, which is also how soon a connection that is silently dead is found.
 const WATCH_SECONDS: u32 = 60;
 
-/// What a watch says.
+/// Event of a watch.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 pub(super) enum News<const METADATA_ONLY: bool> {
@@ -38,7 +38,7 @@ pub(super) enum News<const METADATA_ONLY: bool> {
     Listed,
 }
 
-/// What is watched.
+/// Objects of a watch.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     pub(super) kind: Kind,
@@ -178,7 +178,7 @@ fn is_expired(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }
 
-/// What has been said of a scope.
+/// Objects of a scope that were reported.
 #[derive(Debug, Default)]
 struct Mirror {
     versions: BTreeMap<ObjectKey, String>,
@@ -246,7 +246,7 @@ impl Trouble {
         }
     }
 
-    /// Whether there was any.
+    /// Ends a scope. True if it had objects.
     fn over(&mut self, scope: &Scope) -> bool {
         let was = self.said.take().is_some();
         if was {

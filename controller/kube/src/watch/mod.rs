@@ -44,7 +44,7 @@ pub use ingresses::Sighting;
 pub(crate) use ingresses::Standing;
 pub(crate) use raw::{Head, resource};
 
-/// What is followed.
+/// Settings of the cluster source.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// For the class rules, which decide whose Secrets are read.
@@ -57,7 +57,7 @@ pub struct Settings {
     pub always: BTreeSet<(Kind, ObjectKey)>,
 }
 
-/// Where what is heard goes.
+/// Receivers of changes.
 #[derive(Clone, Debug)]
 pub struct Listeners {
     /// The publisher.
@@ -120,7 +120,7 @@ async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Where IngressClasses may not be listed, only the annotation and `--watch-ingress-without-class` count.
+/// True if IngressClasses may be listed. Otherwise only the annotation and `--watch-ingress-without-class` count.
 async fn classes_are_readable(client: &Client) -> anyhow::Result<bool> {
     let classes: Api<Head> = Api::all_with(client.clone(), &resource(Kind::IngressClass));
     let one = ListParams::default().limit(1);

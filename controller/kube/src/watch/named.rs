@@ -9,7 +9,7 @@ use sluice_translate::ObjectKey;
 
 use super::references::Name;
 
-/// What to do next.
+/// Next step of a lookup.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Read it from the API server.
@@ -30,11 +30,11 @@ pub(super) struct Named {
 struct Entry {
     /// The version that was read last.
     read: Option<String>,
-    /// What the metadata has shown since the read began.
+    /// Metadata seen since the read began.
     shown: Option<Shown>,
     /// A read is under way, or waits for its next attempt.
     reading: bool,
-    /// Whether a read has ended, well or not.
+    /// True once a read has ended, successfully or not.
     answered: bool,
 }
 
@@ -45,7 +45,7 @@ enum Shown {
 }
 
 impl Named {
-    /// Whether each name has been looked up at least once.
+    /// True if each name has been looked up at least once.
     pub(super) fn is_settled(&self) -> bool {
         self.first_reads == 0
     }

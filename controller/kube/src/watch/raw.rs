@@ -20,7 +20,7 @@ const NOISE: [&str; 2] = [
 /// One object; with `METADATA_ONLY`, the API server is asked to leave everything else out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Raw<const METADATA_ONLY: bool> {
-    /// What kube needs to watch: name, namespace, version.
+    /// Metadata that kube needs for a watch: name, namespace, version.
     metadata: ObjectMeta,
     value: Value,
 }
@@ -138,7 +138,7 @@ impl<const METADATA_ONLY: bool> kube::Resource for Raw<METADATA_ONLY> {
     }
 }
 
-/// Where the API server has the objects of a kind.
+/// API resource of a kind.
 pub(crate) fn resource(kind: Kind) -> ApiResource {
     use k8s_openapi::api::{core::v1, discovery::v1::EndpointSlice, networking::v1 as networking};
     match kind {

@@ -12,8 +12,8 @@ use sluice_translate::{Kind, ObjectKey, annotations};
 /// A Secret or a ConfigMap, by name.
 pub(super) type Name = (Kind, ObjectKey);
 
-/// What an Ingress names, whether it exists or not, and whatever the prefix of its annotations. Whether it may be
-/// used is for the translation to say.
+/// References of an Ingress, whether they exist or not, and whatever the prefix of its annotations. Permission to use them is
+/// up to the translation.
 pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
     let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress
@@ -35,7 +35,7 @@ pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
         .collect()
 }
 
-/// What the controller's own ConfigMap names.
+/// References of the controller's own ConfigMap.
 pub(super) fn of_settings(settings: &ConfigMap) -> BTreeSet<Name> {
     let namespace = settings.metadata.namespace.as_deref().unwrap_or_default();
     let refers = |name: &str| {

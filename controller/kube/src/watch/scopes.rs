@@ -1,4 +1,4 @@
-//! Which watches there are. A scope is all namespaces, or one; with a selector they come and go.
+//! Scopes of watches: all namespaces, or one; with a selector they come and go.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::mirror::{News, Scope, watch};
 
-/// What is read whole, and what is read only when it is named.
+/// Kinds that are watched as whole objects; others are read only if they are referred to.
 const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];
 const NAMED: [Kind; 2] = [Kind::ConfigMap, Kind::Secret];
 
 /// Tells one watch from another.
 pub(super) type WatchId = u64;
 
-/// What a watch has to say, and which one it is.
+/// Event of a watch, and which one.
 #[derive(Debug)]
 pub(super) enum Heard {
     Whole(WatchId, Kind, News<false>),
@@ -33,7 +33,7 @@ pub(super) struct Scopes {
     pods: bool,
     /// Those that have not yet said what was there at first.
     listing: BTreeSet<WatchId>,
-    /// What ends the watches of a namespace that was selected.
+    /// Tokens that end the watches of selected namespaces.
     selected: BTreeMap<String, CancellationToken>,
     tasks: Tasks,
 }
@@ -57,7 +57,7 @@ impl Scopes {
         }
     }
 
-    /// Whether every watch has said what was there at first.
+    /// True if the initial lists of all watches are complete.
     pub(super) fn are_listed(&self) -> bool {
         self.listing.is_empty()
     }

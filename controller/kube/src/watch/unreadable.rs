@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::News;
 
-/// What is reported of them, as long as it holds.
+/// Reports on unreadable objects, as long as they hold.
 #[derive(Debug, Default)]
 pub(super) struct Unreadable(BTreeMap<(Kind, ObjectKey), Report>);
 

@@ -14,17 +14,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sluice_ir::Cidr;
 
-/// Where clouds tell machines who they are, and with which credentials, outside of the link-local ranges (which are
-/// refused as a whole: 169.254.169.254 everywhere, 169.254.170.2 and .23 of ECS and EKS, 169.254.42.42 of Scaleway,
-/// 169.254.0.23 of Tencent, fe80::a9fe:a9fe of OpenStack).
+/// Metadata services of clouds outside of the link-local ranges, which are rejected as a whole: 169.254.169.254 everywhere,
+/// 169.254.170.2 and .23 of ECS and EKS, 169.254.42.42 of Scaleway, 169.254.0.23 of Tencent, fe80::a9fe:a9fe of OpenStack. They
+/// give machines their identity and credentials.
 ///
-/// Sources: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html (`fd00:ec2::254`; `fd00:ec2::253`
-/// is its DNS), docs.aws.amazon.com/eks/latest/userguide/pod-id-agent-setup.html (`fd00:ec2::23`),
-/// cloud.google.com/compute/docs/metadata/querying-metadata (`fd20:ce::254`), learn.microsoft.com/azure/virtual-network/
-/// what-is-ip-address-168-63-129-16 (WireServer), alibabacloud.com/help/ecs/user-guide/view-instance-metadata
-/// (`100.100.100.200`, `fd00:100::100:200`), docs.oracle.com/iaas/Content/Compute/Tasks/gettingmetadata.htm
-/// (`fd00:c1::a9fe:a9fe`; `192.0.0.192` of Oracle Cloud Classic), cloudinit.readthedocs.io, datasource Scaleway
-/// (`fd00:42::42`), techdocs.akamai.com/cloud-computing/docs/metadata-service-api (`fd00:a9fe:a9fe::1`).
+/// Sources: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html (`fd00:ec2::254`; `fd00:ec2::253` is
+/// its DNS), docs.aws.amazon.com/eks/latest/userguide/pod-id-agent-setup.html (`fd00:ec2::23`),
+/// cloud.google.com/compute/docs/metadata/querying-metadata (`fd20:ce::254`),
+/// learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16 (WireServer),
+/// alibabacloud.com/help/ecs/user-guide/view-instance-metadata (`100.100.100.200`, `fd00:100::100:200`),
+/// docs.oracle.com/iaas/Content/Compute/Tasks/gettingmetadata.htm (`fd00:c1::a9fe:a9fe`; `192.0.0.192` of Oracle Cloud
+/// Classic), cloudinit.readthedocs.io, datasource Scaleway (`fd00:42::42`),
+/// techdocs.akamai.com/cloud-computing/docs/metadata-service-api (`fd00:a9fe:a9fe::1`).
 pub const METADATA_NETWORKS: &[(IpAddr, u8)] = &[
     (IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)), 32),
     (IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)), 32),

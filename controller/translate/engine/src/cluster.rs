@@ -25,7 +25,7 @@ pub struct Cluster {
     services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
     slices: BTreeMap<(ObjectKey, ObjectKey), Arc<EndpointSlice>>,
-    /// Which Service a slice belongs to, because a deletion only names the slice.
+    /// Service of each slice, because a deletion only names the slice.
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     /// Answers of DNS.
     resolutions: BTreeMap<DnsName, Resolution>,

@@ -15,7 +15,7 @@ use crate::zones::Zones;
 use crate::{Cluster, EndpointSlice, Kind, ObjectKey, ObjectRef, Provenance, Report, Severity};
 use sluice_ir::ReasonCode;
 
-/// What is asked of the pods behind a Service.
+/// Query for the endpoints of a Service.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) service: &'a ObjectKey,
@@ -105,7 +105,7 @@ fn listed<'a>(wanted: Wanted<'a>, cluster: &'a Cluster) -> Vec<Listed<'a>> {
     listed
 }
 
-/// Whether a pod terminates, when it serves at all. Ready is what does not say otherwise.
+/// True if an endpoint is draining; `None` if it does not serve. Ready unless stated otherwise.
 fn draining(endpoint: &Endpoint) -> Option<bool> {
     let Some(conditions) = &endpoint.conditions else {
         return Some(false);

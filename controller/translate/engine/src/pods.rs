@@ -26,7 +26,7 @@ pub struct Pod {
     pub metadata: ObjectMeta,
 }
 
-/// What a pod may get.
+/// Share of the traffic of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     /// So much, relative to the others.

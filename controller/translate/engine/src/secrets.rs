@@ -28,7 +28,7 @@ pub struct Secrets {
 pub struct UserList {
     /// As a file of nginx's.
     pub text: Sensitive,
-    /// Where the hashes are that nothing can match, and why if they are hashes.
+    /// Places of hashes that nothing can match, and why.
     pub unreadable: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What a translation came to at one moment, for those who only read. It never changes, shares what it can with the
-//! translation, and costs next to nothing to make, so a reader never waits for the next one.
+//! Snapshots of a translation, for readers. A snapshot never changes, shares data with the translation, and costs next to
+//! nothing to make, so readers never wait.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -62,7 +62,7 @@ pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
     }
 }
 
-/// What is asked of clients beside their address; `None` when nothing is.
+/// Authentication of clients; `None` if there is none.
 pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Authentication> {
     let any = view.read("satisfy", any).unwrap_or_default();
     let passwords = auth_basic::passwords(view);

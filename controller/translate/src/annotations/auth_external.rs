@@ -196,7 +196,7 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
     spelled.into_iter().collect()
 }
 
-/// What is asked with, and the `Host` among it.
+/// Request headers to the service, and its `Host`.
 fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
     const NAME: &str = "auth-proxy-set-headers";
     let (mut host, mut headers) = (None, Vec::new());

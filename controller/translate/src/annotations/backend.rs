@@ -55,7 +55,7 @@ pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
         .unwrap_or(globals.http10)
 }
 
-/// What is spoken, and over what.
+/// Protocol to the upstream, with or without TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spoken {
     pub(super) protocol: Protocol,

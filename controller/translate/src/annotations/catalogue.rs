@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// What closes the paths of an Ingress must close them everywhere.
+    /// Annotations that close paths do so in every data plane.
     #[test]
     fn a_guard_is_the_same_in_every_data_plane() {
         let guards =

@@ -23,7 +23,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// What is asked when the pods of a location cannot answer.
+/// Error service and the statuses that it replaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Errors {
     /// A Service of the Ingress's namespace; its first port.

@@ -10,7 +10,7 @@ use super::view::{Rules, View};
 use crate::global::KEYS;
 use crate::support::{AppliesTo, Support};
 
-/// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
+/// Prefixes that ingress-nginx and its forks had before, and those of nginx's own controller. Neither is read.
 const FOREIGN: [&str; 4] = [
     "ingress.kubernetes.io/",
     "nginx.ingress.kubernetes.io/",
@@ -18,7 +18,7 @@ const FOREIGN: [&str; 4] = [
     "nginx.com/",
 ];
 
-/// What ingress-nginx had once, and what has taken its place.
+/// Former annotations of ingress-nginx, and their successors.
 const SUCCESSORS: [(&str, &str); 2] = [
     ("grpc-backend", "backend-protocol: GRPC"),
     ("secure-backends", "backend-protocol: HTTPS"),

@@ -26,7 +26,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// What becomes of a copy.
+/// Target of a mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MirrorTarget {
     /// The backend that gets it.

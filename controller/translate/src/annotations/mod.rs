@@ -87,11 +87,11 @@ pub(crate) struct Annotations {
     pub(crate) host: Host,
     /// Of its backends.
     pub(crate) backend: UpstreamSettings,
-    /// What certificates of clients mean to its hosts.
+    /// Verification of client certificates for its hosts.
     pub(crate) clients: Option<ClientCertificates>,
     /// It is no Ingress of its own, but a second backend of another one.
     pub(crate) canary: Option<CanaryRules>,
-    /// What is asked when pods cannot answer.
+    /// Error service and the statuses that it replaces.
     pub(crate) errors: Errors,
     /// Mirror that gets a copy of each request, and the `Host` of the copy.
     pub(crate) mirror: Option<MirrorTarget>,
@@ -127,7 +127,7 @@ pub(crate) struct UpstreamSettings {
 }
 
 impl Annotations {
-    /// Whether somebody may not come in.
+    /// True if some clients are to be kept out.
     pub(crate) fn restricts_access(&self) -> bool {
         self.denied
             || self.policy.authentication.is_some()

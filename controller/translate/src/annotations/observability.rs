@@ -52,7 +52,7 @@ pub(super) fn unlogged(view: &mut View<'_, '_>) -> bool {
     !view.read("enable-access-log", value::bool).unwrap_or(true)
 }
 
-/// What the spans of the requests are.
+/// Spans of requests.
 pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
     let on = view.read("enable-opentelemetry", value::bool);
     let trusts = view.read(TRUST, value::bool);

@@ -74,8 +74,8 @@ const NEWEST: TlsVersions = TlsVersions {
     v1_3: true,
 };
 
-/// What a Secret adds to TLS towards pods. Without one no name is sent, whatever the other annotations say, as in
-/// ingress-nginx; and nothing can be verified, which there is served all the same. `is_spoken`: TLS is.
+/// TLS settings from a Secret. Without one no server name is sent, whatever the other annotations say, as in ingress-nginx; and
+/// nothing can be verified, where ingress-nginx serves all the same. `is_spoken`: TLS is used.
 pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let secret = view.text("proxy-ssl-secret");
     let verify = view

@@ -1,4 +1,4 @@
-//! What paths mean, and what becomes of them.
+//! Meaning and rewriting of paths.
 
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::template::Target;
@@ -24,7 +24,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// What the paths of an Ingress mean.
+/// Meaning of the paths of an Ingress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Paths {
     pub(crate) use_regex: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Whether a path of this Ingress is a pattern, which makes every path one that its namespace has on that host.
+    /// True if a path of this Ingress is a pattern. It makes all paths of its namespace on that host patterns.
     pub(crate) fn is_pattern(&self, path: &str) -> bool {
         self.use_regex || self.rewrites(path)
     }

@@ -48,7 +48,7 @@ pub(super) struct Snippet<'a> {
     pub(super) annotation: &'static Annotation,
     pub(super) text: &'a str,
     pub(super) applies_to: AppliesTo,
-    /// What to use instead, whatever it holds.
+    /// Replacement for the snippet, whatever it contains.
     pub(super) advice: &'static str,
     /// The operator takes none of its risk.
     pub(super) is_too_risky: bool,

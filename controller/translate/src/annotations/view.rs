@@ -48,7 +48,7 @@ pub(crate) struct View<'a, 'r> {
     pub(super) paths_unreadable: bool,
     /// A value contains a word that the operator does not want to see.
     pub(super) blocked: bool,
-    /// What closes or not, once the rest is known.
+    /// Snippets, which are judged once everything else is known.
     pub(super) snippets: Vec<Snippet<'a>>,
     #[cfg(test)]
     asked: std::cell::RefCell<std::collections::BTreeSet<&'static str>>,

@@ -1,4 +1,4 @@
-//! Which pods come first by where they run.
+//! Zone preference.
 
 use sluice_syntax::value::Parsed;
 

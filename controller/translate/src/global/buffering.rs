@@ -1,4 +1,4 @@
-//! What is kept of bodies on their way.
+//! Buffering of bodies.
 
 use sluice_ir::{Buffering, ReasonCode};
 use sluice_syntax::settings::body::{buffer_count, buffer_size, memory_size};

@@ -7,7 +7,7 @@ use sluice_translate_engine::{References, Severity};
 
 use super::view::{CLOSES, View};
 
-/// What becomes of a header that is none.
+/// Consequence of an invalid header.
 const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");
 
 pub(super) fn take_headers(global: &mut GlobalConfig, view: &mut View<'_, '_>) {

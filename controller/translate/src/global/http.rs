@@ -223,7 +223,7 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
     }
 }
 
-/// Where proxies in front say who the client is; `None`: nobody knows which header is theirs.
+/// Header in which proxies in front of us send the client address; `None`: none is known.
 fn believed_header(view: &mut View<'_, '_>) -> Option<String> {
     let mut header = Some("X-Forwarded-For".to_owned());
     let mut read = None;

@@ -14,7 +14,7 @@ use super::view::View;
 use crate::support::DataPlane;
 use variables::{Difference, Variance};
 
-/// What ingress-nginx's image has for standard output, and what everybody knows it by.
+/// Paths of standard output, in ingress-nginx's image and in general.
 const STDOUT: [&str; 3] = [
     "/var/log/nginx/access.log",
     "/dev/stdout",
@@ -69,7 +69,7 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     );
 }
 
-/// What becomes of what a client says.
+/// Escaping of values from clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escapes {
     Nginx,
@@ -77,7 +77,7 @@ enum Escapes {
     None,
 }
 
-/// What a variable is, and how it differs from nginx's.
+/// Field of a variable, and its difference from nginx's.
 type Lookup = fn(&str) -> Option<(LogField, Difference)>;
 
 fn format(

@@ -98,7 +98,7 @@ pub(crate) struct Globals {
 pub(crate) struct HttpsRedirects {
     /// When the host has a certificate.
     pub(crate) with_certificate: bool,
-    /// Whether it has one or not: TLS ends somewhere before.
+    /// Redirect even without TLS: it is terminated somewhere in front.
     pub(crate) always: bool,
     pub(crate) keep_trailing_slash: bool,
     pub(crate) port_in_url: bool,

@@ -24,7 +24,7 @@ pub(super) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
     reporter: Reporter<'r>,
     data_plane: Option<DataPlane>,
-    /// What closes or not, once the rest is known.
+    /// Snippets, which are judged once everything else is known.
     snippets: Vec<(&'static str, &'a str, AppliesTo)>,
     #[cfg(test)]
     asked: std::collections::BTreeSet<&'static str>,

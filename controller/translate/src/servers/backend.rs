@@ -126,7 +126,7 @@ impl Assembly<'_> {
             .add(Origin::Service(service, port), settings, site)
     }
 
-    /// Who is asked when the pods are missing. ingress-nginx: one that does not exist is ignored.
+    /// Error service for missing endpoints. As in ingress-nginx, one that does not exist is ignored.
     fn error_service(&mut self, context: &IngressContext) -> Option<BackendId> {
         const FIELD: &str = "annotation default-backend";
         let name = context.annotations.errors.service.clone()?;

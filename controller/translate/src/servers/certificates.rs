@@ -1,7 +1,7 @@
-//! Which certificate a host presents.
+//! Certificates of hosts.
 //!
-//! The first Ingress of the host's own namespace with a `tls` section decides: the entry that lists the host, else any whose certificate
-//! is good for it. What cannot be presented is reported, and the default certificate takes its place: the host is
+//! The first Ingress of the host's own namespace with a `tls` section decides: the entry that lists the host, else any whose
+//! certificate is valid for it. Unusable certificates are reported, and the default certificate is presented: the host is
 //! served over https either way.
 
 use std::collections::BTreeMap;
@@ -178,8 +178,7 @@ impl Assembly<'_> {
     }
 }
 
-/// What each name is like in a handshake. Other names of a host, and the name with `www.` that leads to it, present its
-/// certificate when that is good for them.
+/// TLS of each name. Aliases of a host and its www counterpart present its certificate if that is valid for them.
 pub(super) fn by_name(
     own: BTreeMap<ServerName, HostTls>,
     servers: &BTreeMap<ServerName, Server>,

@@ -1,4 +1,4 @@
-//! Which servers an Ingress has to do with, and so which Ingresses have to do with each other.
+//! Servers that an Ingress affects, which decide what Ingresses are translated together.
 
 use std::collections::BTreeSet;
 

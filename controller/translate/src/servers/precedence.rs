@@ -1,7 +1,7 @@
-//! Which path of a host is tried first, where namespaces share it and one of their paths is a pattern.
+//! Precedence of paths where namespaces share a host and one of their paths is a pattern.
 //!
-//! Each namespace has its paths in an order of its own, which is ingress-nginx's and is kept. Between namespaces the length
-//! of the text decides that a path begins with: all of it, or of a pattern what stands before its first special character.
+//! Each namespace keeps the order of its own paths, which is ingress-nginx's. Between namespaces the length of the literal
+//! beginning decides: the whole path, or of a pattern the text before its first special character.
 //!
 //! ```text
 //!   owner    /login  /a(/|$)(.*)  /            /login        (6)  owner
@@ -11,12 +11,12 @@
 //!                                              /.*           (1)  foreign: as long, and newer
 //! ```
 //!
-//! So a newer namespace takes nothing that a path of an older one takes whose text is as long or longer. Where a namespace's
-//! own order is not by length (ingress-nginx tries the longest *pattern* first) both rules cannot hold. Then the newer
-//! namespace yields: a path goes with the shortest that has to come before it.
+//! So a newer namespace takes nothing that a path of an older one takes whose text is as long or longer. If a namespace's own
+//! order is not by length (ingress-nginx tries the longest *pattern* first) both rules cannot hold. Then the newer namespace
+//! yields: a path goes with the shortest that has to come before it.
 //!
-//! Two paths only have to do with each other when the text of one begins the text of the other, so they are a tree, and a
-//! path costs as many steps as it has others above it.
+//! Two paths are related only if the text of one begins the text of the other, so they form a tree, and a path costs as many
+//! steps as it has ancestors.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(super) fn merged(parts: &[Vec<&PathMatch>]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// What everything begins with that a path takes, in lower case: patterns take either.
+/// Literal beginning of everything that a path matches, in lower case: patterns ignore case.
 fn text(path: &PathMatch) -> String {
     match path {
         PathMatch::Exact(path) | PathMatch::Prefix(path) => path.to_ascii_lowercase(),

@@ -22,7 +22,7 @@ pub(crate) enum Place {
     Stream,
 }
 
-/// What holds where the snippet does not.
+/// Settings that apply without the snippet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effective {
     /// Bytes of a request's body; `None` is no limit.
@@ -170,7 +170,7 @@ const DEFINITIONS: &[&str] = &[
     "upstream",
 ];
 
-/// What a block of a harmless directive holds.
+/// Content of a block of a harmless directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     /// Directives, which count.
@@ -179,7 +179,7 @@ pub(super) enum Block {
     Entries,
 }
 
-/// Whether nothing is opened without this statement; with what is between its braces, if it has any.
+/// True if nothing is opened by leaving out this statement, including its block.
 pub(super) fn is_harmless(statement: &Statement, place: Place, effective: Effective) -> bool {
     let Some((name, arguments)) = statement.words.split_first() else {
         return false;
@@ -198,7 +198,7 @@ pub(super) fn is_harmless(statement: &Statement, place: Place, effective: Effect
     }
 }
 
-/// What the braces of a directive hold; `None`: it may guard.
+/// Content of a directive's block; `None`: it may restrict access.
 pub(super) fn block(name: &str, place: Place) -> Option<Block> {
     match (name, place) {
         // A condition alone changes nothing.
@@ -223,7 +223,7 @@ fn allows_no_less(words: &[String], effective: Effective) -> Option<bool> {
     )
 }
 
-/// What is replaced is still there behind it.
+/// True if the replaced text is still in the replacement.
 fn hides_no_text(words: &[String]) -> bool {
     matches!(words, [from, to] if !from.is_empty() && to.contains(from.as_str()))
 }

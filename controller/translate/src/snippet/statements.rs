@@ -17,9 +17,9 @@ pub(super) enum Piece {
 pub(super) struct Statement {
     /// The name first.
     pub(super) words: Vec<String>,
-    /// What stands between braces follows, up to [`Piece::End`].
+    /// A block follows, up to [`Piece::End`].
     pub(super) opens: bool,
-    /// Where it begins; the first is 1.
+    /// Line of its beginning; the first is 1.
     pub(super) line: usize,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Pieces<'a> {
     failed: bool,
 }
 
-/// What a word ends with.
+/// End of a word.
 enum Ending {
     Blank,
     Semicolon,
@@ -135,7 +135,7 @@ impl<'a> Pieces<'a> {
         Some(())
     }
 
-    /// What may stand behind a quote; a bracket belongs to `if ($a = "b")`.
+    /// Valid continuations after a quote; a bracket belongs to `if ($a = "b")`.
     fn after_quote(&mut self) -> Option<Ending> {
         match self.take()? {
             ';' => Some(Ending::Semicolon),

@@ -111,7 +111,7 @@ fn many(hosts: usize) -> (Resources, Translation) {
     (resources, translation)
 }
 
-/// What it takes to take one step when there are so many others.
+/// Work of one step among so many others.
 fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
     let (mut resources, mut translation) = many(hosts);
     let mut changes = Changes::default();

@@ -30,7 +30,7 @@ impl PathType {
     }
 }
 
-/// Whether a text can be a path or a pattern at all. An empty one means `/`.
+/// Checks if a text can be a path or a pattern at all. An empty one is `/`.
 pub fn checked(path: Option<&str>) -> Result<&str, String> {
     let path = path.filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.starts_with('/') {
@@ -54,12 +54,12 @@ pub fn checked(path: Option<&str>) -> Result<&str, String> {
     }
 }
 
-/// What no path has, and no pattern of one.
+/// True for characters that neither paths nor patterns may have.
 fn is_bad(c: char) -> bool {
     !c.is_ascii_graphic() || "\"#`<>".contains(c)
 }
 
-/// What stands in the way of a path that is taken as it is.
+/// Checks a path that is matched as text.
 pub fn literal(path: &str) -> Result<(), String> {
     match path.chars().find(|c| !is_path_char(*c)) {
         None => Ok(()),
@@ -70,7 +70,7 @@ pub fn literal(path: &str) -> Result<(), String> {
     }
 }
 
-/// What there is to know about a path that is a pattern.
+/// Checks a path that is a pattern.
 pub fn pattern(path: &str) -> Result<Shape, String> {
     sluice_pattern::check(path, Subject::Path).map_err(|wrong| {
         format!(

@@ -49,7 +49,7 @@ impl Target {
         Template(self.parts.iter().filter(exists).cloned().collect())
     }
 
-    /// What it says when there is no group in it.
+    /// Text of a template without groups.
     pub fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),

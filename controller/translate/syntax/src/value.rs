@@ -8,7 +8,7 @@ use sluice_ir::{Cidr, HeaderName, InvalidHeaderName};
 
 use crate::dns_name::is_dns_name;
 
-/// What was expected, to be read after the word "expected".
+/// Description of valid values, to be read after the word "expected".
 pub type Expected = Cow<'static, str>;
 
 /// A value, or what was expected in its place.

@@ -135,7 +135,7 @@ fn wanted<'a>(
     })
 }
 
-/// Where a host leads now, as far as that may be dialled. What is wrong is said at each of these places.
+/// Endpoints of an external host that may be dialled. Errors are reported for each of its references.
 fn of_host(
     host: &ExternalHost,
     places: impl Iterator<Item = (ObjectRef, String)>,

@@ -16,7 +16,7 @@ use crate::service_port::Port;
 use crate::upstream_url::{self, UpstreamUrl};
 use crate::{Cluster, Kind, ObjectKey, ObjectRef, Provenance, Report, Severity, UpstreamOptions};
 
-/// Where the pods of a Service are found.
+/// Source of the endpoints of a Service.
 pub(super) enum Pods<'a> {
     Listed(&'a ServicePort),
     /// Behind the Service's own address.
@@ -118,7 +118,7 @@ pub(super) fn find<'a>(
     }
 }
 
-/// Where a Service of the cluster itself answers; a headless one does not.
+/// Cluster IP of a Service; a headless one has none.
 pub fn service_address(
     target: &UpstreamUrl,
     tracker: &DependencyTracker<'_>,

@@ -19,7 +19,7 @@ pub(super) enum Difference {
 }
 
 impl Difference {
-    /// What there is to say to whom this one serves; of several that may, the worst.
+    /// Difference in a data plane; the worst one if several may serve.
     pub(super) fn for_data_plane(self, served_by: Option<DataPlane>) -> Variance {
         match self {
             Difference::Always(text) => Variance::Differs(text),
@@ -32,7 +32,7 @@ impl Difference {
     }
 }
 
-/// What is said of a variable.
+/// Difference of a variable from nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variance {
     None,

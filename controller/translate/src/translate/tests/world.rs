@@ -67,7 +67,7 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// What is there at first: so that much of what comes later means something.
+/// Initial objects, so that much of what comes later has an effect.
 pub(super) fn beginning() -> Vec<Object> {
     let services = NAMESPACES
         .iter()

@@ -2,10 +2,10 @@
 
 use crate::value::{self, Parsed};
 
-/// What the documentation says about one buffer.
+/// Documented sizes of one buffer.
 pub const BUFFER_SIZES: &str = "from 1k to 8m";
 
-/// What it says about their number.
+/// Documented numbers of buffers.
 pub const BUFFER_COUNTS: &str = "from 2 to 1024";
 
 /// nginx: 0 is no limit. It knows no suffix `b`, so with one its own default holds.

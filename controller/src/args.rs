@@ -7,10 +7,8 @@ mod dbg;
 mod elsewhere;
 mod envoy;
 mod log;
-mod metrics;
 mod nginx;
 mod tools;
-mod webhook;
 mod xds;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,7 +16,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sluice_admission::WebhookFlags;
 use sluice_ir::Cidr;
+use sluice_metrics::MetricsFlags;
 use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
@@ -28,10 +28,8 @@ pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
-pub(crate) use metrics::MetricsFlags;
 pub(crate) use nginx::{NginxChild, NginxHost};
-pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
-pub(crate) use webhook::WebhookFlags;
+pub(crate) use tools::{Completions, Lint, WaitShutdown};
 pub(crate) use xds::{ConnectAddress, ListenAddress};
 
 /// A drop-in replacement for ingress-nginx on Envoy or nginx.

@@ -17,11 +17,11 @@ use tracing::info;
 
 use crate::admin::Probe;
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
-use crate::metrics::Requests;
 use crate::options;
 use crate::publish::{Publisher, SettingsOwners};
-use crate::quarantine::NginxVerdict;
 use crate::reload_events::ReloadEvents;
+use sluice_metrics::Requests;
+use sluice_quarantine::NginxVerdict;
 
 /// Unix socket in the run directory on which a child process reaches the controller.
 pub(crate) const SOCKET: &str = "controller.sock";

@@ -13,7 +13,6 @@
 //! below it: `translate`, `plugin`, `xds` and `nginx`.
 
 mod admin;
-mod admission;
 mod args;
 mod certgen;
 mod certificate;
@@ -25,22 +24,18 @@ mod fault;
 mod lint;
 mod log;
 mod machines;
-mod metrics;
 mod observers;
 mod options;
 mod origin;
 mod output;
 mod poll;
-mod progress;
 mod publish;
-mod quarantine;
 mod reload_events;
 mod render;
 mod reports;
 mod run;
 mod serve;
 mod tls;
-mod view;
 
 use std::process::ExitCode;
 

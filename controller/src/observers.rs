@@ -9,11 +9,11 @@ use sluice_translate::{Options, Rules};
 use sluice_xds_server::AccessLogService;
 
 use crate::admin::{self, Health, Local, Probe, Stop};
-use crate::admission::{self, Judge};
 use crate::args::Run;
-use crate::metrics::{self, Identity, Metrics};
 use crate::serve::Served;
-use crate::view::View;
+use sluice_admission::Judge;
+use sluice_metrics::{Identity, Metrics};
+use sluice_state::View;
 
 /// Our own socket for what changes something, in the run folder.
 const ADMIN: &str = "admin.sock";
@@ -52,8 +52,8 @@ impl Observers {
             default_chain,
         } = at;
         let flags = &args.admin;
-        let identity = Identity::of_this_pod(&args.translation.controller_class);
-        let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
+        let identity = Identity::from_env(&args.translation.controller_class);
+        let data_plane = sluice_metrics::DataPlane::new(envoy.map(Envoy::running))?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
         let metrics = Metrics::new(
             &identity,
@@ -118,6 +118,6 @@ impl Observers {
             }),
             metrics: self.metrics.admission().clone(),
         };
-        admission::serve(&args.webhook, judge, tasks).await
+        sluice_admission::serve(&args.webhook, judge, tasks).await
     }
 }

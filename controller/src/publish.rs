@@ -35,19 +35,19 @@ use tracing::info;
 
 #[cfg(debug_assertions)]
 use crate::fault;
-use crate::metrics::Controller;
-use crate::quarantine::{Feedback, NginxVerdict, Quarantine};
 use crate::reports::Told;
 use crate::serve::Served;
-use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
 use nginx_reports::NginxReports;
 pub(crate) use nginx_reports::SettingsOwners;
 use sluice_dataplane::nginx::{Configurations, Published};
+use sluice_metrics::Controller;
+use sluice_quarantine::{Feedback, NginxVerdict, Quarantine};
 use sluice_resolver::Names;
 use sluice_source::Event;
+use sluice_state::View;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);

@@ -4,8 +4,8 @@ use sluice_dataplane::nginx::ReloadEvent;
 use sluice_kube::News;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::metrics::Controller;
-use crate::quarantine::NginxVerdict;
+use sluice_metrics::Controller;
+use sluice_quarantine::NginxVerdict;
 
 /// The recipients.
 #[derive(Clone)]

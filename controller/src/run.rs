@@ -32,8 +32,8 @@ use crate::reload_events::ReloadEvents;
 use crate::reports::Told;
 use crate::serve::{self, Address, Served};
 use crate::tls::ServerTls;
-use crate::view::View;
 use crate::{certificate, data_plane, log, options};
+use sluice_state::View;
 
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use sluice_dataplane::supervisor::SharedPid;
 use sluice_tasks::Tasks;
 use tokio::net::TcpStream;
 
-use crate::progress::Progress;
+use sluice_state::Progress;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]

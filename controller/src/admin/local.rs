@@ -28,8 +28,8 @@ use super::backends;
 use super::health::Health;
 use super::public::healthz;
 use super::{profile, xds};
-use crate::metrics::DataPlane;
-use crate::view::View;
+use sluice_metrics::DataPlane;
+use sluice_state::View;
 
 /// Inputs of the answers.
 #[derive(Clone)]

@@ -31,8 +31,8 @@ use tokio::net::TcpListener;
 use tracing::warn;
 
 use crate::args::AdminFlags;
-use crate::metrics::Metrics;
 use crate::serve;
+use sluice_metrics::Metrics;
 
 /// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
 pub(crate) async fn serve(

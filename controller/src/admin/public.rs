@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 
 use super::health::Health;
-use crate::metrics::Metrics;
+use sluice_metrics::Metrics;
 
 /// The content type of Prometheus' own text format.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -8,8 +8,8 @@ use tower::ServiceExt;
 
 use super::*;
 
-use crate::metrics::DataPlane;
-use crate::view::View;
+use sluice_metrics::DataPlane;
+use sluice_state::View;
 
 fn local(view: &View) -> Router {
     let progress = view.progress().clone();

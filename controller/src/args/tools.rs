@@ -2,22 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 use clap_complete::Shell;
+use sluice_lint::Output;
 
 use super::{DataPlane, Listeners, SourceArgs, Translation};
-
-/// How findings are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// Table for a terminal.
-    #[default]
-    Table,
-    /// JSON.
-    Json,
-    /// Markdown.
-    Markdown,
-}
 
 #[derive(Debug, ClapArgs)]
 #[command(

@@ -10,7 +10,7 @@ use tracing::{error, info, warn};
 use super::Publisher;
 #[cfg(debug_assertions)]
 use crate::fault;
-use crate::quarantine::{
+use sluice_quarantine::{
     self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict,
 };
 
@@ -48,7 +48,7 @@ impl Publisher {
             others,
         } = decision;
         let was_quiet = self.is_quiet();
-        self.refused_resources = quarantine::of_resources(&others, &self.snapshot);
+        self.refused_resources = sluice_quarantine::of_resources(&others, &self.snapshot);
         if routes.is_empty() && tls.is_none() {
             self.incident = Incident::default();
             self.is_taken = true;

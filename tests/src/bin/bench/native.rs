@@ -115,16 +115,14 @@ fn serve_by_itself(manager: &mut Value, routes: Vec<Value>) -> Result<()> {
             .get_mut("http_filters")
             .context("the connection manager has no filters")?,
     )?;
-    // Requests for an upgrade have a chain of their own.
+    // Requests for an upgrade have the same chain, or one of their own.
     let upgrades = manager
         .get_mut("upgrade_configs")
         .and_then(Value::as_array_mut);
     for upgrade in upgrades.into_iter().flatten() {
-        without_filter(
-            upgrade
-                .get_mut("filters")
-                .context("an upgrade has no filters")?,
-        )?;
+        if let Some(filters) = upgrade.get_mut("filters") {
+            without_filter(filters)?;
+        }
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ const LONGEST: usize = 600;
 
 impl Quarantine {
     /// Of everything that is held.
-    pub(crate) fn reports(&self, snapshot: &Snapshot) -> Vec<Report> {
+    pub fn reports(&self, snapshot: &Snapshot) -> Vec<Report> {
         self.held
             .iter()
             .flat_map(|(part, held)| reports(part, held, snapshot))
@@ -22,7 +22,7 @@ impl Quarantine {
     }
 
     /// The Ingresses of which something is held.
-    pub(crate) fn culprits(&self, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    pub fn culprits(&self, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
         self.held
             .keys()
             .flat_map(|part| owners(part, snapshot))
@@ -95,7 +95,7 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
 }
 
 /// Of resources that Envoy refuses one by one: it keeps what it has of them, and everything else is as new as can be.
-pub(crate) fn of_resources(refusals: &[Refusal], snapshot: &Snapshot) -> Vec<Report> {
+pub fn of_resources(refusals: &[Refusal], snapshot: &Snapshot) -> Vec<Report> {
     refusals
         .iter()
         .flat_map(|refusal| of_resource(refusal, snapshot))

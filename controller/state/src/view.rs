@@ -14,7 +14,7 @@ use crate::progress::Progress;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct View(Arc<Shared>);
+pub struct View(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -26,7 +26,7 @@ struct Shared {
 // A poisoned lock guards whole values: objects are replaced one by one, each in one step.
 impl View {
     /// The objects.
-    pub(crate) fn resources(&self) -> RwLockReadGuard<'_, Resources> {
+    pub fn resources(&self) -> RwLockReadGuard<'_, Resources> {
         self.0
             .resources
             .read()
@@ -34,24 +34,25 @@ impl View {
     }
 
     /// The current translation.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.0.snapshot.borrow())
     }
 
     /// How the publisher gets on.
-    pub(crate) fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &Progress {
         &self.0.progress
     }
 
-    pub(crate) fn resources_mut(&self) -> RwLockWriteGuard<'_, Resources> {
+    /// The objects, to apply changes.
+    pub fn resources_mut(&self) -> RwLockWriteGuard<'_, Resources> {
         self.0
             .resources
             .write()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Readers find this from now on.
-    pub(crate) fn show(&self, snapshot: Arc<Snapshot>) {
+    /// Replaces the translation that readers see.
+    pub fn show(&self, snapshot: Arc<Snapshot>) {
         self.0.snapshot.send_replace(snapshot);
     }
 }

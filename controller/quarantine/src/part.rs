@@ -6,11 +6,13 @@ use std::sync::Arc;
 use sluice_ir::{Config, RouteId, Server, ServerName, Shared, SharedMap};
 use sluice_translate::{ObjectKey, Snapshot};
 
-/// A configuration as data planes were given it, and whose its locations are.
+/// A configuration as data planes were given it, with the owners of its routes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
-    pub(crate) config: Config,
-    pub(crate) snapshot: Arc<Snapshot>,
+pub struct Given {
+    /// Published configuration.
+    pub config: Config,
+    /// Translation that it was made of.
+    pub snapshot: Arc<Snapshot>,
 }
 
 impl Given {
@@ -146,8 +148,9 @@ fn copy<K: Ord + Clone, V: Clone>(name: &K, from: &SharedMap<K, V>, to: &mut Sha
 
 /// The part of one Ingress on one host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Part {
-    pub(crate) host: ServerName,
-    /// `None`: the host as a whole.
-    pub(crate) owner: Option<ObjectKey>,
+pub struct Part {
+    /// Name of the host.
+    pub host: ServerName,
+    /// The Ingress; `None`: the host as a whole.
+    pub owner: Option<ObjectKey>,
 }

@@ -11,13 +11,13 @@ use sluice_translate::{Kind, ObjectKey, Snapshot, Updated};
 use sluice_xds::RouteCache;
 use sluice_xds_server::Store;
 
-use crate::view::View;
+use sluice_state::View;
 
 pub(super) const PREFIX: &str = "nginx_ingress_controller";
 
 /// The controller's own metrics. The handles are shared with the registry.
 #[derive(Clone)]
-pub(crate) struct Controller(Arc<Families>);
+pub struct Controller(Arc<Families>);
 
 struct Families {
     config_hash: Gauge,
@@ -95,19 +95,19 @@ impl Controller {
     }
 
     /// The translation has been brought up to date: what that took, in work rather than in time.
-    pub(crate) fn translated(&self, updated: &Updated) {
+    pub fn translated(&self, updated: &Updated) {
         self.0.translated.inc_by(updated.ingresses as u64);
         self.0.resolved.inc_by(updated.resolved as u64);
     }
 
     /// How many hosts were rendered so far.
-    pub(crate) fn rendered(&self, routes: &RouteCache) {
+    pub fn rendered(&self, routes: &RouteCache) {
         let rendered = &self.0.rendered;
         rendered.inc_by(routes.rendered().saturating_sub(rendered.get()));
     }
 
     /// A whole configuration has been published; with nginx: it has reloaded.
-    pub(crate) fn published(&self, content: u128) {
+    pub fn published(&self, content: u128) {
         let families = &self.0;
         // A float holds integers up to 2^53; a shorter hash is as good a hash.
         let short = u32::try_from(content & u128::from(u32::MAX)).unwrap_or_default();
@@ -122,13 +122,13 @@ impl Controller {
     }
 
     /// nginx did not take a configuration.
-    pub(crate) fn refused(&self) {
+    pub fn refused(&self) {
         self.0.errors.inc();
         self.0.refused.store(true, Ordering::Release);
     }
 
     /// These Ingresses have something that a data plane refuses.
-    pub(crate) fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
+    pub fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
         let gauge = &self.0.held_ingress;
         gauge.reset();
         for key in ingresses {

@@ -115,16 +115,9 @@ pub(crate) struct Summary {
     pub(crate) unreadable: usize,
 }
 
-impl Summary {
-    /// Something does not work at all.
-    pub(crate) fn is_fatal(&self) -> bool {
-        self.not_at_all + self.unreadable > 0
-    }
-}
-
 /// Result of `sluice lint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Findings {
+pub struct Findings {
     pub(crate) ingresses: Vec<Finding>,
     pub(crate) documents: Vec<Problem>,
 }
@@ -162,6 +155,13 @@ impl Findings {
             ingresses: findings.into_values().collect(),
             documents: Vec::new(),
         }
+    }
+
+    /// True if an Ingress does not work at all, or a document cannot be read.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        let summary = self.summary();
+        summary.not_at_all + summary.unreadable > 0
     }
 
     pub(crate) fn summary(&self) -> Summary {

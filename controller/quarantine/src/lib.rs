@@ -29,14 +29,14 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::Snapshot;
 
-pub(crate) use feedback::{Decision, Feedback, NginxVerdict};
-pub(crate) use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
-pub(crate) use part::{Given, Part};
-pub(crate) use report::of_resources;
+pub use feedback::{Decision, Feedback, NginxVerdict};
+pub use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
+pub use part::{Given, Part};
+pub use report::of_resources;
 
 /// Parts that are held back, and the configurations that were accepted.
 #[derive(Debug, Default)]
-pub(crate) struct Quarantine {
+pub struct Quarantine {
     held: BTreeMap<Part, Held>,
     /// Settings that every host depends on, at the time when the first part was held back.
     edge: GlobalConfig,
@@ -73,7 +73,7 @@ struct Whole {
 impl Quarantine {
     /// Configuration for data planes: everything but rejected parts. Parts that differ from their rejected version are included
     /// again.
-    pub(crate) fn serve(&mut self, snapshot: &Arc<Snapshot>) -> Config {
+    pub fn serve(&mut self, snapshot: &Arc<Snapshot>) -> Config {
         let mut config = snapshot.config().clone();
         if self.is_empty() {
             return config;
@@ -121,22 +121,24 @@ impl Quarantine {
         config
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// True if nothing is held back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.held.is_empty() && self.refused_edge.is_none()
     }
 
-    /// Data planes serve this.
-    pub(crate) fn taken(&mut self, given: Given) {
+    /// Notes that data planes accepted a configuration.
+    pub fn taken(&mut self, given: Given) {
         self.taken = Some(Arc::new(given));
     }
 
     /// Configuration that data planes accepted last.
-    pub(crate) fn last(&self) -> Option<&Arc<Given>> {
+    pub fn last(&self) -> Option<&Arc<Given>> {
         self.taken.as_ref()
     }
 
     /// These are at fault, each with what was said.
-    pub(crate) fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
+    pub fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
         self.edge = given.snapshot.config().global.clone();
         let now = Given {
             config: given.snapshot.config().clone(),
@@ -163,12 +165,12 @@ impl Quarantine {
     }
 
     /// These were not at fault.
-    pub(crate) fn release(&mut self, parts: &[Part]) {
+    pub fn release(&mut self, parts: &[Part]) {
         parts.iter().for_each(|part| drop(self.held.remove(part)));
     }
 
     /// No host is at fault, but what all have in common. Without one that was taken before there is nothing to go back to.
-    pub(crate) fn hold_edge(&mut self, given: &Given) -> bool {
+    pub fn hold_edge(&mut self, given: &Given) -> bool {
         let edge = &given.snapshot.config().global;
         let other = self
             .taken

@@ -14,7 +14,7 @@ const MOST_INGRESSES: usize = 10_000;
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
-pub(crate) struct Admission(Arc<Families>);
+pub struct Admission(Arc<Families>);
 
 struct Families {
     success: IntCounterVec,
@@ -70,7 +70,7 @@ impl Admission {
     }
 
     /// An Ingress has been judged.
-    pub(crate) fn checked(
+    pub fn checked(
         &self,
         namespace: &str,
         ingress: &str,
@@ -101,7 +101,7 @@ impl Admission {
     }
 
     /// A question has been answered.
-    pub(crate) fn answered(&self, took: Duration) {
+    pub fn answered(&self, took: Duration) {
         self.0.roundtrip_duration.set(took.as_secs_f64());
     }
 }

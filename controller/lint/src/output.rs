@@ -5,9 +5,11 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::finding::{Finding, Findings, Summary, Verdict};
-use crate::args::Output;
+use crate::Output;
 
-pub(super) fn write(findings: &Findings, output: Output) -> String {
+/// Writes findings.
+#[must_use]
+pub fn write(findings: &Findings, output: Output) -> String {
     match output {
         Output::Table => table(findings),
         Output::Json => json_text(findings),

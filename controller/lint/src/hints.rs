@@ -26,7 +26,7 @@ const OTHERS: [(&str, &str); 3] = [
 ];
 
 /// Everything worth a word.
-pub(super) fn about(ingress: &Ingress) -> Vec<Remark> {
+pub(crate) fn about(ingress: &Ingress) -> Vec<Remark> {
     let annotations = ingress.metadata.annotations.iter().flatten();
     let mut hints: Vec<Remark> = annotations
         .filter_map(|(key, value)| about_annotation(key, value))
@@ -50,7 +50,7 @@ fn no_class(ingress: &Ingress) -> Option<Remark> {
 }
 
 /// A class of its own is how people run several ingress-nginx side by side.
-pub(super) fn about_class(ingress: &Ingress) -> Option<Remark> {
+pub(crate) fn about_class(ingress: &Ingress) -> Option<Remark> {
     let annotations = ingress.metadata.annotations.as_ref()?;
     annotations.keys().find(|key| key.starts_with(PREFIX))?;
     let field = ingress

@@ -15,27 +15,27 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Result of loading a configuration in nginx.
 #[derive(Clone, Debug)]
-pub(crate) struct NginxVerdict {
+pub struct NginxVerdict {
     /// Hash of the configuration.
-    pub(crate) content: u128,
+    pub content: u128,
     /// nginx's error message; `None`: it serves the configuration.
-    pub(crate) refused: Option<String>,
+    pub refused: Option<String>,
 }
 
 /// An answer to what was given last.
 #[derive(Debug)]
-pub(crate) struct Decision {
+pub struct Decision {
     /// Of the routes; nothing: they are served.
-    pub(crate) routes: Refused,
+    pub routes: Refused,
     /// Of the listener with the filter chains of hosts with TLS.
-    pub(crate) tls: Option<String>,
+    pub tls: Option<String>,
     /// Everything else.
-    pub(crate) others: Vec<Refusal>,
+    pub others: Vec<Refusal>,
 }
 
 /// Sources of responses.
 #[derive(Debug)]
-pub(crate) struct Feedback {
+pub struct Feedback {
     from: From,
     not_before: Instant,
 }
@@ -55,7 +55,9 @@ enum From {
 }
 
 impl Feedback {
-    pub(crate) fn of_envoys(store: Store) -> Self {
+    /// Responses of Envoys.
+    #[must_use]
+    pub fn of_envoys(store: Store) -> Self {
         Feedback {
             from: From::Envoys {
                 store,
@@ -66,7 +68,9 @@ impl Feedback {
         }
     }
 
-    pub(crate) fn of_nginx(verdicts: UnboundedReceiver<NginxVerdict>) -> Self {
+    /// Results of loading configurations in nginx.
+    #[must_use]
+    pub fn of_nginx(verdicts: UnboundedReceiver<NginxVerdict>) -> Self {
         Feedback {
             from: From::Nginx {
                 verdicts,
@@ -78,21 +82,21 @@ impl Feedback {
     }
 
     /// Envoys were given something: this generation has it.
-    pub(crate) fn await_generation(&mut self, generation: Generation) {
+    pub fn await_generation(&mut self, generation: Generation) {
         if let From::Envoys { given, seen, .. } = &mut self.from {
             (*given, *seen) = (Some(generation), None);
         }
     }
 
     /// nginx was given something with this hash.
-    pub(crate) fn await_content(&mut self, content: u128) {
+    pub fn await_content(&mut self, content: u128) {
         if let From::Nginx { given, .. } = &mut self.from {
             *given = Some(content);
         }
     }
 
     /// The answer could not be made use of: it is given again a little later.
-    pub(crate) fn ask_again(&mut self) {
+    pub fn ask_again(&mut self) {
         self.not_before = Instant::now() + AGAIN;
         match &mut self.from {
             From::Envoys { seen, .. } => *seen = None,
@@ -103,7 +107,7 @@ impl Feedback {
     }
 
     /// Waits for an answer to what was given last, or another answer than before.
-    pub(crate) async fn next(&mut self) -> Decision {
+    pub async fn next(&mut self) -> Decision {
         sleep_until(self.not_before).await;
         match &mut self.from {
             From::Envoys {

@@ -14,33 +14,38 @@ use super::{Given, Part};
 
 /// Rejected parts of a configuration, as far as the data plane names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub struct Refused {
     /// Hosts of these names were refused, each by itself, with these words.
-    pub(crate) hosts: BTreeMap<String, String>,
+    pub hosts: BTreeMap<String, String>,
     /// All hosts that are not exact were refused together.
-    pub(crate) inexact: Option<String>,
+    pub inexact: Option<String>,
     /// All hosts were refused together.
-    pub(crate) all: Option<String>,
+    pub all: Option<String>,
 }
 
 impl Refused {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// True if nothing was rejected.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         *self == Refused::default()
     }
 }
 
-/// How far is looked.
+/// Scope of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Round {
+pub enum Round {
     #[default]
+    /// Parts that are new.
     New,
+    /// All parts.
     All,
+    /// Whole hosts.
     WholeHosts,
 }
 
 impl Round {
     /// The one after it; `None` when everything was looked at.
-    pub(crate) fn next(self) -> Option<Self> {
+    pub fn next(self) -> Option<Self> {
         match self {
             Round::New => Some(Round::All),
             Round::All => Some(Round::WholeHosts),
@@ -51,7 +56,7 @@ impl Round {
 
 /// Part of a configuration that a data plane rejects as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aspect {
+pub enum Aspect {
     /// The routes; of nginx everything.
     Routes,
     /// The listener with the filter chains of hosts with TLS.
@@ -60,7 +65,7 @@ pub(crate) enum Aspect {
 
 /// Next step of an inquiry.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// Ask the data planes what they think of this, and [`Inquiry::answer`].
     Try(Box<Config>),
     /// It is known.
@@ -69,7 +74,7 @@ pub(crate) enum Step {
 
 /// Outcome of an inquiry.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// These, each with what was said.
     Parts(Vec<(Part, String)>),
     /// No host.
@@ -78,7 +83,7 @@ pub(crate) enum Verdict {
 
 /// A search for who is at fault.
 #[derive(Debug)]
-pub(crate) struct Inquiry {
+pub struct Inquiry {
     given: Given,
     /// Searches, one for each aspect that was rejected.
     groups: Vec<Search<Part>>,
@@ -97,12 +102,7 @@ enum Base {
 
 impl Inquiry {
     /// `taken` is what the data planes took before.
-    pub(crate) fn about(
-        given: Given,
-        taken: Option<&Given>,
-        refused: &Refused,
-        round: Round,
-    ) -> Self {
+    pub fn about(given: Given, taken: Option<&Given>, refused: &Refused, round: Round) -> Self {
         let mut groups: Vec<Search<Part>> = Vec::new();
         let host_groups = refused.hosts.iter().filter_map(|(name, said)| {
             let host = given.host_called(name)?;
@@ -130,7 +130,7 @@ impl Inquiry {
     }
 
     /// The same for the listener with the filter chains of hosts with TLS, whose settings are a host's as a whole.
-    pub(crate) fn about_tls(given: Given, taken: Option<&Given>, said: &str, round: Round) -> Self {
+    pub fn about_tls(given: Given, taken: Option<&Given>, said: &str, round: Round) -> Self {
         let groups = vec![Search::among(given.tls_suspects(taken, round), said)];
         Inquiry::among(groups, given, taken)
     }
@@ -150,7 +150,7 @@ impl Inquiry {
     }
 
     /// The next step.
-    pub(crate) fn next(&mut self) -> Step {
+    pub fn next(&mut self) -> Step {
         match &self.base {
             Base::Unknown => {
                 self.base = Base::Tried;
@@ -170,7 +170,7 @@ impl Inquiry {
     }
 
     /// Takes the result of the last step.
-    pub(crate) fn answer(&mut self, answer: Result<(), String>) {
+    pub fn answer(&mut self, answer: Result<(), String>) {
         if self.base == Base::Tried {
             self.base = answer.map_or_else(Base::Bad, |()| Base::Good);
         } else if let Some(search) = self.groups.last_mut() {

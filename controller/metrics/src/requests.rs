@@ -18,8 +18,8 @@ use sluice_xds_server::AccessLogEntry;
 
 use super::cap::{Cap, OTHER};
 use super::controller::{PREFIX, opts};
-use crate::args::MetricsFlags;
-use crate::view::View;
+use crate::flags::MetricsFlags;
+use sluice_state::View;
 
 const LABELS: [&str; 8] = [
     "status",
@@ -38,7 +38,7 @@ type Labels = [String; LABELS.len()];
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
-pub(crate) struct Requests(Arc<Inner>);
+pub struct Requests(Arc<Inner>);
 
 struct Inner {
     view: View,
@@ -135,7 +135,7 @@ impl Requests {
     }
 
     /// Counts some requests.
-    pub(crate) fn take(&self, requests: &[AccessLogEntry]) {
+    pub fn take(&self, requests: &[AccessLogEntry]) {
         let snapshot = self.0.view.snapshot();
         let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
         for request in requests {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
-use crate::metrics::{DataPlane, Identity, Metrics};
+use sluice_metrics::{DataPlane, Identity, Metrics};
 
 fn judge() -> Judge {
     let view = View::default();

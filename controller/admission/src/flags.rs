@@ -4,27 +4,28 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+/// Flags of the webhook.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Admission")]
-pub(crate) struct WebhookFlags {
+pub struct WebhookFlags {
     /// Address of the validating webhook [default: none].
     #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) validating_webhook: Option<String>,
+    pub validating_webhook: Option<String>,
     /// Certificate of the webhook (PEM), reloaded on change.
     #[arg(long, value_name = "PATH")]
-    pub(crate) validating_webhook_certificate: Option<PathBuf>,
+    pub validating_webhook_certificate: Option<PathBuf>,
     /// Private key of the webhook (PEM), reloaded on change.
     #[arg(long, value_name = "PATH")]
-    pub(crate) validating_webhook_key: Option<PathBuf>,
+    pub validating_webhook_key: Option<PathBuf>,
     /// Reject Ingresses whose hosts, paths or secret names contain patterns of attacks.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true",
         action = clap::ArgAction::Set)]
-    pub(crate) deep_inspect: bool,
+    pub deep_inspect: bool,
 }
 
 impl WebhookFlags {
     /// The port that is listened on.
-    pub(crate) fn port(&self) -> Option<u16> {
+    pub fn port(&self) -> Option<u16> {
         self.validating_webhook
             .as_ref()?
             .rsplit(':')

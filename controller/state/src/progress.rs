@@ -10,7 +10,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<Mutex<Times>>);
+pub struct Progress(Arc<Mutex<Times>>);
 
 #[derive(Debug, Default)]
 struct Times {
@@ -20,21 +20,21 @@ struct Times {
 
 /// Work in progress, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Busy(Progress);
+pub struct Busy(Progress);
 
 impl Progress {
     /// True once something has been published.
-    pub(crate) fn is_published(&self) -> bool {
+    pub fn is_published(&self) -> bool {
         self.times().published.is_some()
     }
 
     /// Time since the last publication.
-    pub(crate) fn age(&self) -> Option<Duration> {
+    pub fn age(&self) -> Option<Duration> {
         self.times().published.map(|at| at.elapsed())
     }
 
     /// How long the publisher has been busy with one piece of work, if that is too long.
-    pub(crate) fn stuck(&self) -> Option<Duration> {
+    pub fn stuck(&self) -> Option<Duration> {
         self.times()
             .busy_since
             .map(|since| since.elapsed())
@@ -42,13 +42,13 @@ impl Progress {
     }
 
     /// Work has come up.
-    pub(crate) fn begin(&self) -> Busy {
+    pub fn begin(&self) -> Busy {
         self.times().busy_since = Some(Instant::now());
         Busy(self.clone())
     }
 
     /// The data planes have been told of a configuration.
-    pub(crate) fn note_published(&self) {
+    pub fn note_published(&self) {
         self.times().published = Some(Instant::now());
     }
 

@@ -145,7 +145,14 @@ mod tests {
     use sluice_ir::{HostTls, Sensitive, ServerName};
 
     use super::*;
-    use crate::certificate::self_signed;
+
+    fn self_signed() -> String {
+        let names = vec!["a.example".to_owned()];
+        rcgen::generate_simple_self_signed(names)
+            .unwrap()
+            .cert
+            .pem()
+    }
 
     fn shown(registry: &Registry) -> String {
         TextEncoder::new()
@@ -163,7 +170,7 @@ mod tests {
         let certificates = Certificates::register(&registry, &identity).unwrap();
         let mut config = Config::default();
         let id = SecretId::new("shop/tls");
-        let chain = self_signed().unwrap().chain;
+        let chain = self_signed();
         let serial = CertInfo::from_pem(&chain).unwrap().serial_number;
         let value = SecretValue::Certificate {
             chain,
@@ -189,7 +196,7 @@ mod tests {
                 && page.contains(&format!("serial_number=\"{serial}\""))
         );
 
-        let chain = self_signed().unwrap().chain;
+        let chain = self_signed();
         let renewed = CertInfo::from_pem(&chain).unwrap().serial_number;
         let value = SecretValue::Certificate {
             chain,

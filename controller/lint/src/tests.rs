@@ -3,8 +3,10 @@ use std::fs;
 use sluice_translate::Severity;
 
 use super::finding::{Finding, Verdict};
+use sluice_source::read_once;
+
 use super::*;
-use crate::args::Output;
+use crate::Output;
 
 fn findings(manifests: &str) -> Findings {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +62,7 @@ fn an_ingress_of_another_class_is_neither_good_nor_bad() {
         ingress("shop", "", RULE).replace("ingressClassName: nginx", "ingressClassName: traefik");
     let findings = findings(&manifest);
     assert_eq!(findings.ingresses[0].verdict, Verdict::OtherClass);
-    assert!(!findings.summary().is_fatal());
+    assert!(!findings.is_fatal());
     let remarks = &findings.ingresses[0].remarks;
     assert!(
         !remarks
@@ -108,7 +110,7 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
 fn a_document_that_cannot_be_read_is_fatal() {
     let findings = findings(&format!("{}kind: [\n", ingress("shop", "", RULE)));
     assert_eq!(findings.summary().unreadable, 1);
-    assert!(findings.summary().is_fatal());
+    assert!(findings.is_fatal());
 }
 
 #[test]

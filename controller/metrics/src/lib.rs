@@ -17,6 +17,7 @@ mod certificates;
 mod controller;
 mod data_plane;
 mod election;
+mod flags;
 mod requests;
 
 use std::collections::HashMap;
@@ -28,27 +29,30 @@ use sluice_kube::Election;
 use sluice_xds_server::Store;
 use tracing::warn;
 
-pub(crate) use admission::Admission;
-pub(crate) use controller::Controller;
-pub(crate) use data_plane::DataPlane;
-pub(crate) use requests::Requests;
+pub use admission::Admission;
+pub use controller::Controller;
+pub use data_plane::DataPlane;
+pub use flags::MetricsFlags;
+pub use requests::Requests;
 
-use crate::args::MetricsFlags;
-use crate::view::View;
 use certificates::Certificates;
 use election::Leadership;
+use sluice_state::View;
 
 /// Identity of the controller: labels of all its metrics.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) namespace: String,
-    pub(crate) class: String,
-    pub(crate) pod: String,
+pub struct Identity {
+    /// Namespace of the pod.
+    pub namespace: String,
+    /// Class of the controller.
+    pub class: String,
+    /// Name of the pod.
+    pub pod: String,
 }
 
 impl Identity {
-    /// The pod as the downward API names it.
-    pub(crate) fn of_this_pod(controller_class: &str) -> Self {
+    /// Identity of this pod, by the downward API.
+    pub fn from_env(controller_class: &str) -> Self {
         let variable = |name| std::env::var(name).unwrap_or_default();
         Identity {
             namespace: variable("POD_NAMESPACE"),
@@ -69,7 +73,7 @@ impl Identity {
 
 /// Every metric. A handle, cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Metrics(Arc<Inner>);
+pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     /// With the identity's labels.
@@ -88,7 +92,8 @@ struct Inner {
 }
 
 impl Metrics {
-    pub(crate) fn new(
+    /// Registers all metrics; those of requests with flags only.
+    pub fn new(
         identity: &Identity,
         view: View,
         store: Store,
@@ -121,27 +126,27 @@ impl Metrics {
     }
 
     /// Metrics of the controller's own work.
-    pub(crate) fn controller(&self) -> &Controller {
+    pub fn controller(&self) -> &Controller {
         &self.0.controller
     }
 
     /// Metrics of client requests, if enabled.
-    pub(crate) fn requests(&self) -> Option<&Requests> {
+    pub fn requests(&self) -> Option<&Requests> {
         self.0.requests.as_ref()
     }
 
     /// Metrics of admission reviews.
-    pub(crate) fn admission(&self) -> &Admission {
+    pub fn admission(&self) -> &Admission {
         &self.0.admission
     }
 
     /// Takes part in an election.
-    pub(crate) fn follow_election(&self, election: Election) {
+    pub fn follow_election(&self, election: Election) {
         self.0.leadership.follow(election);
     }
 
     /// Everything, in the text format of Prometheus.
-    pub(crate) async fn text(&self) -> String {
+    pub async fn text(&self) -> String {
         let inner = &self.0;
         inner.data_plane.refresh().await;
         inner.controller.refresh(&inner.view, &inner.store);

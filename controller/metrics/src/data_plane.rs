@@ -16,7 +16,7 @@ const STATS: &str = "/stats?filter=^http\\.https?\\.downstream_(cx|rq)_(total|ac
 
 /// The Envoy that is our child, if any. A handle, cheap to clone.
 #[derive(Clone)]
-pub(crate) struct DataPlane(Arc<Inner>);
+pub struct DataPlane(Arc<Inner>);
 
 struct Inner {
     envoy: Option<Running>,
@@ -25,16 +25,16 @@ struct Inner {
 
 /// Connections and requests of clients, as `/nginx_status` counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Connections {
-    pub(crate) accepted: u64,
-    pub(crate) active: u64,
-    pub(crate) requests: u64,
-    pub(crate) requests_active: u64,
+pub struct Connections {
+    pub accepted: u64,
+    pub active: u64,
+    pub requests: u64,
+    pub requests_active: u64,
 }
 
 impl Connections {
     /// Asks an Envoy.
-    pub(crate) async fn ask(admin_socket: &Path) -> anyhow::Result<Self> {
+    pub async fn ask(admin_socket: &Path) -> anyhow::Result<Self> {
         Ok(Self::read(
             &admin::call(admin_socket, Method::GET, STATS).await?,
         ))
@@ -61,7 +61,7 @@ impl Connections {
     }
 
     /// Connections without an open request. One of HTTP/2 may have several.
-    pub(crate) fn waiting(self) -> u64 {
+    pub fn waiting(self) -> u64 {
         self.active.saturating_sub(self.requests_active)
     }
 }
@@ -81,7 +81,7 @@ struct Families {
 
 impl DataPlane {
     /// Of an Envoy of our own, if there is one.
-    pub(crate) fn new(envoy: Option<Running>) -> prometheus::Result<Self> {
+    pub fn new(envoy: Option<Running>) -> prometheus::Result<Self> {
         Ok(DataPlane(Arc::new(Inner {
             envoy,
             families: Families::new()?,
@@ -89,7 +89,7 @@ impl DataPlane {
     }
 
     /// Connections of now; `None` without an Envoy of our own, or when it does not answer.
-    pub(crate) async fn connections(&self) -> Option<Connections> {
+    pub async fn connections(&self) -> Option<Connections> {
         Connections::ask(&self.0.envoy.as_ref()?.admin_socket)
             .await
             .ok()

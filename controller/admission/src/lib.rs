@@ -7,6 +7,7 @@
 //! Nothing but the View is read to answer; nothing is written. What the translation would report as an error is
 //! refused, what it would warn of is let in with a warning.
 
+mod flags;
 mod review;
 mod tls;
 
@@ -26,10 +27,9 @@ use sluice_translate::{Admission, Object, Options, Rules, admit};
 use tokio::sync::Semaphore;
 use tracing::info;
 
-use crate::args::WebhookFlags;
-use crate::metrics;
-use crate::view::View;
+pub use flags::WebhookFlags;
 use review::{Answer, Request, Review};
+use sluice_state::View;
 use sluice_tasks::Tasks;
 use tls::Certificate;
 
@@ -44,15 +44,19 @@ const PATH: &str = "/networking/v1/ingresses";
 
 /// Reviewer of admission requests.
 #[derive(Clone)]
-pub(crate) struct Judge {
-    pub(crate) view: View,
-    pub(crate) options: Arc<Options>,
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) metrics: metrics::Admission,
+pub struct Judge {
+    /// Objects and their translation.
+    pub view: View,
+    /// Options of the translation.
+    pub options: Arc<Options>,
+    /// Rules of the review.
+    pub rules: Arc<Rules>,
+    /// Counters.
+    pub metrics: sluice_metrics::Admission,
 }
 
 /// Serves in the background for as long as the runtime lives, when the flags ask for it.
-pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow::Result<()> {
+pub async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow::Result<()> {
     let Some(address) = &flags.validating_webhook else {
         return Ok(());
     };

@@ -1,0 +1,7 @@
+//! State of the running controller: its objects, their translation, and the progress of publications.
+
+mod progress;
+mod view;
+
+pub use progress::{Busy, Progress};
+pub use view::View;

@@ -1,6 +1,5 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
-mod admin;
 mod certgen;
 mod cluster;
 mod dbg;
@@ -16,13 +15,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sluice_admin::AdminFlags;
 use sluice_admission::WebhookFlags;
 use sluice_ir::Cidr;
 use sluice_metrics::MetricsFlags;
 use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
-pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
 pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};

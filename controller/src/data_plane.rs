@@ -15,11 +15,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::info;
 
-use crate::admin::Probe;
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::options;
 use crate::publish::{Publisher, SettingsOwners};
 use crate::reload_events::ReloadEvents;
+use sluice_admin::Probe;
 use sluice_metrics::Requests;
 use sluice_quarantine::NginxVerdict;
 

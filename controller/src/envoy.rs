@@ -28,7 +28,7 @@ use tracing::info;
 
 use crate::args::RunEnvoy;
 use crate::run::Signals;
-use crate::{data_plane, log, serve};
+use crate::{data_plane, log};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
@@ -121,7 +121,7 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
         .route("/metrics", get(metrics))
         .with_state(health);
     let listener = listen(args.healthz_host, args.healthz_port).await?;
-    tasks.spawn("healthz-port", serve::forever(listener, router));
+    tasks.spawn("healthz-port", sluice_server::forever(listener, router));
     Ok(())
 }
 

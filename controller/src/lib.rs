@@ -7,12 +7,11 @@
 //!                               +--> reports, one log line each           dataplane: Envoy ------------+
 //! ```
 //!
-//! In a cluster the last arrow crosses machines: `serve` requires a client certificate (`tls`), and `envoy` supervises there.
+//! In a cluster the last arrow crosses machines: `sluice_server` requires a client certificate, and `envoy` supervises there.
 //!
 //! This crate decides when to translate, in which order to publish, and how long to wait. The content is decided by the crates
 //! below it: `translate`, `plugin`, `xds` and `nginx`.
 
-mod admin;
 mod args;
 mod certgen;
 mod certificate;
@@ -23,19 +22,15 @@ mod envoy;
 mod fault;
 mod lint;
 mod log;
-mod machines;
 mod observers;
 mod options;
 mod origin;
 mod output;
-mod poll;
 mod publish;
 mod reload_events;
 mod render;
 mod reports;
 mod run;
-mod serve;
-mod tls;
 
 use std::process::ExitCode;
 

@@ -8,11 +8,11 @@ use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::AccessLogService;
 
-use crate::admin::{self, Health, Local, Probe, Stop};
 use crate::args::Run;
-use crate::serve::Served;
+use sluice_admin::{Health, Local, Probe, Stop};
 use sluice_admission::Judge;
 use sluice_metrics::{Identity, Metrics};
+use sluice_server::Served;
 use sluice_state::View;
 
 /// Our own socket for what changes something, in the run folder.
@@ -78,7 +78,7 @@ impl Observers {
             .clone()
             .unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
-        admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
+        sluice_admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
         Ok(Observers {
             health,
             metrics,

@@ -13,7 +13,6 @@ use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
 use crate::args::{Listeners, NginxHost, Run, Translation};
-use crate::machines;
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
 pub(crate) fn translation(
@@ -44,7 +43,7 @@ pub(crate) fn translation(
             allowed: flags.allow_upstream_cidr.clone(),
             // As for the class: a folder is the operator's own.
             written_loopback: true,
-            own_addresses: machines::interfaces(),
+            own_addresses: sluice_server::interfaces(),
             own_ports: http_ports.iter().copied().chain(others).collect(),
             http_ports,
             own_services: BTreeMap::new(),

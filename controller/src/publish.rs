@@ -36,7 +36,6 @@ use tracing::info;
 #[cfg(debug_assertions)]
 use crate::fault;
 use crate::reports::Told;
-use crate::serve::Served;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
@@ -46,6 +45,7 @@ use sluice_dataplane::nginx::{Configurations, Published};
 use sluice_metrics::Controller;
 use sluice_quarantine::{Feedback, NginxVerdict, Quarantine};
 use sluice_resolver::Names;
+use sluice_server::Served;
 use sluice_source::Event;
 use sluice_state::View;
 

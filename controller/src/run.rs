@@ -26,13 +26,11 @@ use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
 use crate::observers::{LookedAt, Observers};
 use crate::origin::{self, Source};
-use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::reload_events::ReloadEvents;
 use crate::reports::Told;
-use crate::serve::{self, Address, Served};
-use crate::tls::ServerTls;
 use crate::{certificate, data_plane, log, options};
+use sluice_server::{Address, Served, ServerTls, SharedLog};
 use sluice_state::View;
 
 /// A data plane that has just died gives its ports back within this time.
@@ -204,8 +202,8 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         default_chain,
     };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    let router = serve::router(&served, admin.routes(&served, tasks));
-    let peers = serve::serve(&address, router, tasks).await?;
+    let router = sluice_server::router(&served, admin.routes(&served, tasks));
+    let peers = sluice_server::serve(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
     tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = origin::follow(args, &options, sender, tasks).await?;

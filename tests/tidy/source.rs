@@ -191,11 +191,17 @@ fn what_only_tests_see_does_not_end_a_file() {
 fn tokio_and_kube_stay_where_they_belong() {
     const TOKIO: &[&str] = &[
         "src/",
+        "admin/src/",
+        "admission/src/",
         "authz/src/",
         "dataplane/src/",
         "kube/src/",
+        "metrics/src/",
+        "quarantine/src/",
         "resolver/src/",
+        "server/src/",
         "source/src/",
+        "state/src/",
         "tasks/src/",
         "xds-server/src/",
     ];

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::jiff::SignedDuration;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -249,4 +250,19 @@ impl Candidate {
         }
         self.leads.send_replace(false);
     }
+}
+
+/// Parses a duration of the Lease, such as `30s` or `1m30s`. Zero and less become the default, as in ingress-nginx.
+///
+/// # Errors
+/// The text is not a duration.
+pub fn lease_duration(text: &str) -> Result<Duration, String> {
+    const DEFAULT: Duration = Duration::from_secs(30);
+    let parsed: SignedDuration = text
+        .parse()
+        .map_err(|error| format!("expected a duration like 30s: {error}"))?;
+    Ok(Duration::try_from(parsed)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .unwrap_or(DEFAULT))
 }

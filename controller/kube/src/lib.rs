@@ -25,4 +25,5 @@ pub mod watch;
 pub use cluster::{Candidacy, Cluster, Duties, Election, Inbox};
 pub use connect::{Access, connect, is_in_cluster};
 pub use identity::own_namespace;
+pub use lease::lease_duration;
 pub use news::News;

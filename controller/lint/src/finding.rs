@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
-use sluice_ir::{Action, ReasonCode};
+use sluice_ir::Action;
 use sluice_source::Problem;
 use sluice_translate::{
     Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
 };
 
+use super::remark::Remark;
 use super::{Extent, hints};
 
 /// Verdict about an Ingress.
@@ -43,49 +44,6 @@ impl Verdict {
             Verdict::Differences if count != 1 => "work with differences",
             Verdict::NotAtAll if count != 1 => "do not work",
             one => one.words(),
-        }
-    }
-}
-
-/// One sentence about an Ingress.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Remark {
-    pub(crate) severity: Severity,
-    /// Reason code of the report; hints have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<ReasonCode>,
-    pub(crate) field: String,
-    pub(crate) text: String,
-}
-
-impl Remark {
-    fn new(report: &Report, extent: Extent) -> Self {
-        let Report {
-            field,
-            severity,
-            code,
-            reason,
-            consequence,
-            ..
-        } = report.clone();
-        let (severity, text) = match &report.missing {
-            Some(missing) if extent == Extent::Part => {
-                let text = format!(
-                    "{missing} is not among these manifests; expected to exist in the cluster"
-                );
-                (Severity::Note, text)
-            }
-            _ if report.same_as_ingress_nginx && severity > Severity::Note => (
-                Severity::Note,
-                format!("{reason}; ingress-nginx does not honour it either"),
-            ),
-            _ => (severity, format!("{reason}; {consequence}")),
-        };
-        Remark {
-            severity,
-            code: Some(code),
-            field,
-            text,
         }
     }
 }

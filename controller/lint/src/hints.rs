@@ -4,7 +4,7 @@
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::Severity;
 
-use super::finding::Remark;
+use super::remark::Remark;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 const CLASS: &str = "kubernetes.io/ingress.class";

@@ -11,6 +11,7 @@
 mod finding;
 mod hints;
 mod output;
+mod remark;
 
 use clap::ValueEnum;
 use sluice_source::{Event, Problem};

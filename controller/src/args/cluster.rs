@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
-use k8s_openapi::jiff::SignedDuration;
-use sluice_kube::{Access, Candidacy, Duties, status};
+use sluice_kube::{Access, Candidacy, Duties, lease_duration, status};
 use sluice_translate::ObjectKey;
 
 use super::object_key;
@@ -120,7 +119,7 @@ pub(crate) struct ClusterArgs {
     #[arg(long, default_value = "ingress-controller-leader", value_name = "NAME")]
     pub(crate) election_id: String,
     /// Lease duration before another replica may take over.
-    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = duration)]
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = lease_duration)]
     pub(crate) election_ttl: Duration,
     /// Disable leader election; no status is written then.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
@@ -158,18 +157,6 @@ impl ClusterArgs {
             },
         }
     }
-}
-
-/// `30s`, `1m30s`; nothing and less become the default, as in ingress-nginx.
-fn duration(text: &str) -> Result<Duration, String> {
-    const DEFAULT: Duration = Duration::from_secs(30);
-    let parsed: SignedDuration = text
-        .parse()
-        .map_err(|error| format!("expected a duration like 30s: {error}"))?;
-    Ok(Duration::try_from(parsed)
-        .ok()
-        .filter(|duration| !duration.is_zero())
-        .unwrap_or(DEFAULT))
 }
 
 #[cfg(test)]

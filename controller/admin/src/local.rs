@@ -17,7 +17,7 @@
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use sluice_ir::{Config, SecretValue, ServerName};
@@ -27,22 +27,26 @@ use sluice_xds_server::Store;
 use super::backends;
 use super::health::Health;
 use super::public::healthz;
+use super::reply::json;
 use super::{profile, xds};
 use sluice_metrics::DataPlane;
 use sluice_state::View;
 
 /// Inputs of the answers.
 #[derive(Clone)]
-pub(crate) struct Local {
-    pub(crate) view: View,
-    pub(crate) health: Health,
-    pub(crate) data_plane: DataPlane,
+pub struct Local {
+    /// Objects and their translation.
+    pub view: View,
+    /// Health of the controller.
+    pub health: Health,
+    /// Metrics of the data plane.
+    pub data_plane: DataPlane,
     /// `--default-backend-service`
-    pub(crate) default_service: Option<ObjectKey>,
+    pub default_service: Option<ObjectKey>,
     /// The chain that hosts without a certificate of their own present.
-    pub(crate) default_chain: String,
+    pub default_chain: String,
     /// Resources published to Envoys.
-    pub(crate) store: Store,
+    pub store: Store,
 }
 
 pub(super) fn router(local: Local, health_path: &str) -> Router {
@@ -127,13 +131,6 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
     match config.secrets.get(certificate?)? {
         SecretValue::Certificate { chain, .. } => Some(chain),
         SecretValue::Authorities { .. } => None,
-    }
-}
-
-pub(super) fn json(value: &impl serde::Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 

@@ -11,31 +11,32 @@
 
 mod backends;
 mod control;
+mod flags;
 mod health;
 mod local;
 mod profile;
 mod public;
+mod reply;
 mod xds;
 
-pub(crate) use control::Stop;
-pub(crate) use health::{Health, Probe};
-pub(crate) use local::Local;
+pub use control::Stop;
+pub use flags::AdminFlags;
+pub use health::{Health, Probe};
+pub use local::Local;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use anyhow::Context;
 use axum::Router;
+use sluice_metrics::Metrics;
+use sluice_server::{bind_unix, forever};
 use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
 use tracing::warn;
 
-use crate::args::AdminFlags;
-use crate::serve;
-use sluice_metrics::Metrics;
-
 /// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
-pub(crate) async fn serve(
+pub async fn serve(
     flags: &AdminFlags,
     socket: &Path,
     local: Local,
@@ -63,9 +64,9 @@ pub(crate) async fn serve(
             socket.display()
         );
     }
-    let listener = serve::bind_unix(socket)?;
+    let listener = bind_unix(socket)?;
     let router = local::router(local, health_path).merge(control::router(stop));
-    tasks.spawn("admin socket", serve::forever(listener, router));
+    tasks.spawn("admin socket", forever(listener, router));
     Ok(())
 }
 
@@ -78,10 +79,7 @@ async fn listen(
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
-    tasks.spawn(
-        flag.trim_start_matches('-'),
-        serve::forever(listener, router),
-    );
+    tasks.spawn(flag.trim_start_matches('-'), forever(listener, router));
     Ok(())
 }
 

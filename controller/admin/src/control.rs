@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// Asks for an orderly end, as SIGTERM does. A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(watch::Sender<bool>);
+pub struct Stop(watch::Sender<bool>);
 
 impl Stop {
     /// Somebody asked.
@@ -19,7 +19,7 @@ impl Stop {
     }
 
     /// Waits until somebody asks.
-    pub(crate) async fn asked(&self) {
+    pub async fn asked(&self) {
         // The sender is `self`: the channel does not end while this waits.
         self.0.subscribe().wait_for(|asked| *asked).await.ok();
     }

@@ -12,7 +12,7 @@ use sluice_metrics::Metrics;
 /// The content type of Prometheus' own text format.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) fn router(health_path: &str, health: Health, metrics: Metrics) -> Router {
+pub fn router(health_path: &str, health: Health, metrics: Metrics) -> Router {
     Router::new()
         .route(health_path, get(healthz).with_state(health))
         .route("/metrics", get(scrape).with_state(metrics))

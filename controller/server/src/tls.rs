@@ -37,13 +37,13 @@ const WAITING: usize = 64;
 
 /// Our certificate and whom we let in, as they are now.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerTls {
+pub struct ServerTls {
     current: watch::Receiver<Arc<ServerConfig>>,
 }
 
 impl ServerTls {
     /// Reads the folder, then follows it for as long as somebody listens.
-    pub(crate) fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
+    pub fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
         let mut files = Files::read(&folder)?;
         let first = files
             .parse()
@@ -78,7 +78,7 @@ impl ServerTls {
     }
 
     /// A listener of connections whose handshake is done: who dawdles over it keeps nobody else waiting.
-    pub(crate) fn listen(self, listener: TcpListener, tasks: &Tasks) -> TlsListener {
+    pub fn listen(self, listener: TcpListener, tasks: &Tasks) -> TlsListener {
         let address = listener.local_addr();
         let (sender, handshaken) = mpsc::channel(WAITING);
         tasks.spawn("xds handshakes", async move {
@@ -117,7 +117,7 @@ async fn handshake(
 }
 
 /// TLS listener for axum.
-pub(crate) struct TlsListener {
+pub struct TlsListener {
     address: io::Result<SocketAddr>,
     handshaken: mpsc::Receiver<Handshaken>,
 }

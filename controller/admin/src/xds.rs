@@ -7,7 +7,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 use sluice_xds_server::{Refusal, Store};
 
-use super::local::json as reply;
+use super::reply;
 
 pub(super) fn router(store: Store) -> Router {
     Router::new().route("/xds", get(xds)).with_state(store)
@@ -20,7 +20,7 @@ async fn xds(State(store): State<Store>) -> Response {
         .iter()
         .map(|(kind, versions)| (kind.to_string(), json!(versions)))
         .collect();
-    reply(&json!({
+    reply::json(&json!({
         "generation": status.generation,
         "answered": status.answered,
         "versions": versions,

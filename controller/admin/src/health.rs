@@ -16,7 +16,7 @@ use sluice_state::Progress;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Health(Arc<Inner>);
+pub struct Health(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -27,13 +27,18 @@ struct Inner {
     stopping: AtomicBool,
 }
 
-/// How the data plane that is our child is asked.
+/// Probe of the data plane that is our child process.
 #[derive(Clone, Debug)]
-pub(crate) enum Probe {
+pub enum Probe {
     /// By its admin socket.
     Envoy(PathBuf),
-    /// By its process, 0 while there is none, and by a connection where it serves.
-    Nginx { pid: SharedPid, http: SocketAddr },
+    /// By its process and a connection to its listener.
+    Nginx {
+        /// Process id; 0 while there is none.
+        pid: SharedPid,
+        /// Address of the http listener.
+        http: SocketAddr,
+    },
     /// There is none.
     None,
 }
@@ -56,12 +61,9 @@ impl Probe {
 }
 
 impl Health {
-    pub(crate) fn new(
-        tasks: Tasks,
-        progress: Progress,
-        data_plane: Probe,
-        timeout: Duration,
-    ) -> Self {
+    /// Health by tasks, publications and the data plane.
+    #[must_use]
+    pub fn new(tasks: Tasks, progress: Progress, data_plane: Probe, timeout: Duration) -> Self {
         Health(Arc::new(Inner {
             tasks,
             progress,
@@ -72,18 +74,18 @@ impl Health {
     }
 
     /// From here on nobody should send anything new here.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.0.stopping.store(true, Ordering::Relaxed);
     }
 
     /// True once something has been published.
-    pub(crate) fn is_initialized(&self) -> bool {
+    pub fn is_initialized(&self) -> bool {
         self.0.progress.is_published()
     }
 
     /// Every check in order; the first that fails says why. Says how old the last publication is: where nothing changes
     /// that may be long.
-    pub(crate) async fn check(&self) -> Result<Duration, String> {
+    pub async fn check(&self) -> Result<Duration, String> {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err("stopping".to_owned());
         }

@@ -22,26 +22,28 @@ use crate::tls::ServerTls;
 
 /// Everything that data planes read.
 #[derive(Clone, Debug)]
-pub(crate) struct Served {
+pub struct Served {
     /// The filter.
-    pub(crate) log: SharedLog,
+    pub log: SharedLog,
     /// Envoy's configuration.
-    pub(crate) store: Store,
+    pub store: Store,
     /// Envoy, for each request that is asked about.
-    pub(crate) authorizer: Authorizer,
+    pub authorizer: Authorizer,
 }
 
 /// Address of the controller for data planes.
 #[derive(Clone, Debug)]
-pub(crate) enum Address {
+pub enum Address {
+    /// A unix socket.
     Unix(PathBuf),
+    /// TCP without TLS.
     Tcp(SocketAddr),
-    /// Only for those who have a certificate.
+    /// Mutual TLS.
     Tls(SocketAddr, ServerTls),
 }
 
 /// All services on one router.
-pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
+pub fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     let log = get(poll::plugin_config).with_state(served.log.clone());
     let authz = get(sluice_authz::auth_request).with_state(served.authorizer.clone());
     xds.into_axum_router()
@@ -50,11 +52,7 @@ pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
 }
 
 /// Binds, then serves in the background for as long as the runtime lives. Says who comes.
-pub(crate) async fn serve(
-    address: &Address,
-    router: Router,
-    tasks: &Tasks,
-) -> anyhow::Result<Peers> {
+pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<Peers> {
     const NAME: &str = "data plane server";
     let peers = Peers::default();
     match address {
@@ -98,7 +96,7 @@ pub(crate) async fn serve(
 }
 
 /// Answers on a listener. axum never ends by itself; its connections are tasks of its own, and a panic costs one of them.
-pub(crate) async fn forever<L>(listener: L, router: Router)
+pub async fn forever<L>(listener: L, router: Router)
 where
     L: Listener,
     L::Addr: std::fmt::Debug,
@@ -114,7 +112,7 @@ async fn bind_tcp(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// A socket that only its owner can open.
-pub(crate) fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
+pub fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
     let describe = || format!("cannot listen on {}", path.display());
     // The folder is ours: what is in the way is what a run before this one left.
     std::fs::remove_file(path).ok();

@@ -22,14 +22,16 @@ const HOLD: Duration = Duration::from_secs(25);
 
 /// The log, shared by the publisher and every poll.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedLog {
+pub struct SharedLog {
     /// Polls wait for it without a thread: bringing the log up to date takes a while where there is much.
     log: Arc<Mutex<Log>>,
     publications: watch::Sender<u64>,
 }
 
 impl SharedLog {
-    pub(crate) fn new() -> Self {
+    /// An empty log.
+    #[must_use]
+    pub fn new() -> Self {
         SharedLog {
             log: Arc::default(),
             publications: watch::Sender::new(0),
@@ -37,7 +39,7 @@ impl SharedLog {
     }
 
     /// Changes the log; `change` says whether there is something new to tell. Blocks its thread.
-    pub(crate) fn publish(&self, change: impl FnOnce(&mut Log) -> bool) {
+    pub fn publish(&self, change: impl FnOnce(&mut Log) -> bool) {
         let news = change(&mut self.log.blocking_lock());
         self.publications.send_if_modified(|count| {
             let first = *count == 0;
@@ -47,7 +49,7 @@ impl SharedLog {
     }
 
     /// The content hash of what is published. Blocks its thread.
-    pub(crate) fn content(&self) -> u128 {
+    pub fn content(&self) -> u128 {
         self.log.blocking_lock().version().content()
     }
 
@@ -68,10 +70,7 @@ impl SharedLog {
 }
 
 /// Answers one poll.
-pub(crate) async fn plugin_config(
-    State(log): State<SharedLog>,
-    RawQuery(query): RawQuery,
-) -> Response {
+pub async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQuery) -> Response {
     let since = match since(query.as_deref()) {
         Ok(since) => since,
         Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),

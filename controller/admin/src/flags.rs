@@ -6,33 +6,34 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
+/// Flags of the controller's own HTTP.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Health, metrics and admin")]
-pub(crate) struct AdminFlags {
+pub struct AdminFlags {
     /// Address for health and metrics [default: all interfaces].
     #[arg(long, value_name = "IP")]
-    pub(crate) healthz_host: Option<IpAddr>,
+    pub healthz_host: Option<IpAddr>,
     /// Port for health and metrics; 0 for none.
     #[arg(long, default_value_t = 10254, value_name = "PORT")]
-    pub(crate) healthz_port: u16,
+    pub healthz_port: u16,
     /// Path of the health check.
     #[arg(long, default_value = "/healthz", value_name = "PATH", value_parser = path)]
-    pub(crate) health_check_path: String,
+    pub health_check_path: String,
     /// Timeout of the health check.
-    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = super::seconds)]
-    pub(crate) health_check_timeout: Duration,
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
+    pub health_check_timeout: Duration,
     /// No effect: these endpoints are on --admin-socket, out of reach of upstreams.
     #[arg(long, value_name = "PORT")]
-    pub(crate) status_port: Option<u16>,
+    pub status_port: Option<u16>,
     /// Unix socket for `sluice dbg`, profiles and `sluice wait-shutdown` (mode 0600) [default: admin.sock in the run
     /// directory].
     #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
-    pub(crate) admin_socket: Option<PathBuf>,
+    pub admin_socket: Option<PathBuf>,
 }
 
 impl AdminFlags {
     /// Every port that is listened on.
-    pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
+    pub fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         Some(self.healthz_port)
             .filter(|port| *port != 0)
             .into_iter()
@@ -40,6 +41,10 @@ impl AdminFlags {
 }
 
 /// A path as it is, and nothing that a router could read as a pattern.
+fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_secs)
+}
+
 fn path(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
     match text.strip_prefix('/') {

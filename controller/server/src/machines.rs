@@ -30,7 +30,7 @@ const MOST: usize = 4096;
 
 /// Addresses of data planes that are connected, or were lately.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Peers(Arc<Inner>);
+pub struct Peers(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -76,7 +76,7 @@ impl Peers {
     }
 
     /// Tells the publisher, for as long as it listens to somebody else.
-    pub(crate) async fn follow(self, events: WeakUnboundedSender<Vec<Event>>) {
+    pub async fn follow(self, events: WeakUnboundedSender<Vec<Event>>) {
         let mut told = BTreeSet::new();
         loop {
             let mut now = interfaces();
@@ -99,7 +99,7 @@ impl Peers {
 }
 
 /// The addresses of this machine, as they are now. Without an answer loopback alone is known to be its own.
-pub(crate) fn interfaces() -> BTreeSet<IpAddr> {
+pub fn interfaces() -> BTreeSet<IpAddr> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     interfaces
         .into_iter()
@@ -137,7 +137,7 @@ impl<L: Listener<Addr = SocketAddr>> Listener for Noting<L> {
 }
 
 /// A connection of theirs.
-pub(crate) struct Noted<S> {
+pub struct Noted<S> {
     stream: S,
     peer: IpAddr,
     peers: Peers,

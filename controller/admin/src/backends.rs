@@ -16,7 +16,7 @@ const SUBSET_SIZE: u16 = 3;
 
 /// One upstream. Empty and false values are left out where ingress-nginx leaves them out.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Upstream {
+pub struct Upstream {
     name: String,
     #[serde(skip_serializing_if = "Value::is_null")]
     service: Value,
@@ -49,7 +49,7 @@ const DEFAULT: &str = "upstream-default-backend";
 
 /// Every backend, by name. The default backend is always there; without a Service (`default`), the data plane answers
 /// 404 itself and it has no endpoints.
-pub(crate) fn upstreams(
+pub fn upstreams(
     config: &Config,
     resources: &Resources,
     default: Option<&ObjectKey>,

@@ -174,7 +174,7 @@ fn served(view: &View, options: &Options, dns: Dns, tasks: &Tasks) -> anyhow::Re
     };
     let policies = Arc::new(view.clone());
     Ok(Served {
-        log: SharedLog::new(),
+        log: SharedLog::default(),
         store: Store::new(),
         authorizer: Authorizer::new(policies, settings, dns, tasks)?,
     })

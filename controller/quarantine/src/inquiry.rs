@@ -150,7 +150,7 @@ impl Inquiry {
     }
 
     /// The next step.
-    pub fn next(&mut self) -> Step {
+    pub fn next_step(&mut self) -> Step {
         match &self.base {
             Base::Unknown => {
                 self.base = Base::Tried;

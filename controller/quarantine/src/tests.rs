@@ -80,7 +80,7 @@ impl World {
             let taken = self.quarantine.last().cloned();
             let mut inquiry = Inquiry::about(given.clone(), taken.as_deref(), &refused, round);
             let verdict = loop {
-                match inquiry.next() {
+                match inquiry.next_step() {
                     Step::Try(candidate) => {
                         self.tried += 1;
                         let bad = refuses(&candidate);

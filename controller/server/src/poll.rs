@@ -21,7 +21,7 @@ use tokio::sync::{Mutex, watch};
 const HOLD: Duration = Duration::from_secs(25);
 
 /// The log, shared by the publisher and every poll.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SharedLog {
     /// Polls wait for it without a thread: bringing the log up to date takes a while where there is much.
     log: Arc<Mutex<Log>>,
@@ -29,15 +29,6 @@ pub struct SharedLog {
 }
 
 impl SharedLog {
-    /// An empty log.
-    #[must_use]
-    pub fn new() -> Self {
-        SharedLog {
-            log: Arc::default(),
-            publications: watch::Sender::new(0),
-        }
-    }
-
     /// Changes the log; `change` says whether there is something new to tell. Blocks its thread.
     pub fn publish(&self, change: impl FnOnce(&mut Log) -> bool) {
         let news = change(&mut self.log.blocking_lock());

@@ -145,7 +145,7 @@ impl Publisher {
     async fn inquire(&self, aspect: Aspect, mut inquiry: Inquiry) -> Option<Verdict> {
         let mut tried = 0;
         loop {
-            match inquiry.next() {
+            match inquiry.next_step() {
                 Step::Try(candidate) => {
                     tried += 1;
                     inquiry.answer(self.probe(aspect, &candidate).await?);

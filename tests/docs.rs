@@ -232,7 +232,7 @@ fn hash_variables() -> Result<String> {
     Ok(page)
 }
 
-/// Where the filter takes it from (`filter/core/src/request/variables.rs`).
+/// The source of a variable in the filter (`filter/core/src/request/variables.rs`).
 fn source(variable: Plain) -> &'static str {
     match variable {
         Plain::Args | Plain::QueryString => "`:path`, behind the `?`",

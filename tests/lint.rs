@@ -46,7 +46,7 @@ fn every_manifest_is_judged_as_written() -> Result<()> {
     Ok(())
 }
 
-/// What is said on the terminal, and the exit code.
+/// The output on the terminal, and the exit code.
 fn lint(manifest: &Path) -> Result<String> {
     // The folder of the repository must not be part of what is said.
     let folder = manifest.parent().context("folder")?;

@@ -23,7 +23,7 @@ pub(crate) fn not_applicable() -> Result<Reasons> {
     Reasons::parse(&list("not-applicable.txt")?)
 }
 
-/// What is expected of `ingress.json` on this data plane.
+/// The expectations of `ingress.json` on this data plane.
 pub(crate) fn expected(data_plane: &str) -> Result<Expected> {
     let lists = match (data_plane, artifacts::ngx_wasm()) {
         ("nginx", Some(_)) => &FAILURES[..],

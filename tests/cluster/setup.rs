@@ -1,4 +1,4 @@
-//! What most tests begin with.
+//! Set-up of most tests.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -44,7 +44,7 @@ impl Certificate {
         self.folder.path().join("key")
     }
 
-    /// What a controller is told to serve the webhook here.
+    /// Arguments of a controller that serves the webhook here.
     pub(crate) fn arguments(&self, port: &Port) -> Vec<String> {
         let flags = [
             ("--validating-webhook", port.addr().to_string()),

@@ -28,7 +28,7 @@ const HOSTS: usize = 50;
 /// How many hosts are asked at a time.
 const CLIENTS: usize = 8;
 
-/// Where objects come from.
+/// The source of objects.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     Folder,
@@ -117,7 +117,7 @@ fn number_from_env(variable: &str, default: usize) -> Result<usize> {
     }
 }
 
-/// Where bursts happen.
+/// The environment of a burst.
 struct Environment {
     source: Source,
     pod: Echo,
@@ -290,8 +290,8 @@ impl Host {
     }
 }
 
-/// What the controller takes for answered comes to be what Envoy has: every resource in its latest version, none refused, and
-/// none that still waits for something. What nobody uses any more leaves later, so both are asked each time.
+/// Envoy comes to have everything that the controller takes for acknowledged: every resource in its latest version, none
+/// refused, none waiting. Unused resources are removed later, so both are asked each time.
 async fn envoy_matches_acknowledged_state(sluice: &Sluice, time_limit: Duration) -> Result<()> {
     let mut last = String::new();
     let holds = async || match differences_from_envoy(sluice).await {

@@ -27,7 +27,7 @@ on_every_plane!(
 
 const HOST: &str = "old.test";
 
-/// What clients do all the time: one request after the other.
+/// Background traffic: one request after the other.
 struct Clients(Vec<Running>);
 
 impl Clients {

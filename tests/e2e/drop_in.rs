@@ -165,7 +165,7 @@ fn read(path: &str) -> Result<String> {
     fs::read_to_string(repository().join(path)).with_context(|| path.to_owned())
 }
 
-/// What a reader changes by hand. A text that is not there is an example that has changed under this test.
+/// Replaces a text as a reader would by hand. A missing text means that the example has changed under this test.
 fn replace(text: &str, from: &str, to: &str) -> Result<String> {
     ensure!(text.contains(from), "the example no longer says {from:?}");
     Ok(text.replace(from, to))

@@ -1,4 +1,4 @@
-//! Who writes Ingresses to break things breaks none but their own.
+//! Hostile text in an Ingress breaks only that Ingress.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -14,7 +14,7 @@ use sluice_tests::wait;
 use crate::admission::Certificate;
 use crate::fixture::Fixture;
 
-/// What a task is called in the log when it starts.
+/// Log line of a task that starts.
 const STARTS: (&str, &str) = ("task ", " starts");
 
 /// The tasks that a controller has started.

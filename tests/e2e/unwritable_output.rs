@@ -19,7 +19,7 @@ use crate::fixture::Fixture;
 /// Commands without an output of their own, beside their help.
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
-/// What each other command prints something for; `{socket}` and `{manifests}` are filled in.
+/// Commands that print; `{socket}` and `{manifests}` are filled in.
 const PRINT: [&str; 18] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",

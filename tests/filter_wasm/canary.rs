@@ -1,4 +1,4 @@
-//! Which backend.
+//! Canaries: the choice of the backend.
 
 use sluice_filter_config::{Canary, HeaderMatch, HeaderRule, Location, Share};
 
@@ -34,7 +34,7 @@ fn header(values: HeaderMatch) -> Canary {
     }
 }
 
-/// Whether the canary takes it; the candidates and the backend that is named must say the same.
+/// Returns `true` if the canary is chosen; the candidates and the named backend must agree.
 fn takes(filter: &mut Filter, headers: &[(&str, &str)]) -> bool {
     let (id, _) = filter.request_with_headers(Some(LOCATION), headers);
     let (backend, choice) = (

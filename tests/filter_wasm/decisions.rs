@@ -1,4 +1,4 @@
-//! What happens to requests.
+//! Decisions about requests.
 
 use std::time::Duration;
 

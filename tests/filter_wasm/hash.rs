@@ -1,4 +1,4 @@
-//! What a request is hashed by, on each host.
+//! Hash keys of requests, on each host.
 
 use sluice_filter_config::{HashKey, LoadBalance, Location};
 

@@ -1,4 +1,4 @@
-//! What the end of a request teaches.
+//! Measurements at the end of a request.
 
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;

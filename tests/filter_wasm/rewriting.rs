@@ -1,4 +1,4 @@
-//! What pods say about where they are, written anew.
+//! Rewriting of `Location`, `Refresh` and cookies in pods' responses.
 
 use std::time::Duration;
 

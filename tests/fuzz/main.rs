@@ -21,7 +21,7 @@ use sluice_translate::{Object, ObjectKey, Options, Resources, Translation, trans
 use objects::{neighbour, tenant};
 use words::Words;
 
-/// What the operator says; the world's ConfigMaps are a tenant's, so that none of these is written by one.
+/// The operator's options; the world's ConfigMaps are a tenant's, so none of these is written by one.
 fn options() -> Options {
     Options {
         class_is_implied: true,

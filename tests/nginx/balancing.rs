@@ -46,7 +46,7 @@ impl Balanced {
         Ok(response)
     }
 
-    /// Who answers these.
+    /// The pods that answer these requests.
     async fn answering_pods(
         &self,
         requests: impl IntoIterator<Item = Request>,

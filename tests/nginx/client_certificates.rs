@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::fixture::Fixture;
 
-/// Whose certificates a host wants.
+/// An authority for client certificates of a host.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

@@ -1,4 +1,4 @@
-//! What `nginx -t` refuses, and with which words.
+//! Refusals of `nginx -t`, and their messages.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

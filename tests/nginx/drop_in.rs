@@ -77,7 +77,7 @@ impl Example {
         waited.map(drop).with_context(|| self.nginx.log().tail())
     }
 
-    /// What every host does: the filter's choice, a retry, an end of those, and a location that is not Sluice's.
+    /// The story of every host: the filter's choice, a retry, the end of retries, and a location that is not Sluice's.
     async fn play(mut self) -> Result<()> {
         self.fixture.endpoints(&[1, 2])?;
         self.answers(&["web-1", "web-2"]).await?;
@@ -96,7 +96,7 @@ impl Example {
     }
 }
 
-/// What a reader changes by hand. A text that is not there is an example that has changed under this test.
+/// Replaces a text as a reader would by hand. A missing text means that the example has changed under this test.
 fn replace(text: &str, from: &str, to: &str) -> Result<String> {
     ensure!(text.contains(from), "the example no longer says {from:?}");
     Ok(text.replace(from, to))

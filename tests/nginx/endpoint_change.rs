@@ -1,4 +1,4 @@
-//! What the filter learns by long-poll, nginx serves without a reload.
+//! Endpoints that the filter learns by long-poll are served without a reload.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What pods say is replaced by what an error service says.
+//! Error responses of pods are replaced by those of an error service.
 
 use anyhow::{Result, ensure};
 use sluice_tests::echo::{Echo, EchoIdentity};

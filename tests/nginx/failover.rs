@@ -1,4 +1,4 @@
-//! Which candidate a try goes to.
+//! The candidate of each try.
 
 use std::time::Duration;
 

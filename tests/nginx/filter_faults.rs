@@ -1,4 +1,4 @@
-//! What goes wrong in the filter costs one request.
+//! A fault of the filter costs one request.
 
 use std::time::Duration;
 

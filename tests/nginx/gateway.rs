@@ -15,7 +15,7 @@ use crate::fixture::{Fixture, HOST};
 
 /// `main` of most tests.
 pub(crate) const TWO_WORKERS: &str = "worker_processes 2;";
-/// What a location needs to reach the pods.
+/// Directives of a location that proxies to the pods.
 pub(crate) const PROXY: &str = "\
 proxy_http_version 1.1;
 proxy_set_header Host $http_host;
@@ -63,7 +63,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Where it serves.
+    /// The address for clients.
     pub(crate) fn addr(&self) -> SocketAddr {
         self.port.addr()
     }

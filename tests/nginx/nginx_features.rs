@@ -1,4 +1,4 @@
-//! What nginx alone serves: it keeps bodies; and what it does by itself where Envoy has the filter for it.
+//! Features of nginx alone, such as buffered bodies, and those that nginx has by itself where Envoy needs the filter.
 
 use std::net::SocketAddr;
 
@@ -63,7 +63,7 @@ async fn half_a_request(sluice: &Sluice, host: &str) -> Result<TcpStream> {
     Ok(client)
 }
 
-/// What comes in until it ends like this.
+/// Reads until a suffix.
 async fn read_until(stream: &mut TcpStream, end: &str) -> Result<String> {
     let mut said = Vec::new();
     let mut bytes = [0; 1024];
@@ -273,7 +273,7 @@ fn long_texts(fixture: &Fixture) -> Result<()> {
     Ok(())
 }
 
-/// What an operator or a tenant may write and nginx could not read: it costs that part, and the rest changes on.
+/// A text that nginx could not read costs its own feature, and later changes still arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_text_does_not_break_the_configuration() -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;
@@ -320,7 +320,7 @@ async fn oversized_text_does_not_break_the_configuration() -> Result<()> {
     sluice.stop()
 }
 
-/// Who is not to come in can only be told from the others by reading who that is.
+/// A block list that nginx cannot read denies everybody: without it, nobody could be told from a blocked client.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_block_list_denies_every_client() -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;

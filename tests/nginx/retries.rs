@@ -1,4 +1,4 @@
-//! What a managed nginx tries again, whichever host runs the filter.
+//! Retries of a managed nginx, whichever host runs the filter.
 
 use std::time::Duration;
 

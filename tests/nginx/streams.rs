@@ -36,7 +36,7 @@ fn route_port(fixture: &Fixture, port: &Port) -> Result<()> {
     fixture.manifests.object(&config_map("udp", json!({})))
 }
 
-/// Who answers on new connections; `None` when somebody does not.
+/// The pods that answer new connections; `None` if one does not answer.
 async fn pods(port: &Port, connections: usize) -> Option<BTreeSet<String>> {
     let mut pods = BTreeSet::new();
     for _ in 0..connections {

@@ -1,4 +1,4 @@
-//! What is read out of requests, by the filter and by whoever decides about clients, is what a real nginx reads.
+//! Variables as the filter and the controller evaluate them are equal to those of a real nginx.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

@@ -117,7 +117,7 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
         .map_err(|error| anyhow!("{error}\n{text}"))
 }
 
-/// What Helm says after an install.
+/// The notes that Helm prints after an install.
 pub(crate) fn notes(overrides: &Value) -> Result<String> {
     let mut values = values()?;
     merge(&mut values, overrides);

@@ -1,4 +1,4 @@
-//! Whom controller and data plane may connect to: any upstream, on any port, and no metadata service (R9).
+//! Egress of controller and data plane: any upstream, on any port, and no metadata service (R9).
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn array<'a>(value: &'a Value, pointer: &str) -> Vec<&'a Value> {
         .collect()
 }
 
-/// Where a rule leads, as far as that is not only to a DNS server.
+/// The peers of a rule, unless it is for DNS servers only.
 fn is_only_dns(rule: &Value) -> bool {
     let ports = array(rule, "/ports");
     !ports.is_empty() && ports.iter().all(|port| port["port"] == 53)

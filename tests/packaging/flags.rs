@@ -9,7 +9,7 @@ use sluice_tests::artifacts;
 use crate::chart::{cases, objects, values};
 use crate::pods::pods;
 
-/// What `sluice` says to these arguments.
+/// Runs `sluice` with these arguments.
 fn sluice(args: &[&str]) -> Result<std::process::Output> {
     Command::new(artifacts::sluice()?)
         .args(args)
@@ -27,7 +27,7 @@ fn help(command: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// What stands behind `[default: ` in the help of a flag.
+/// The text after `[default: ` in the help of a flag.
 fn default_of(help: &str, flag: &str) -> Result<String> {
     let (_, rest) = help
         .split_once(&format!("{flag} <"))

@@ -99,7 +99,7 @@ fn images_do_not_run_as_root_and_download_nothing() -> Result<()> {
     Ok(())
 }
 
-/// What is tested here and what is shipped is the same Envoy and the same Rust.
+/// Images have the Envoy and the Rust that are tested here.
 #[test]
 fn image_versions_match_the_tested_ones() -> Result<()> {
     let read =

@@ -1,8 +1,8 @@
-//! What is installed: the Helm chart, the kustomize base and the images, without a cluster.
+//! Packaging: the Helm chart, the kustomize base and the images, without a cluster.
 //!
-//! Templates are rendered by a port of Go's template engine (`gotmpl`) with the few functions of Helm that the chart
-//! uses, written again in `functions.rs`. What this cannot see is how an API server takes the objects, and what Helm itself
-//! would do with an install, an upgrade or a hook.
+//! Templates are rendered by a port of Go's template engine (`gotmpl`) with the few functions of Helm that the chart uses,
+//! written again in `functions.rs`. Not covered: an API server's validation of the objects, and Helm's own install, upgrade and
+//! hooks.
 
 mod admission;
 mod base;

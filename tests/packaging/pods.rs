@@ -1,4 +1,4 @@
-//! What runs, with which rights.
+//! The pods and their privileges.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};

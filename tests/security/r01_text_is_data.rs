@@ -12,7 +12,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(tenant_text_arrives_verbatim_or_not_at_all);
 
-/// What says something in the formats of Envoy, and in nginx; of a request that has a word in a header of the name `evil`.
+/// Texts with a meaning in the formats of Envoy and nginx, for a request with a word in a header named `evil`.
 const FORMATS: &[&str] = &[
     "%REQ(evil)%",
     "%REQ(EVIL?:PATH)%",
@@ -141,7 +141,7 @@ fn is_only_data(case: &Case, answer: &Response) -> Result<()> {
     Ok(())
 }
 
-/// Where a text is a whole header that pods see, it is that text.
+/// Returns `true` if a text that is a whole header arrives at pods unchanged.
 fn is_as_written(case: &Case, answer: &Response) -> Result<bool> {
     if answer.pod().is_none() || case.text.contains('$') {
         return Ok(false);

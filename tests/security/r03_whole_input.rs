@@ -22,7 +22,7 @@ fn valid_values(takes: Takes) -> &'static [&'static str] {
     }
 }
 
-/// What only looks like the value.
+/// Texts that only contain a valid value.
 fn with_surrounding_text(valid: &str) -> Vec<String> {
     let before = ["x", "!", "\u{feff}", "\u{0}", "x ", "x\n", "\"", "=", "-."];
     let behind = [

@@ -25,7 +25,7 @@ const NAME: &str = "webhook.sluice.svc";
 /// Every so many of the hostile objects: each costs a handshake.
 const STEP: usize = 8;
 
-/// What could show that something was done.
+/// Places where a side effect would show.
 #[derive(Debug, PartialEq, Eq)]
 struct SideEffects {
     processes: BTreeSet<u32>,
@@ -160,7 +160,7 @@ async fn admission_review_has_no_side_effects(plane: Plane) -> Result<()> {
     sluice.stop()
 }
 
-/// What judges cannot do anything: the translation knows neither files, nor processes, nor a network.
+/// The translation, which judges, has no access to files, processes or a network.
 #[test]
 fn translation_performs_no_io() -> Result<()> {
     let banned = [

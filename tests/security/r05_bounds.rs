@@ -14,7 +14,7 @@ use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapsh
 
 /// No request takes more: tens of milliseconds of native code, where everything is as large as it may be.
 const MAX_INSTRUCTIONS: u64 = 100_000_000;
-/// What our own nginx gives the filter (`nginx-wasm/module`).
+/// Memory limit of the filter in our nginx module (`nginx-wasm/module`).
 const MEMORY_LIMIT: usize = 256 << 20;
 /// Of one location; the translator reports more (`servers/canary.rs`).
 const MAX_CANARIES: usize = 16;

@@ -16,7 +16,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(auth_service_is_asked_about_the_server_that_serves);
 
-/// What the attacker's hosts are named with, and the owner's are not.
+/// Prefix of the attacker's hosts; the owner's have another.
 const ATTACKER: &str = "evil";
 
 const WILDCARD: &str = "wildcard";
@@ -154,7 +154,7 @@ impl Fixture {
         Ok((format!("{request:?}"), answer))
     }
 
-    /// What a client gets that names `server` where routes are found, and `other` beside it; in every form that has both.
+    /// Responses to requests that name `server` in one place and `other` in another, in every form that has both.
     async fn answers(&self, server: &str, other: &str) -> Result<Vec<(String, Response)>> {
         let mut answers = Vec::new();
         for target in [

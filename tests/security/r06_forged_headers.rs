@@ -23,7 +23,7 @@ on_every_plane!(
 );
 
 const FORGED: &str = "forged";
-/// Where only the operator's service would be asked, and is not.
+/// A path without the operator's authentication service.
 const GLOBAL_AUTH: &str = "out-of-all";
 
 /// Twice, in capital letters, and with an underscore: a client writes what it likes.

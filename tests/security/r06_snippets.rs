@@ -75,7 +75,7 @@ async fn forged(sluice: &Sluice, host: &str) -> Result<http::Response> {
     .await
 }
 
-/// What the operator has to say for snippets to be looked at.
+/// The operator's ConfigMap that admits snippets.
 fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"}, "data": data})
 }

@@ -132,7 +132,7 @@ async fn private_files_are_readable_only_by_their_owner(plane: Plane) -> Result<
     sluice.stop()
 }
 
-/// Whether the folders above let nobody in.
+/// Walks a folder; `is_closed` says that a folder above denies other users.
 fn walk(folder: &Path, is_closed: bool, seen: &mut usize) -> Result<()> {
     let is_private =
         |path: &Path| fs::metadata(path).map(|found| found.permissions().mode() & 0o077 == 0);

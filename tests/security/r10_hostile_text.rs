@@ -66,7 +66,7 @@ fn objects() -> Vec<Value> {
     all
 }
 
-/// What clients say.
+/// Sends hostile requests.
 async fn send_hostile_requests(sluice: &Sluice) -> Result<usize> {
     let mut sent = 0;
     for text in TEXTS.iter().chain(&CONTROL_TEXTS) {

@@ -32,7 +32,7 @@ const ACCESS_CONTROLS: &[(&str, Annotations)] = &[
     ("any", &[("satisfy", "any"), ("allowlist-source-range", "192.0.2.0/24"), ("auth-type", "basic"), ("auth-secret", "users")]),
 ];
 
-/// What else an Ingress asks for.
+/// Other features of the same Ingress.
 #[rustfmt::skip]
 const FEATURES: &[(&str, Annotations)] = &[
     ("alone", &[]),

@@ -18,7 +18,7 @@ const HOST: &str = "shared.test";
 const OWNER_PATHS: [&str; 4] = ["/", "/secret", "/asked", "/copied"];
 /// Of the other namespace, in each way in which pods are spoken to.
 const FOREIGN_PATHS: [&str; 3] = ["/foreign", "/foreign-grpc", "/foreign-errors"];
-/// What nginx reads in answers of pods, and what others have for the same.
+/// Response headers with which pods direct nginx to a file or location, and those of other servers.
 const REDIRECT_HEADERS: [&str; 3] = ["x-accel-redirect", "x-sendfile", "x-reproxy-url"];
 
 /// A path of the host.

@@ -1,4 +1,4 @@
-//! What every rule is tried on: each data plane, and pods of two namespaces that do not trust each other.
+//! Set-up of every rule: each data plane, and pods of two namespaces that do not trust each other.
 
 use std::net::SocketAddr;
 

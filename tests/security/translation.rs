@@ -1,5 +1,5 @@
-//! What becomes of an Ingress of the owner with some annotations, as the controller translates it for each data plane, beside
-//! objects that values may name and an Ingress of the foreign namespace.
+//! Translates an Ingress of the owner with some annotations, for each data plane, beside objects that values may name and an
+//! Ingress of the foreign namespace.
 
 use serde_json::{Value, json};
 use sluice_tests::manifests::{self, Ingress};
@@ -8,7 +8,7 @@ use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, Transla
 
 use crate::setup::{FOREIGN, OWNER};
 
-/// Who may serve; `None` is what is translated where nobody is named.
+/// The data planes; `None` is a translation without one.
 pub(crate) const DATA_PLANES: [Option<DataPlane>; 3] =
     [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)];
 /// The owner's host.
@@ -21,7 +21,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Annotation> {
     GROUPS.iter().flat_map(|group| group.annotations)
 }
 
-/// What an annotation says something beside.
+/// Annotations without which another has no effect.
 const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ("affinity-", &[("affinity", "cookie")]),
     (
@@ -177,7 +177,7 @@ pub(crate) fn translate_annotation(
     translate_annotations(&annotations, settings, data_plane)
 }
 
-/// What its companions come to without it.
+/// The translation of an annotation's companions without it.
 pub(crate) fn translate_companions(
     name: &str,
     settings: &Value,
@@ -217,7 +217,7 @@ pub(crate) fn is_closed(translation: &Translation) -> bool {
             .all(|location| location["action"] == "denied")
 }
 
-/// Who serves does something about the annotation.
+/// Returns `true` if the data plane honours the annotation.
 pub(crate) fn is_honoured(annotation: &Annotation, data_plane: Option<DataPlane>) -> bool {
     let (envoy, nginx) = (
         annotation.supports.envoy.is_honoured(),
@@ -239,8 +239,8 @@ pub(crate) fn is_reported(translation: &Translation, name: &str) -> bool {
         .any(|report| report.object.key.name == "own" && report.field == field)
 }
 
-/// Whether a text is in the language of an annotation whose values are counted, as far as that can be said without knowing
-/// which annotation it is; `None` for those that take nearly any text.
+/// Returns `true` if a text is a valid value of an annotation with a finite grammar, as far as that can be said without knowing
+/// the annotation; `None` for those that take nearly any text.
 pub(crate) fn is_in(takes: Takes, text: &str) -> Option<bool> {
     let is_number = |text: &str| text.parse::<i64>().is_ok();
     let but_letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -260,8 +260,8 @@ pub(crate) fn is_in(takes: Takes, text: &str) -> Option<bool> {
     }
 }
 
-/// What is wrong with values that are none of an annotation: each comes to what a bad one comes to, and is reported where the
-/// annotation is honoured.
+/// Differences between the effect of invalid values and that of a known bad one; each must be reported where the annotation is
+/// honoured.
 pub(crate) fn unexpected_effects(
     number: usize,
     annotation: &Annotation,

@@ -1,4 +1,4 @@
-//! Where the built things are. `cargo xtask` exports the paths; a plain `cargo test` finds them in the target folder.
+//! Paths of built artifacts. `cargo xtask` exports them; a plain `cargo test` finds them in the target folder.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ pub fn managed_nginx() -> Result<PathBuf> {
     ngx_wasm().map_or_else(nginx, Ok)
 }
 
-/// What runs the filter in a managed nginx, for whoever reads the output.
+/// The runtime of the filter in a managed nginx, for the output of a test.
 pub fn nginx_host() -> String {
     let kongs = |binary: PathBuf| format!("Kong's ngx_wasm_module ({})", binary.display());
     ngx_wasm().map_or_else(|| "Sluice's module".to_owned(), kongs)

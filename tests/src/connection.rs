@@ -82,7 +82,7 @@ impl Connection {
         self.certificate.as_deref()
     }
 
-    /// Whether the server keeps the connection for another request.
+    /// Returns `true` if the server keeps the connection for another request.
     pub fn is_reusable(&self) -> bool {
         self.reusable
     }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// What the client makes of raw answers that a server writes in small pieces.
+    /// Parses raw responses that a server writes in small pieces.
     async fn answers(raw: &'static [u8], count: usize) -> Result<Vec<Response>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let addr = listener.local_addr()?;

@@ -74,7 +74,7 @@ fn named(name: &str, names: Vec<String>) -> Result<CertificateParams> {
 }
 
 impl Identity {
-    /// Where the files are.
+    /// The run folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -154,7 +154,7 @@ impl DataPlane {
         waited.map(drop).with_context(|| self.log().tail())
     }
 
-    /// What it wrote.
+    /// Its output.
     pub fn log(&self) -> &Log {
         self.process.log()
     }

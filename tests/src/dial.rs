@@ -14,7 +14,7 @@ use crate::tls::{self, ClientTls};
 /// How to connect.
 #[derive(Clone, Debug)]
 pub struct Dial {
-    /// Where to.
+    /// The address.
     pub addr: SocketAddr,
     /// A line of the PROXY protocol (without its end), sent first.
     pub proxy_line: Option<String>,

@@ -70,7 +70,7 @@ impl DnsServer {
         Ok(DnsServer { port, zone, task })
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }
@@ -93,7 +93,7 @@ impl DnsServer {
         self.zone().names.remove(name);
     }
 
-    /// Whether it takes questions and answers none.
+    /// Makes it read questions without answering, or answer again.
     pub fn be_silent(&self, is_silent: bool) {
         self.zone().is_silent = is_silent;
     }

@@ -109,7 +109,7 @@ impl Envoy {
         self.process.pid()
     }
 
-    /// What it wrote.
+    /// Its output.
     pub fn log(&self) -> &Log {
         self.process.log()
     }

@@ -5,7 +5,7 @@ use sluice_translate::annotations::GROUPS;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io";
 
-/// What breaks configurations: of nginx, of Envoy, of YAML, of shells, of regular expressions.
+/// Texts that break configurations: of nginx, of Envoy, of YAML, of shells, of regular expressions.
 pub const TEXTS: &[&str] = &[
     "",
     " ",
@@ -47,7 +47,7 @@ pub const TEXTS: &[&str] = &[
     "10.0.0.0/8; evil",
 ];
 
-/// What makes an annotation count that otherwise says nothing.
+/// Annotations without which others have no effect.
 const COMPANIONS: &[(&str, &str)] = &[
     ("affinity", "cookie"),
     ("auth-realm", "realm"),

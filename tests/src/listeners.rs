@@ -13,7 +13,7 @@ const LISTENING: &str = "0A";
 /// `SO_ACCEPTCON` of a unix socket.
 const ACCEPTS: &str = "00010000";
 
-/// Where somebody can connect.
+/// A listening socket.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Listener {
     /// A port.

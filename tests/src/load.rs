@@ -15,7 +15,7 @@ use crate::http::{Request, Response};
 use crate::tally::Tally;
 use crate::wait;
 
-/// What to send, and how much of it at once.
+/// Requests to send, and how many at once.
 #[derive(Clone, Debug)]
 pub struct Load {
     addr: SocketAddr,
@@ -105,7 +105,7 @@ impl Shared {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is one more request to send.
+    /// Claims the next request, if there is one.
     fn claim(&self) -> bool {
         let one_less = |left: u64| left.checked_sub(1);
         !self.stop.load(Ordering::Relaxed)

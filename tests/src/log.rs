@@ -55,7 +55,7 @@ impl Log {
             .len()
     }
 
-    /// Whether nothing was written yet.
+    /// Returns `true` if nothing was written yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -12,7 +12,7 @@ use crate::log::Log;
 use crate::process::Process;
 use crate::{artifacts, proc, wait};
 
-/// What every configuration begins with. Everything that nginx writes is in the run folder; errors go to stderr.
+/// The beginning of every configuration. Everything that nginx writes is in the run folder; errors go to stderr.
 const MAIN: &str = "\
 user root;
 daemon off;
@@ -143,7 +143,7 @@ impl Nginx {
         &self.conf
     }
 
-    /// What it wrote.
+    /// Its output.
     pub fn log(&self) -> &Log {
         self.process.log()
     }

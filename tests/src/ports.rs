@@ -98,10 +98,10 @@ impl Network {
     }
 }
 
-/// Whether nothing listens there.
+/// Returns `true` if nothing listens there.
 ///
-/// Does not listen itself: a process that another thread starts at this moment would keep a listener open until it becomes
-/// another program, and whoever asked could not bind.
+/// It does not listen itself: a process that another thread starts at this moment would keep a listener open until it becomes
+/// another program, and the caller could not bind.
 pub fn is_free(addr: SocketAddr) -> bool {
     let socket = if addr.is_ipv4() {
         TcpSocket::new_v4()

@@ -1,4 +1,4 @@
-//! What /proc knows about a process.
+//! Processes in `/proc`.
 
 use std::fs;
 use std::time::Duration;
@@ -57,7 +57,7 @@ pub fn name(pid: u32) -> Option<String> {
         .map(|name| name.trim().to_owned())
 }
 
-/// Whether it still runs; a zombie does not.
+/// Returns `true` if it still runs; a zombie does not.
 pub fn is_running(pid: u32) -> bool {
     Stat::read(pid).is_ok_and(|stat| stat.state != "Z")
 }

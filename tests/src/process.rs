@@ -54,7 +54,7 @@ impl Process {
         self.child.id()
     }
 
-    /// What it wrote.
+    /// Its output.
     pub fn log(&self) -> &Log {
         &self.log
     }

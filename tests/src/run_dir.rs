@@ -22,7 +22,7 @@ impl RunDir {
         given.map_or_else(own, |path| Ok(RunDir::Given(path.to_owned())))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(crate) fn path(&self) -> &Path {
         match self {
             RunDir::Own(own) => own.path(),

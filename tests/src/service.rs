@@ -50,7 +50,7 @@ impl Service {
         })
     }
 
-    /// Where clients connect.
+    /// The address for clients.
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }

@@ -61,22 +61,22 @@ impl Sluice {
         Ok(self)
     }
 
-    /// Where it (or the Envoys that it configures) serves HTTP.
+    /// The address of HTTP, of the controller's data plane or of the Envoys that it configures.
     pub fn http(&self) -> SocketAddr {
         self.http
     }
 
-    /// Where it serves HTTPS.
+    /// The address of HTTPS.
     pub fn https(&self) -> SocketAddr {
         self.https
     }
 
-    /// Where it serves xDS: `unix:PATH` or an address.
+    /// The address of xDS: `unix:PATH` or an IP address with a port.
     pub fn xds(&self) -> &str {
         &self.xds
     }
 
-    /// Where it serves health and metrics.
+    /// The address of health and metrics.
     pub fn health(&self) -> SocketAddr {
         self.health
     }
@@ -117,7 +117,7 @@ impl Sluice {
         self.process.kill().map(drop)
     }
 
-    /// What it wrote, its Envoy's lines among them.
+    /// Its output, with its Envoy's lines.
     pub fn log(&self) -> &Log {
         self.process.log()
     }

@@ -1,4 +1,4 @@
-//! What came of many requests.
+//! Results of many requests.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -46,9 +46,9 @@ impl Clone for Identity {
 pub struct ClientTls {
     /// The server name; `None` sends none.
     pub sni: Option<String>,
-    /// Whom it trusts to sign the server's certificate, in PEM; `None` takes whatever is shown.
+    /// Certificates, in PEM, that it trusts to sign the server's; `None` accepts any.
     pub authority: Option<String>,
-    /// What the client shows when it is asked.
+    /// The client's certificate.
     pub identity: Option<Identity>,
     /// HTTP/2 instead of HTTP/1.1.
     pub http2: bool,

@@ -23,7 +23,7 @@ pub fn place(manifests: &Manifests, service: &str, pods: &[(&Echo, &str)]) -> Re
     manifests.object(&slice)
 }
 
-/// Which pods answer, of requests for different paths of a host.
+/// The pods that answer requests for different paths of a host.
 pub async fn answering(sluice: &Sluice, host: &str) -> Result<Vec<String>> {
     let mut pods = Vec::new();
     for n in 0..30 {

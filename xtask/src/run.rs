@@ -11,7 +11,7 @@ use crate::build::{self, Profile, cargo};
 use crate::step::say;
 use crate::{asan, deny, fuzz, lint, repository, setup};
 
-/// Where the prepared things are; the parts in `tests/` read these variables.
+/// Paths of the prepared artifacts; the parts in `tests/` read these variables.
 struct Prepared {
     /// `None` for what runs nginx alone.
     envoy: Option<PathBuf>,
@@ -55,7 +55,7 @@ impl Prepared {
     }
 }
 
-/// What the parts that run nginx need beside that.
+/// Artifacts that the parts with nginx need beside that.
 struct Nginx {
     binary: PathBuf,
     module: PathBuf,

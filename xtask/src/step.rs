@@ -111,7 +111,7 @@ impl Step {
     }
 }
 
-/// What cargo says when all is well.
+/// Returns `true` for progress lines of cargo.
 fn is_chatter(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     [
@@ -143,7 +143,7 @@ fn write(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// What to do about a program that is not there.
+/// Advice for a program that is missing.
 pub(crate) fn missing(command: &Command) -> String {
     let program = command.get_program().to_string_lossy();
     let package = match &*program {

@@ -1,4 +1,4 @@
-//! What is not as its owner wrote it is told where the owner looks: `kubectl describe`.
+//! Differences from an owner's intent are Events on the object, for `kubectl describe`.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;

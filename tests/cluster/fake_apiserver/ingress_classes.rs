@@ -1,4 +1,4 @@
-//! Whose Ingresses are served: every combination of the flags, and classes that come and go.
+//! IngressClasses: every combination of the flags, and classes that come and go.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;

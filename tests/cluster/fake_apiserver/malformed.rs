@@ -29,7 +29,7 @@ fn incomplete_ingresses(cluster: &Cluster) -> Vec<Value> {
     vec![only_a_host, canary_without_http, canary_without_rules]
 }
 
-/// What only the fake stores: other types than Kubernetes has, and fields that it has not.
+/// Objects that only the fake stores: with other types than Kubernetes has, and unknown fields.
 fn ill_typed_objects(cluster: &Cluster) -> Vec<Value> {
     let mut inventive = web_ingress(cluster, "inventive", "inventive.test").to_json();
     inventive["spec"]["tomorrow"] = json!({ "of": ["everything"] });

@@ -1,4 +1,4 @@
-//! What only a controller in a cluster can measure: who leads, and the certificates in Secrets.
+//! Metrics that only a controller in a cluster has: leadership, and the certificates in Secrets.
 
 use anyhow::Result;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Which namespaces are served, and that the others are not even asked for.
+//! Watched namespaces are served, and others are not even requested.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;

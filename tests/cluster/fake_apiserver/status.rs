@@ -1,4 +1,4 @@
-//! Which addresses Ingresses get as their status, and when nothing is written.
+//! Addresses in the status of Ingresses, and when nothing is written.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

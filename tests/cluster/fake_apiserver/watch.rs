@@ -1,4 +1,4 @@
-//! What is in the cluster is served, and what changes there changes here.
+//! Objects of the cluster are served, and their changes are followed.
 
 use anyhow::{Result, ensure};
 use sluice_tests::sluice::Options;

@@ -58,8 +58,8 @@ impl Rotation {
         Ok(())
     }
 
-    /// What is no certificate any more, or not there at all, leaves the host to the certificate of last resort, and a good
-    /// one is presented again. Clients that are connected do not notice.
+    /// A host whose Secret is malformed or missing presents the default certificate, and a good one again later. Connected
+    /// clients do not notice.
     pub(crate) async fn falls_back_and_recovers(
         &self,
         sluice: &Sluice,

@@ -1,5 +1,5 @@
-//! What pods say about where they are, in every data plane: clients get it in the words of an Ingress, and what the data
-//! plane says by itself stays as it is.
+//! Rewriting of pods' responses, in every data plane: clients get `Location` and cookies as the Ingress says, and the data
+//! plane's own responses stay as they are.
 
 use anyhow::{Result, ensure};
 use sluice_tests::http::{self, Request};
@@ -16,7 +16,7 @@ const PLAIN_HOST: &str = "plain.test";
 /// All paths lead elsewhere, without a pod.
 const MOVED_HOST: &str = "moved.test";
 
-/// What a pod says, and what clients get.
+/// The `Location` of a pod, and that of the client.
 const REDIRECTS: &[(&str, &str, &str)] = &[
     (
         "location",

@@ -1,4 +1,4 @@
-//! Who takes spans: OTLP over gRPC, which is a POST over HTTP/2 with a length before the message.
+//! A collector of spans: OTLP over gRPC, which is a POST over HTTP/2 with a length before the message.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Expor
 /// Of gRPC: whether the message is compressed, and its length.
 const PREFIX: usize = 5;
 
-/// What a collector is told of one request.
+/// A span of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) service: String,

@@ -47,7 +47,7 @@ impl TracedFixture {
         Ok(TracedFixture { fixture, sluice })
     }
 
-    /// What the pod is told of the trace: its id, the span that it is part of, and whether it is kept.
+    /// Trace id, parent span and sampling flag that the pod receives.
     async fn send(&self, request: &Request) -> Result<[String; 3]> {
         let answer = http::send(self.sluice.http(), request).await?;
         ensure!(answer.status == 200, "{}", answer.status);
@@ -155,7 +155,7 @@ async fn trace_context_propagates_from_client_to_pod() -> Result<()> {
     traced.sluice.stop()
 }
 
-/// Where a host has a scope of its own, Envoy knows the routes of a wildcard only after the span has begun.
+/// With a scope for each host, Envoy knows the routes of a wildcard only after the span has begun.
 async fn disabled_and_named_spans(flags: &[&str]) -> Result<()> {
     let collector = Collector::start().await?;
     let off = path("/off").annotation("enable-opentelemetry", "false");

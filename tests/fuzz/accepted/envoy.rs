@@ -76,7 +76,7 @@ impl Live {
         live
     }
 
-    /// Whether Envoy accepts all of it, in the place of what it has.
+    /// Sends a configuration in the place of the one before; an error is Envoy's refusal.
     pub(crate) fn takes(&mut self, config: Config) -> Result<(), String> {
         let generation = self.publish(config);
         let answered = self

@@ -12,7 +12,7 @@ impl Rng for Never {
     }
 }
 
-/// Whether the filter compiles all of a configuration, as it reads it from the controller.
+/// Compiles a configuration as the filter does.
 pub(crate) fn takes(config: &Config) -> Result<(), String> {
     let mut log = sluice_plugin::Log::default();
     log.name_hosts(true);

@@ -87,7 +87,7 @@ impl Tried {
         }
     }
 
-    /// Whether nginx accepts it.
+    /// Tests a configuration with `nginx -t`.
     pub(crate) fn takes(&self, config: &Config) -> Result<(), String> {
         let rendered = render(config, &self.settings);
         self.write(&rendered.files)

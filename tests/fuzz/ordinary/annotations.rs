@@ -11,7 +11,7 @@ use crate::patterns;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io";
 
-/// What decides whether the others of its group mean anything.
+/// Annotations without which the others of their group have no effect.
 const SWITCHES: &[(&str, &str)] = &[
     ("affinity", "cookie"),
     ("auth-secret", "auth"),

@@ -1,4 +1,4 @@
-//! What the operator writes: the ConfigMap of the controller, the headers that it names, and ports without HTTP.
+//! The operator's objects: the ConfigMap of the controller, the headers that it names, and the ports of streams.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

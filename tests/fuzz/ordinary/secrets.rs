@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::{Map, Value, json};
 use sluice_tests::certificate::Pair;
 
-/// What Ingresses name.
+/// Names of Secrets in Ingresses.
 pub(crate) const NAMES: &[&str] = &[
     "cert",
     "ca",

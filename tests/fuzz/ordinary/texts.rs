@@ -24,7 +24,7 @@ const HOSTS: &[&str] = &[
     "kiosk.sks.test",
 ];
 
-/// What is ours, or looks like it.
+/// Reserved paths, and similar ones.
 const PATHS: &[&str] = &[
     "/",
     "/a",

@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Whether this decoded path is guarded.
+    /// Returns `true` if this decoded path is guarded.
     pub(super) fn is_protected(self, path: &str) -> bool {
         let below = |path: &str| path == "/admin" || path.starts_with("/admin/");
         match self {
@@ -50,7 +50,7 @@ pub(super) struct AccessControl {
     pub(super) name: &'static str,
     annotations: &'static [(&'static str, &'static str)],
     pub(super) status: u16,
-    /// Whether it is a body that it keeps out.
+    /// It keeps bodies out.
     pub(super) has_body: bool,
     pub(super) kinds: &'static [Kind],
 }
@@ -117,7 +117,7 @@ impl AccessControl {
         format!("{any}{}-{kind:?}.test", self.name).to_lowercase()
     }
 
-    /// What it keeps out where it holds.
+    /// A request that the control denies.
     pub(super) fn request(&self, kind: Kind, target: &str) -> Request {
         let host = match kind {
             Kind::Wildcard => self.host(kind).replacen('*', "some", 1),

@@ -42,7 +42,7 @@ pub(super) const FORMS: &[Form] = &[
 ];
 
 impl Form {
-    /// Whether clients of this kind have a way to write that. nginx speaks HTTP/2 over TLS alone.
+    /// Returns `true` if clients of this kind can send the target. nginx speaks HTTP/2 over TLS alone.
     pub(super) fn can_say(self, target: &str, plane: Plane) -> bool {
         let is_http2 = matches!(self, Form::Http2 | Form::H2c);
         !(is_http2 && target.contains(['\\', '#']) || self == Form::H2c && plane == Plane::Nginx)

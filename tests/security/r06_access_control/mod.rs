@@ -120,7 +120,7 @@ fn ensure_served(answer: &Response, plane: Plane, spelling: &Spelling) -> Result
     Ok(())
 }
 
-/// What a pod was asked for.
+/// The target that a pod received.
 fn target_of(answer: &Response) -> Result<String> {
     let seen = answer.json()?;
     let Some(path) = seen["path"].as_str() else {

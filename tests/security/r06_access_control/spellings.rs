@@ -1,9 +1,9 @@
-//! What a path means: where it leads once it is decoded and its slashes and dots are resolved, as nginx does before it looks
-//! for a location. The recordings of ingress-nginx say the same of those that are there.
+//! The meaning of a path: its decoded form with slashes and dots resolved, as nginx does before it looks for a location. The
+//! recordings of ingress-nginx agree for those that are there.
 
 use crate::setup::Plane;
 
-/// What a target means.
+/// The meaning of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// This path, decoded.
@@ -30,8 +30,8 @@ impl Spelling {
         }
     }
 
-    /// Whether an open path arrives at its pod to the letter, whoever serves it. Envoy resolves dots and slashes that are not
-    /// encoded, and what needs no encoding is decoded.
+    /// Returns `true` if the target of an open path reaches the pod unchanged on every data plane. Envoy resolves dots and
+    /// slashes that are not encoded, and decodes characters that need no encoding.
     pub(super) fn arrives_as_sent(&self) -> bool {
         self.as_sent
     }
@@ -64,7 +64,7 @@ const fn backslash(target: &'static str, nginx: &'static str, envoy: &'static st
     }
 }
 
-/// Where dots lead above the root, Envoy stays there.
+/// Dots that lead above the root; Envoy stays there.
 const fn above_root(target: &'static str, envoy: &'static str) -> Spelling {
     Spelling {
         nginx: Meaning::Nothing,

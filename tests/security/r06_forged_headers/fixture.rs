@@ -88,7 +88,7 @@ impl Fixture {
         self.manifests.ingress(&ingress)
     }
 
-    /// What pods have heard in a header since a place of the journal, in every spelling that CGI takes for the same one.
+    /// Values of a header that pods received since a position of the journal, in every spelling that is the same for CGI.
     pub(super) fn received(&self, since: usize, header: &str) -> Vec<String> {
         let all = self.received.since(since).into_iter().flat_map(|request| {
             let headers = request

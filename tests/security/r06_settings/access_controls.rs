@@ -139,8 +139,8 @@ pub(super) const UNTESTED_RESTRICTIONS: &[&str] = &[
     "proxy-ssl-protocols",
 ];
 
-/// What keeps nobody out: where requests go, what they and their answers look like, how long somebody waits, what is written
-/// down. `limit-rate` slows answers down, and a body that is too large meets the default of `proxy-body-size`.
+/// Settings that deny nobody: destinations, rewriting of requests and responses, timeouts, logs. `limit-rate` slows responses
+/// down, and too large a body meets the default of `proxy-body-size`.
 #[rustfmt::skip]
 pub(super) const NOT_ACCESS_CONTROL: &[&str] = &[
     "affinity", "affinity-canary-behavior", "affinity-mode", "app-root", "auth-keepalive", "auth-keepalive-requests",

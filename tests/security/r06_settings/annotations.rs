@@ -71,7 +71,7 @@ fn every_annotation_is_classified() {
     }
 }
 
-/// What the table of guards needs: users, an authentication service that lets nobody in, authorities, a pod that speaks TLS.
+/// Objects of the table of guards: users, an authentication service that denies everybody, authorities, a pod with TLS.
 struct Fixture {
     tenants: Tenants,
     _auth: Echo,

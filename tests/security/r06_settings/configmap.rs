@@ -33,7 +33,7 @@ const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("stream-snippet", &["deny all;"]),
 ];
 
-/// What each of these values comes to: a place in what is translated, and what stands there.
+/// The effect of a value: a pointer into the translation, and the value there.
 type Restriction = (
     &'static str,
     &'static [&'static str],
@@ -82,7 +82,7 @@ const STRICT_BY_DEFAULT: &[&str] = &[
     "no-tls-redirect-locations", "strict-validate-path-type", "use-proxy-protocol",
 ];
 
-/// What keeps nobody out: how long somebody waits, what answers look like, what is written down, what is not honoured at all.
+/// Keys that deny nobody: timeouts, responses, logs, and keys that are not honoured at all.
 #[rustfmt::skip]
 const NOT_ACCESS_CONTROL: &[&str] = &[
     "access-log-params", "access-log-path", "add-headers", "app-root", "bind-address", "brotli-level",
@@ -125,7 +125,7 @@ fn object(kind: &str, name: &str, data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "sluice", "name": name}, "data": data})
 }
 
-/// What is served with these keys, by default and with all that differs from it.
+/// The translation with these keys, by default and with each difference from it.
 fn translated(data: &Value) -> Value {
     let mut resources = Resources::default();
     let backend = json!({"service": {"name": "web", "port": {"number": 80}}});

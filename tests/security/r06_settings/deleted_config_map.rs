@@ -14,7 +14,7 @@ on_every_plane!(paths_closed_by_a_config_map_stay_closed_when_it_is_deleted);
 const HOST: &str = "open.test";
 const FILE: &str = "configmap-sluice-sluice.yaml";
 
-/// What keeps a client out that nothing else keeps out, and what it gets.
+/// Keys that alone deny a client, and the status.
 const CLOSING: &[(&str, &str, u16)] = &[
     ("whitelist-source-range", "192.0.2.0/24", 403),
     ("denylist-source-range", "127.0.0.0/8", 403),

@@ -1,5 +1,4 @@
-//! What comes in front of Sluice is believed only from where the operator says, and nothing makes up for a list that cannot be
-//! read.
+//! Proxies in front of Sluice are trusted only if the operator lists them, and a list that cannot be read trusts nobody.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What a data plane refuses all the same costs only its culprit. Translation lets a pattern pass that this Envoy, whose limit is
-//! lower than it should be, really refuses; and an nginx to whose configuration a test adds a word.
+//! Refusals of a data plane cost only their culprit. The translation accepts a pattern that this Envoy, with a lower limit than
+//! it should have, really refuses; and a test adds a word to nginx's configuration.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ impl Fixture {
         self.tenants.manifests.ingress(ingress)
     }
 
-    /// What clients of others do all the time.
+    /// Background traffic to others' hosts.
     async fn traffic(&self, host: &str) -> Result<Running> {
         let request = Request::get(host, "/").header("connection", "close");
         let load = Load::new(self.sluice.http(), request)

@@ -14,7 +14,7 @@ on_every_plane!(
     pods_see_the_host_set_by_the_operator
 );
 
-/// What is kept from everybody, each with what is said of it.
+/// Reserved headers, with their reports.
 const RESERVED: &[(&str, &str)] = &[
     ("Host", "headers other than Host"),
     ("hOST", "headers other than Host"),

@@ -16,7 +16,7 @@ use sluice_tests::sluice::Sluice;
 
 use crate::setup::{OWNER, Tenants};
 
-/// What the controller logs when a data plane refuses something.
+/// Log lines of the controller when a data plane refuses something.
 const REFUSALS: &[&str] = &["NACK", "refuses the configuration"];
 
 /// The owner's application on a host of its own.

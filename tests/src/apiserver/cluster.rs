@@ -21,7 +21,7 @@ use crate::http::{self, Request, Response};
 use crate::ports::{Network, Port};
 use crate::wait;
 
-/// What everything that belongs to a test carries where it has no namespace.
+/// Label of a test's objects that have no namespace.
 const LABEL: &str = "sluice-test";
 
 /// The kinds of which a test has objects without a namespace.
@@ -77,7 +77,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// What is behind it, for the output of a test.
+    /// The kind of API server, for the output of a test.
     pub fn described(&self) -> String {
         self.upstream.to_string()
     }

@@ -27,7 +27,7 @@ use super::validation;
 use super::watch::{self, View};
 use crate::ports::Port;
 
-/// What the fake answers to `/version`: nobody shall take it for a real one.
+/// The fake's version in `/version`, so that nobody takes it for a real API server.
 pub(super) const FAKE_VERSION: &str = "v0.0.0-sluice-fake";
 
 /// A small API server on loopback; it ends when this is dropped.
@@ -53,7 +53,7 @@ impl Fake {
         Ok(fake)
     }
 
-    /// Where it listens, without TLS.
+    /// The listening address, without TLS.
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }

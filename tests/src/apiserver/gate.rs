@@ -24,7 +24,7 @@ use super::fake::Reply;
 use super::reply;
 use crate::ports::Port;
 
-/// What goes wrong with a request.
+/// A fault that is injected into a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An answer with this status.
@@ -42,7 +42,7 @@ pub struct Asked {
     pub method: String,
     /// Path and query, as they came.
     pub target: String,
-    /// Whether only metadata was asked for.
+    /// Only metadata was requested.
     pub metadata_only: bool,
 }
 
@@ -108,7 +108,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub fn addr(&self) -> SocketAddr {
         self.port.addr()
     }

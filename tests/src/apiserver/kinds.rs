@@ -1,6 +1,6 @@
 //! The kinds that the fake stores.
 
-/// Where a kind lives and what it has.
+/// The URL and properties of a kind.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) api_version: &'static str,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Which manager owns which field, by JSON pointer.
+/// Field managers by the JSON pointer of the field.
 pub(super) type Owners = BTreeMap<String, String>;
 
 /// Merges; `null` removes.

@@ -1,4 +1,4 @@
-//! What the fake answers when it refuses: a `Status`, as Kubernetes has it.
+//! Error responses of the fake: a `Status`, as in Kubernetes.
 
 use serde_json::{Value, json};
 

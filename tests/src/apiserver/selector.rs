@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What an object must have.
+/// A label or field selector.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
     labels: Vec<Requirement>,
@@ -26,7 +26,7 @@ impl Selector {
         }
     }
 
-    /// Whether an object has it all.
+    /// Returns `true` if the object matches all requirements.
     pub(super) fn matches(&self, object: &Value) -> bool {
         let label = |name: &str| object.get("metadata")?.get("labels")?.get(name)?.as_str();
         // Every field exists, if only as an empty text.

@@ -23,7 +23,7 @@ pub(super) struct Change {
     pub(super) after: Option<Arc<Value>>,
 }
 
-/// Which part of an object is written.
+/// The part of an object that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Everything but the status, for kinds that have one.
@@ -99,7 +99,7 @@ impl Store {
         objects.map(|((_, namespace, name), object)| (namespace.as_str(), name.as_str(), object))
     }
 
-    /// What happened after a revision.
+    /// Changes after a revision.
     pub(super) fn since(&self, revision: u64) -> &[Change] {
         let from = self
             .history

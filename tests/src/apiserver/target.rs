@@ -1,4 +1,4 @@
-//! What a request is about: the parts of its path and query.
+//! The target of a request: the parts of its path and query.
 
 use super::kinds::{self, Kind};
 

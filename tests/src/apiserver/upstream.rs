@@ -1,4 +1,4 @@
-//! What is behind the gate: our fake, or an API server that somebody else runs.
+//! The API server behind the gate: our fake, or one that somebody else runs.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) enum Upstream {
     Fake(Fake),
     Real {
         addr: SocketAddr,
-        /// What it says of itself; behind a kubeconfig of ours it is a fake that another process started.
+        /// Its `/version`; behind a kubeconfig of ours it is a fake that another process started.
         version: String,
         /// `kubectl proxy`, which has the credentials, where there are any.
         _proxy: Option<(Process, Port)>,
@@ -52,7 +52,7 @@ impl Upstream {
         }
     }
 
-    /// Whether an endpoint may have an address that only this machine knows.
+    /// Returns `true` if an endpoint may have a loopback address.
     pub(super) fn takes_loopback(&self) -> bool {
         match self {
             Upstream::Fake(_) => true,
@@ -86,7 +86,7 @@ async fn kubectl_proxy() -> Result<(Process, Port)> {
     Ok((proxy, port))
 }
 
-/// What the API server there says that it is.
+/// Asks the API server for its version.
 async fn version(addr: SocketAddr) -> Result<String> {
     let answer = http::send(addr, &Request::get("localhost", "/version")).await?;
     ensure!(answer.status == 200, "/version: {}", answer.text());
@@ -96,7 +96,7 @@ async fn version(addr: SocketAddr) -> Result<String> {
         .to_owned())
 }
 
-/// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
+/// The server of a kubeconfig with one cluster, if it is an address without TLS, as ours are.
 fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
     let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
     config

@@ -1,6 +1,6 @@
-//! What a real API server refuses, as far as a test has ever asked for it; [`Fake::put`](super::Fake::put) goes past it.
+//! Validation as in a real API server, as far as a test has ever needed it; [`Fake::put`](super::Fake::put) bypasses it.
 //!
-//! One rule is not here: a real one takes no loopback address as an endpoint, and the pods of the fake have no other.
+//! One rule is missing: a real one refuses loopback addresses as endpoints, and the pods of the fake have no other.
 
 use serde_json::Value;
 

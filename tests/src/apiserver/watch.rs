@@ -18,7 +18,7 @@ use super::target::Target;
 const BOOKMARK: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Which objects, and in which form.
+/// Selects objects, and their form.
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) kind: &'static Kind,
@@ -57,7 +57,7 @@ impl View {
         })
     }
 
-    /// What a change looks like to somebody who sees only what matches.
+    /// A change as seen by a watch with a selector.
     fn event(&self, change: &Change) -> Option<Value> {
         if change.kind != self.kind || !self.covers(&change.namespace) {
             return None;
@@ -117,7 +117,7 @@ pub(super) async fn watch(
     }
 }
 
-/// Where the watch begins. Without a version (or with 0), it begins with everything there is.
+/// The start of a watch. Without a version (or with 0), it begins with all existing objects.
 fn start(store: &Store, target: &Target, view: &View) -> (u64, Vec<Value>) {
     match target.parameter("resourceVersion") {
         None | Some("0") => {

@@ -34,7 +34,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing failed.
+/// Returns `true` if nothing failed.
 async fn run() -> Result<bool> {
     let Args {
         file,

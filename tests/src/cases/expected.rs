@@ -77,7 +77,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What is not as listed, among the cases that were played.
+    /// Deviations from the list, among the played cases.
     pub fn surprises(&self, summary: &Summary) -> Vec<String> {
         let (failures, not_applicable) = (&self.failures, &self.not_applicable);
         let surprise = |played: &Played| match &played.outcome {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// What a file is about.
+/// The subject of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Kubernetes objects and requests.
@@ -20,7 +20,7 @@ pub enum Form {
 pub struct CaseFile {
     /// Its form.
     pub form: Form,
-    /// What all cases share; `null` in most files.
+    /// Values that all cases share; `null` in most files.
     pub meta: Value,
     /// The cases, as they are written.
     pub cases: Vec<Value>,

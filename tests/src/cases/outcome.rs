@@ -1,13 +1,13 @@
-//! What came of a case, and of all of them.
+//! Outcomes of cases, and their summary.
 
 use std::fmt;
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything was as expected.
     Passed,
-    /// What was not as expected; never empty.
+    /// Differences from the expectation; never empty.
     Failed(Vec<String>),
     /// Why the case cannot be played here.
     NotApplicable(String),
@@ -23,7 +23,7 @@ impl Outcome {
         }
     }
 
-    /// What came of a case that cannot be played any further, after these reasons: what has failed stays failed.
+    /// The outcome of a case that cannot be played any further: differences so far keep it failed.
     pub fn cut_short(mut reasons: Vec<String>, cannot: String) -> Outcome {
         if reasons.is_empty() {
             return Outcome::NotApplicable(cannot);
@@ -47,7 +47,7 @@ pub struct Played {
     pub area: String,
     /// Its title.
     pub title: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::file::{CaseFile, Form};
 use super::{Outcome, Played, Summary, balancers, ingress};
 
-/// Which cases to play, and how.
+/// Selects cases, and how to play them.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Only these ids; empty is all.

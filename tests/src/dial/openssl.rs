@@ -14,7 +14,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 use super::Dialled;
 
-/// Whether the program is there.
+/// Returns `true` if the program is installed.
 pub fn is_installed() -> bool {
     let version = std::process::Command::new("openssl")
         .arg("version")
@@ -73,7 +73,7 @@ fn command(addr: SocketAddr, sni: &str) -> Command {
     command
 }
 
-/// What goes in is encrypted, what comes out was.
+/// A stream through `openssl`: writes are encrypted, reads decrypted.
 #[derive(Debug)]
 struct Piped {
     input: ChildStdin,

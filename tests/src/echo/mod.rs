@@ -20,7 +20,7 @@ use crate::script::{Answer, Script};
 
 pub use received::{Journal, Received, Transport};
 
-/// Who a pod says it is.
+/// The identity of a pod.
 #[derive(Clone, Debug)]
 pub struct EchoIdentity {
     /// The pod, also in the header `x-pod` of every answer.
@@ -42,28 +42,28 @@ impl EchoIdentity {
     }
 }
 
-/// What a pod has beside its identity; the default is a plain one that remembers nothing.
+/// Options of a pod; the default is a plain one without a journal.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// Where it writes down what it receives.
+    /// Records the requests that it receives.
     pub journal: Option<Journal>,
     /// Its side of TLS.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Whether it insists on one of plain and TLS.
+    /// Restricts it to plain text or to TLS.
     pub speaks: Speaks,
-    /// What it answers to DNS over TCP.
+    /// Its response to DNS over TCP.
     pub dns: Option<Ipv4Addr>,
     /// Answers that depend on more than the path; a script's answer to that very path comes first.
     pub reflex: Option<Reflex>,
 }
 
-/// What a pod answers to a request that has no answer of its own in the script.
+/// Response to requests that the script has none for.
 pub type Reflex = fn(&Received) -> Option<Answer>;
 
-/// What a pod takes on its port.
+/// Protocols on a pod's port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speaks {
-    /// What the client begins with.
+    /// Either, as the client begins.
     #[default]
     Either,
     /// Only plain HTTP.
@@ -139,7 +139,7 @@ impl Echo {
         Ok(pods)
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }

@@ -1,4 +1,4 @@
-//! What a pod received, as it tells and as it remembers.
+//! A request as a pod received it, for its response and its journal.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,10 +36,10 @@ pub struct Received {
     pub connection: Transport,
 }
 
-/// What came before the first request of a connection.
+/// The beginning of a connection, before its first request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transport {
-    /// Whether it is TLS.
+    /// TLS.
     pub tls: bool,
     /// The server name of the handshake.
     pub sni: Option<String>,
@@ -92,7 +92,7 @@ impl Received {
         }
     }
 
-    /// What an answer says about it.
+    /// The request as the response describes it.
     pub fn to_json(&self) -> Value {
         json!({
             "pod": self.pod,
@@ -127,12 +127,12 @@ impl Journal {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether nothing arrived yet.
+    /// Returns `true` if nothing arrived yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What arrived behind a place that [`Journal::len`] gave.
+    /// Requests after a position that [`Journal::len`] gave.
     pub fn since(&self, place: usize) -> Vec<Received> {
         self.0
             .lock()

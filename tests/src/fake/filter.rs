@@ -13,7 +13,7 @@ use sluice_wasm_host::{
 use super::host::FakeHost;
 use super::request::{Call, Personality, Request};
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It goes on, to these candidates.
@@ -351,7 +351,7 @@ impl Filter {
         }
     }
 
-    /// What has become of a request that waited.
+    /// The outcome of a request that waited.
     pub fn fate(&self, id: ContextId) -> Outcome {
         let request = &self.host().requests[&id];
         let action = if request.resumed || request.replied.is_some() {

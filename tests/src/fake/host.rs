@@ -22,13 +22,13 @@ pub type SharedData = Arc<Mutex<BTreeMap<Vec<u8>, (Vec<u8>, u32)>>>;
 /// The host.
 #[derive(Debug)]
 pub struct FakeHost {
-    /// Which one it plays.
+    /// The data plane that it imitates.
     pub personality: Personality,
-    /// Whether the host has room for metrics.
+    /// The host has room for metrics.
     pub metrics: bool,
-    /// Whether calls can be sent: the controller's cluster is known.
+    /// Calls can be sent: the controller's cluster is known.
     pub reachable: bool,
-    /// Whether it is in `on_configure`.
+    /// `on_configure` is running.
     pub configuring: bool,
     /// The plugin configuration.
     pub configuration: Vec<u8>,
@@ -50,13 +50,13 @@ pub struct FakeHost {
     pub counters: BTreeMap<Vec<u8>, i64>,
     /// The context that is called.
     pub current: ContextId,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub random: u8,
     /// Variables that this nginx does not have.
     pub undeclared: Vec<Vec<u8>>,
     /// Properties and headers that were asked for.
     pub reads: usize,
-    /// What all VMs of the filter share, where the host has such a thing.
+    /// Shared data of all VMs of the filter, if the host has it.
     pub shared: Option<SharedData>,
 }
 
@@ -85,7 +85,7 @@ impl FakeHost {
         }
     }
 
-    /// Where the data plane says which location it matched.
+    /// The property with the matched location.
     pub fn location_property(&self) -> Vec<u8> {
         match self.personality {
             Personality::Envoy => b"xds\0route_name".to_vec(),
@@ -118,8 +118,8 @@ impl FakeHost {
         String::from_utf8(value.clone()).ok()
     }
 
-    /// What the host knows once an endpoint has answered. In Envoy numbers are eight bytes, in nginx all is text, with
-    /// one entry for each attempt.
+    /// Sets the properties of an answered request. In Envoy numbers are eight bytes, in nginx all is text, with one entry for
+    /// each attempt.
     pub fn answered(&mut self, context: ContextId, tried: &[(&str, u16)], took: Duration) {
         let (last, status) = *tried.last().unwrap();
         let millis = took.as_secs_f64();

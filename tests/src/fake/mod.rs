@@ -4,7 +4,7 @@
 //!   Filter: drives the callbacks as a host does --> sluice_filter.wasm --> FakeHost: properties in, effects out
 //! ```
 //!
-//! What it drives must go as expected: a trap of the filter is a panic here.
+//! A trap of the filter is a panic here.
 
 mod filter;
 mod host;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_wasm_host::MapType;
 
-/// Which data plane the host plays.
+/// The data plane that the host imitates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Personality {
     /// As measured of Envoy.
@@ -33,11 +33,11 @@ pub struct Request {
     pub properties: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Of the request, names in lower case.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// What the endpoint answered, and what the filter made of it.
+    /// Headers of the endpoint's response, as the filter leaves them.
     pub response_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The status that the filter answered with itself.
     pub replied: Option<u32>,
-    /// Whether it waited and goes on now.
+    /// It waited and goes on now.
     pub resumed: bool,
 }
 
@@ -63,14 +63,14 @@ impl Request {
 pub struct Call {
     /// Tells it from others.
     pub token: u32,
-    /// Where it goes.
+    /// Its upstream.
     pub upstream: String,
-    /// What it asks for.
+    /// Its path.
     pub path: String,
 }
 
-/// What was tried, how that was answered, and how long connecting and answering took: as nginx has it, one by one, and as
-/// our module answers it, at once.
+/// The endpoints that were tried, their statuses, and the times of connecting and answering: as nginx has them, one by one, and
+/// as our module answers them, at once.
 pub fn nginx_lists(lists: [String; 4]) -> Vec<(&'static str, Vec<u8>)> {
     let at_once = ("ngx.sluice_outcome", lists.join("\n").into());
     let names = [

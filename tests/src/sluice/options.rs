@@ -16,7 +16,7 @@ use crate::run_dir::RunDir;
 
 /// How to start a controller.
 pub struct Options {
-    /// Where its objects come from, as it is told on the command line.
+    /// Arguments for the source of objects.
     source: Vec<String>,
     own_envoy: bool,
     data_plane: String,
@@ -225,7 +225,7 @@ impl Options {
         Ok(command)
     }
 
-    /// What the data plane is made of.
+    /// Adds the paths of the data plane's programs.
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
             command.arg("--nginx-workers").arg(self.workers.to_string());

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::step::Step;
 
-/// Whether packages can be installed without asking anybody.
+/// Returns `true` if packages can be installed without asking anybody.
 pub(crate) fn is_usable() -> bool {
     is_root() && Command::new("apt-get").arg("--version").output().is_ok()
 }

@@ -1,4 +1,4 @@
-//! What the tasks need and a fresh machine lacks: Rust's wasm target, an Envoy, an nginx.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx.
 
 mod apt;
 mod envoy;
@@ -14,7 +14,7 @@ use crate::step::{Step, missing};
 pub(crate) use envoy::envoy;
 pub(crate) use nginx::{nginx, source as nginx_source};
 
-/// What the filter is compiled for.
+/// Compilation target of the filter.
 pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
 
 /// Prepares everything.

@@ -14,10 +14,10 @@ use super::apt;
 use crate::step::Step;
 use crate::target;
 
-/// Where `nginx-dev` has the sources, without what `configure` makes of them.
+/// Sources of `nginx-dev`, without the results of `configure`.
 const INSTALLED_SOURCE: &str = "/usr/share/nginx/src";
 const PACKAGES: [&str; 2] = ["nginx-dev", "libclang-dev"];
-/// What is unpacked: nginx, and its module for connections without HTTP.
+/// Packages that are unpacked: nginx, and its stream module.
 const UNPACKED: [&str; 2] = ["nginx", "libnginx-mod-stream"];
 const STREAM: &str = "root/usr/lib/nginx/modules/ngx_stream_module.so";
 

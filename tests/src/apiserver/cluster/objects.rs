@@ -11,7 +11,7 @@ use crate::apiserver::upstream::own_address;
 use crate::echo::Echo;
 use crate::manifests::{Ingress, endpoint_slice};
 
-/// What most tests put into a cluster.
+/// Shorthands for common objects.
 impl Cluster {
     /// An IngressClass of our controller.
     pub async fn ingress_class(&self, name: &str) -> Result<()> {

@@ -24,7 +24,7 @@ use crate::{Effort, envoy_cpu, nginx_cpu};
 const HOST: &str = "web.test";
 const PODS: u16 = 4;
 const CONNECTIONS: usize = 16;
-/// Who come in turn, where each has a session.
+/// Number of clients with sessions, which take turns.
 const CLIENTS: usize = 1000;
 /// The policy that a data plane itself is measured with.
 const NATIVE: &str = "round_robin";
@@ -166,7 +166,7 @@ impl Site {
         })
     }
 
-    /// What a controller is given: one Service behind one host.
+    /// Manifests of one Service behind one host.
     pub(crate) fn manifests(&self, annotations: &[(&str, &str)]) -> Result<Manifests> {
         let manifests = Manifests::new()?;
         manifests.service("default", "web", 80, &self.pods)?;

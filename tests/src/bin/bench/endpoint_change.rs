@@ -28,7 +28,7 @@ const OTHERS: u16 = 50;
 /// Between two changes; the second is not to meet the first on its way.
 const REST: Duration = Duration::from_millis(50);
 
-/// What else goes on in the folder.
+/// Background changes in the folder.
 pub(crate) enum EndpointChange {
     /// Nothing.
     Idle,

@@ -1,4 +1,4 @@
-//! What a request costs Envoy with Sluice in it, beside what it costs an Envoy by itself ([`native`]).
+//! CPU per request of an Envoy with Sluice, relative to the same Envoy without ([`native`]).
 
 use anyhow::Result;
 use sluice_tests::envoy::Envoy;

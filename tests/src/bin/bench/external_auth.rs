@@ -1,6 +1,5 @@
-//! What a request of a guarded host takes, where the controller has very many Ingresses, and what it takes while all of
-//! those are translated again: once a second the operator's ConfigMap gets another key that nobody knows. Routes stay as
-//! they are, so Envoy has nothing to do with it.
+//! Latency of a guarded host while the controller has very many Ingresses, and while all of those are translated again: once a
+//! second the operator's ConfigMap gets another unknown key. Routes stay as they are, so Envoy has nothing to do with it.
 
 use std::time::Duration;
 

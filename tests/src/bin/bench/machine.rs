@@ -1,4 +1,4 @@
-//! What it was measured on, and when.
+//! The machine and the date of a measurement.
 
 use std::fmt;
 use std::fs;

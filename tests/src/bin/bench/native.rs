@@ -1,8 +1,8 @@
-//! What Sluice is compared with: an Envoy with the very configuration that Sluice gives to one, without the filter.
+//! The baseline: an Envoy with the very configuration that Sluice gives to one, without the filter.
 //!
 //! It is taken from an Envoy that Sluice configures (`/config_dump`), so it cannot drift from what is shipped: the same
-//! connection manager with the same limits, timeouts and path rules, the same routes and retries, the same cluster
-//! options. These parts go, and a part that is not there to be removed is an error:
+//! connection manager with the same limits, timeouts and path rules, the same routes and retries, the same cluster options.
+//! These parts are removed, and it is an error if one of them is missing:
 //!
 //! - the wasm filter, from the chain of upgrades, too, and with it the controller's two clusters and ADS;
 //! - `override_host`, the policy that reads the filter's choice; the cluster balances by that policy's own fallback;

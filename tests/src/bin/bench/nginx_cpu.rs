@@ -1,10 +1,10 @@
-//! What a request costs nginx with Sluice in it, beside what it costs nginx's own round robin.
+//! CPU per request of an nginx with Sluice, relative to nginx's own round robin.
 //!
-//! What Sluice is compared with is an nginx with the very configuration that Sluice gives to one, without the module: the
-//! same headers, variables, timeouts and pooling. These parts go, and a part that is not there to be removed is an error:
+//! The baseline is an nginx with the very configuration that Sluice gives to one, without the module: the same headers,
+//! variables, timeouts and pooling. These parts are removed, and it is an error if one of them is missing:
 //!
 //! - the module, the filter and its configuration;
-//! - `sluice_peer` and the server that answers where the filter has chosen nobody; the pods stand there instead.
+//! - `sluice_peer` and the server for requests without an endpoint; the pods stand there instead.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! What a reload costs those who are served meanwhile: how long a new worker needs for the filter, and the longest that a
-//! request takes while workers are replaced.
+//! Cost of a reload for clients: the start-up time of the filter in a new worker, and the longest latency while workers are
+//! replaced.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::statistics::{median, quantile};
 const HOST: &str = "web.test";
 const WORKERS: usize = 8;
 const RELOADS: usize = 5;
-/// What the module says when the filter runs in a worker.
+/// Log line of the module when the filter runs in a worker.
 const SAID: &str = "sluice: the filter started in ";
 
 /// How long a worker needs for the filter, as it says itself.

@@ -1,9 +1,9 @@
-//! What a decision costs inside the filter: the shipped wasm under wasmtime.
+//! Time of a decision inside the filter: the shipped wasm under wasmtime.
 //!
-//! Measured is the whole callback for a request's headers, in loops over many requests: the way into the guest and out
-//! again, the property with the location (a copy into the guest's memory), the pick, the candidates as text, and the
-//! header with them. The host's own part of the two calls is next to nothing, so what an Envoy or an nginx does there
-//! is not in it; making and deleting a request's context is not either.
+//! It covers the whole callback for a request's headers, in loops over many requests: the way into the guest and out again, the
+//! property with the location (a copy into the guest's memory), the pick, the candidates as text, and the header with them. The
+//! host's own part of the two calls is next to nothing, so the cost in an Envoy or an nginx is not in it; making and deleting a
+//! request's context is not either.
 
 use std::borrow::Cow;
 use std::fs;

@@ -39,7 +39,7 @@ const EWMA: Policy = Policy {
     annotations: &[("load-balance", "ewma")],
     ..ROUND_ROBIN
 };
-/// Where hosts have scopes.
+/// Round robin for hosts with scopes.
 const SCOPED: Policy = Policy {
     name: "in_scopes",
     flags: &["--scopes-from", "0"],
@@ -120,7 +120,7 @@ fn cpu(data_plane: DataPlane, policy: Policy, target: Option<f64>) -> Bench {
     })
 }
 
-/// What is measured in one go; it may give several rows.
+/// A measurement; it may give several rows.
 pub(crate) enum Bench {
     Cpu(Cpu),
     NginxChange(NginxChange),
@@ -137,7 +137,7 @@ pub(crate) enum Bench {
 }
 
 impl Bench {
-    /// What it gives.
+    /// The rows of the measurement.
     fn rows(&self) -> Vec<Row> {
         match self {
             Bench::Cpu(bench) => bench.rows(),
@@ -196,7 +196,7 @@ pub(crate) fn names() -> Vec<String> {
         .collect()
 }
 
-/// What measures the rows with one of these names: exactly, or else at the start of theirs. No names are all.
+/// The measurements of rows with one of these names, or else of rows that begin with one. No names are all.
 pub(crate) fn chosen(wanted: &[String]) -> Result<Vec<Bench>> {
     let names = names();
     let mut chosen: Vec<&String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What was measured so far: `target/bench/results.json`, a list of rows.
+//! Results so far: `target/bench/results.json`, a list of rows.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::row::Measured;
 pub(crate) struct Results(Vec<Measured>);
 
 impl Results {
-    /// What the file holds; nothing when there is none.
+    /// Reads the file; empty if there is none.
     pub(crate) fn of_file() -> Result<Results> {
         let path = path();
         if !path.exists() {

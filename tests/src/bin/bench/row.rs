@@ -5,13 +5,13 @@ use std::fmt;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// What can be measured.
+/// A measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     /// `what_unit/variant`.
     pub(crate) name: String,
     pub(crate) unit: &'static str,
-    /// What the value should not be above.
+    /// The upper limit of the value.
     pub(crate) target: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Measured {
     pub(crate) value: f64,
     pub(crate) unit: String,
     pub(crate) samples: usize,
-    /// What it is compared with.
+    /// The value of the baseline.
     pub(crate) baseline: Option<f64>,
     /// How many times the baseline it is.
     pub(crate) ratio: Option<f64>,
@@ -69,7 +69,7 @@ impl Measured {
         }
     }
 
-    /// Whether the target is met; `None` when there is none.
+    /// Returns `true` if the target is met; `None` without a target.
     pub(crate) fn is_met(&self) -> Option<bool> {
         self.target.map(|target| self.value <= target)
     }

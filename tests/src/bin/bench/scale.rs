@@ -43,7 +43,7 @@ pub(crate) enum SourceKind {
     Cluster,
 }
 
-/// Where the Ingresses are.
+/// The source of the Ingresses.
 enum Source {
     Folder(Manifests),
     Cluster(Box<Cluster>),

@@ -1,4 +1,4 @@
-//! Who is on stage: the pods, and the controller with its data plane.
+//! The processes of the demo: pods, and the controller with its data plane.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub(crate) const HOST: &str = "hello.localhost";
 pub(crate) const LEAVES: usize = 1;
 pub(crate) const JOINS: usize = 3;
 
-/// What requests go through.
+/// The data plane of the demo.
 #[derive(Clone, Copy)]
 pub(crate) enum DataPlane {
     Envoy,

@@ -1,4 +1,4 @@
-//! Where the objects are: a folder of manifests, or a namespace of a cluster.
+//! The source of the objects: a folder of manifests, or a namespace of a cluster.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -93,7 +93,7 @@ impl Stage {
         }
     }
 
-    /// What the user may change.
+    /// Tells the user what to change.
     pub(crate) fn invitation(&self) -> String {
         match self {
             Stage::Folder { manifests, .. } => {
@@ -106,7 +106,7 @@ impl Stage {
         }
     }
 
-    /// What the endpoints are called.
+    /// Name of the endpoints.
     pub(crate) fn endpoints_name(&self) -> String {
         match self {
             Stage::Folder { .. } => "endpointslice.yaml".to_owned(),

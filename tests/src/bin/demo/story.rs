@@ -1,4 +1,4 @@
-//! What happens, in order: even traffic, a change of endpoints, the verdict.
+//! The steps of the demo: even traffic, a change of endpoints, the verdict.
 
 use std::time::{Duration, Instant};
 

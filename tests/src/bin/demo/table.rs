@@ -14,7 +14,7 @@ const PLAIN_PERIOD: Duration = Duration::from_secs(1);
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 const COLOURS: [u8; 6] = [36, 35, 33, 32, 34, 31];
 
-/// What is on the terminal.
+/// The content of the terminal.
 pub(crate) struct Screen {
     title: String,
     pods: Vec<(String, SocketAddr)>,

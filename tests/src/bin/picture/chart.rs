@@ -15,7 +15,7 @@ const FAINT: RGBColor = RGBColor(140, 149, 159);
 const BLUE: RGBColor = RGBColor(47, 129, 247);
 const ORANGE: RGBColor = RGBColor(219, 109, 40);
 const GREEN: RGBColor = RGBColor(63, 152, 80);
-/// Where the page is dark, ink is light.
+/// Style for dark pages, with light ink.
 const DARK: &str = r##"<style>@media (prefers-color-scheme: dark) { [fill="#1F2328"] { fill: #e6edf3 } }</style>"##;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -270,7 +270,7 @@ fn style(size: i32, (h, v): (HPos, VPos)) -> TextStyle<'static> {
         .pos(Pos::new(h, v))
 }
 
-/// What plotters says lends the text that is drawn into.
+/// An error of plotters, without the lifetime of its canvas.
 fn failed(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("{error}")
 }

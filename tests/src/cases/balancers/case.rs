@@ -28,7 +28,7 @@ pub(super) struct Case {
     _note: Value,
 }
 
-/// What was not as expected; nothing when all was.
+/// Differences from the expectation; empty if there are none.
 pub(super) type Findings = Vec<String>;
 
 /// Why a case cannot be played.

@@ -34,7 +34,7 @@ impl Parsed {
         })
     }
 
-    /// What a client sends back.
+    /// The `name=value` that a client sends back.
     pub(super) fn pair(&self) -> String {
         format!("{}={}", self.name, self.value)
     }
@@ -44,7 +44,7 @@ impl Parsed {
         self.value.split_once('|').unwrap_or((&self.value, ""))
     }
 
-    /// What an attribute of this name is, in the words of a case.
+    /// The value of an attribute, in the words of a case.
     fn word(&self, word: &str) -> Option<Value> {
         let text = |name: &str| {
             self.attributes

@@ -33,7 +33,7 @@ pub(super) fn play(case: &Case) -> Play {
     in_both(|personality| Ok(observe(personality, &given, &then)))
 }
 
-/// What requests reach before and after.
+/// Compares the endpoints of requests before and after.
 fn observe(personality: Personality, given: &Given, then: &Then) -> Findings {
     let (old, new) = (addresses(&given.old), addresses(&given.new));
     let mut site = Site::new(personality, backend("ns-primary-80", &old));

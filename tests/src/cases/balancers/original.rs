@@ -11,7 +11,7 @@ use super::case::Cannot;
 use super::endpoint::{Endpoint, addresses};
 use super::site::backend;
 
-/// What the original posts to its balancers, as far as the cases speak of it.
+/// A backend as the original posts it to its balancers, as far as the cases describe it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Backend {
@@ -78,7 +78,7 @@ pub(super) struct TrafficShaping {
 }
 
 impl Backend {
-    /// What the filter is told of it.
+    /// The backend in the filter's configuration.
     pub(super) fn on_the_wire(&self) -> Result<wire::Backend, Cannot> {
         let name = self.name.as_deref().unwrap_or("my-dummy-backend");
         let endpoints = addresses(self.endpoints.as_deref().unwrap_or_default());
@@ -89,7 +89,7 @@ impl Backend {
         })
     }
 
-    /// What it hashes by.
+    /// Its hash key.
     pub(super) fn hash_key(&self) -> wire::HashKey {
         wire::HashKey::parse(self.hash_by.expression.as_deref().unwrap_or_default()).0
     }

@@ -31,7 +31,7 @@ struct Then {
     example_sequences: Vec<Vec<Endpoint>>,
 }
 
-/// What a sentence says of a sequence of picks.
+/// An expected property of a sequence of picks.
 enum Property {
     /// So many in a row are all different and all there are.
     Windows(usize),
@@ -74,7 +74,7 @@ pub(super) fn play(case: &Case) -> Play {
     Ok(findings)
 }
 
-/// What is done before the picks that count.
+/// A step before the picks that count.
 struct Action {
     picks: usize,
     /// The same endpoints are sent again in another order.

@@ -15,7 +15,7 @@ pub(super) const PRIMARY: &str = "ns/primary/80";
 /// How long an endpoint takes where nobody asks.
 const QUICK: Duration = Duration::from_millis(5);
 
-/// What the tables say now, and the filter that knows them.
+/// The current tables, and the filter that uses them.
 pub(super) struct Site {
     pub(super) filter: Filter,
     pub(super) location: wire::Location,
@@ -93,7 +93,7 @@ impl Site {
         site
     }
 
-    /// What is described now becomes the tables.
+    /// Publishes the described state as tables.
     pub(super) fn publish(&mut self) {
         let locations = [(LOCATION.to_owned(), self.location.clone())].into();
         self.publish_all(locations);

@@ -189,7 +189,7 @@ fn two() -> Vec<String> {
     vec!["10.184.7.40:8080".to_owned(), "10.184.7.41:8080".to_owned()]
 }
 
-/// What only an algorithm does that measures, and that is not made anew with each update.
+/// Recognises an algorithm that measures and keeps its state across updates.
 fn avoids_the_slow(site: &mut Site) -> Option<String> {
     let [slow, quick] = [two().remove(0), two().remove(1)];
     for (endpoint, millis) in [(&slow, 800), (&quick, 10)] {

@@ -140,7 +140,7 @@ impl Variables {
     }
 }
 
-/// Where Envoy says what headers do not.
+/// Envoy's properties for variables that are not in headers.
 const FACTS: [(&[u8], Fact); 6] = [
     (b"source\0address", Fact::ClientAddress),
     (b"destination\0address", Fact::ServerAddress),

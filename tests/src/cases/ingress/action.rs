@@ -1,6 +1,6 @@
-//! What `after` says, in the few sentences that cases use.
+//! The grammar of `after`: the few sentences that cases use.
 //!
-//! | sentence | what it does |
+//! | sentence | effect |
 //! |---|---|
 //! | `scale SERVICE to N`, `scale SERVICE A to B in steps` | that many pods |
 //! | `set NAME=VALUE [on INGRESS]`, `set NAME=VALUE in the ConfigMap` | an annotation, `ingressClassName`, or a setting |
@@ -30,7 +30,7 @@ pub enum Action {
         name: String,
         /// `None` removes it.
         value: Option<String>,
-        /// Where.
+        /// The object.
         whose: Whose,
     },
     /// A Secret's words.
@@ -39,13 +39,13 @@ pub enum Action {
     Delete(Option<Kind>, Option<String>),
     /// The object is there.
     Create(Kind, String),
-    /// What was created or deleted last is gone.
+    /// Deletes the object that was created or deleted last.
     DeleteIt,
     /// Time passes.
     Wait(Duration),
 }
 
-/// Where a name is set.
+/// The object of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Wherever it belongs by its name.
@@ -96,7 +96,7 @@ pub fn created_later(case: &Case) -> BTreeSet<(Kind, String)> {
     created
 }
 
-/// Whether an action changes the controller's ConfigMap, which then must be there from the beginning.
+/// Returns `true` if an action changes the controller's ConfigMap, which then must exist from the beginning.
 pub fn changes_settings(case: &Case) -> bool {
     case.checks
         .iter()

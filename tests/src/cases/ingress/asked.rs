@@ -1,10 +1,10 @@
-//! What a check asks, and which expectations can be had of that: one that is looked at by nobody could never fail.
+//! The kinds of checks and their valid expectations: an expectation that nothing reads could never fail.
 
 use serde_json::Value;
 
 use super::schema::Check;
 
-/// What a check asks.
+/// A kind of check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked<'a> {
     /// Requests.
@@ -27,7 +27,7 @@ pub enum Asked<'a> {
     Nothing,
 }
 
-/// What goes on while a signal is sent.
+/// The activity during a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Under {
     /// Nothing.
@@ -43,7 +43,7 @@ const GENERAL: &[&str] = &[
     "checksum_changed",
     "reload",
 ];
-/// Where `null` says something. Elsewhere it would be taken for nothing at all.
+/// Expectations for which `null` is a value. Elsewhere it would be ignored.
 const NULLABLE: &[&str] = &[
     "location",
     "backend",
@@ -55,7 +55,7 @@ const NULLABLE: &[&str] = &[
     "label_host",
 ];
 const VALUE: &[&str] = &["equals", "set_equals", "absent"];
-/// What cannot be expected of a request.
+/// Expectations that requests do not have.
 const NOT_OF_REQUESTS: &[&str] = &[
     "allowed",
     "equals",
@@ -69,7 +69,7 @@ const NOT_OF_REQUESTS: &[&str] = &[
 ];
 
 impl<'a> Asked<'a> {
-    /// What a check asks.
+    /// The kind of a check.
     pub fn of(check: &'a Check) -> Asked<'a> {
         let when = &check.when;
         if when.admission.is_some() {
@@ -98,10 +98,10 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether somebody looks at all of these words of `when` and `then`.
+    /// Checks that every word of `when` and `then` is read.
     ///
     /// # Errors
-    /// The word that nobody looks at.
+    /// The first word that is not.
     pub fn fits(&self, when: &Value, then: &Value) -> Result<(), String> {
         self.fits_when(when)?;
         self.fits_then(then)

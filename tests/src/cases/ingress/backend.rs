@@ -14,9 +14,9 @@ use crate::script::{Answer, Script};
 pub struct Backend {
     /// `https`: only TLS; `http`: only plain; not given: whichever the client speaks.
     pub scheme: Option<String>,
-    /// Whose certificate it shows: a host name.
+    /// Host name of its certificate.
     pub cert: Option<String>,
-    /// What it answers.
+    /// Its responses.
     pub script: Script,
 }
 

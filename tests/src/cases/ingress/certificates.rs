@@ -149,7 +149,7 @@ fn name(common_name: &str) -> rcgen::DistinguishedName {
     name
 }
 
-/// What a certificate says about its owner.
+/// Subject and issuer of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The common name.

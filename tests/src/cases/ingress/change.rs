@@ -1,4 +1,4 @@
-//! What an action makes of the model.
+//! Applies actions to the model.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// Which object is meant.
+    /// The object with a name.
     fn object_named(
         &self,
         kind: Option<Kind>,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Whether a number is as expected: `3`, `"2..5"` (both included), `">=2"`, `"<=5"`, `">2"`, `"<5"`; with `%` behind
-/// a number, in hundredths of `whole`. A list: any of these.
+/// Compares a number with an expectation: `3`, `"2..5"` (both included), `">=2"`, `"<=5"`, `">2"`, `"<5"`; with `%` behind a
+/// number, in hundredths of `whole`. A list: any of these.
 ///
 /// # Errors
 /// When the expectation cannot be read.
@@ -23,7 +23,7 @@ pub fn number(expected: &Value, actual: f64, whole: f64) -> Result<bool, String>
     }
 }
 
-/// Whether a status is as expected: `404`, `"404"`, `"5xx"`, a range, or a list of those.
+/// Compares a status with an expectation: `404`, `"404"`, `"5xx"`, a range, or a list of those.
 ///
 /// # Errors
 /// When the expectation cannot be read.

@@ -25,7 +25,7 @@ pub enum Fixture {
     Missing,
     /// An ExternalName service.
     Outside {
-        /// Whether its name can be resolved.
+        /// Its name can be resolved.
         resolvable: bool,
     },
 }
@@ -40,7 +40,7 @@ pub fn of(name: &str) -> Option<Fixture> {
     }
 }
 
-/// What a pod answers where its script has nothing for the path.
+/// Response of a pod whose script has nothing for the path.
 pub fn reflex(received: &Received) -> Option<Answer> {
     match received.service.as_str() {
         "httpbun" | "httpbin" | "authsvc" | "auth-service" | "status-svc" => by_path(received),

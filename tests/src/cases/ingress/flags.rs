@@ -11,7 +11,7 @@ use super::model::{CONTROLLER_NAMESPACE, Model};
 use super::objects::{CONFIGMAP, TCP_CONFIGMAP};
 use crate::artifacts;
 
-/// Where clients find a deployment.
+/// Public ports of a deployment.
 const PUBLIC: [(&str, &str); 2] = [("http-port", "80"), ("https-port", "443")];
 /// Further flags that are not a case's to choose: they open the listeners that the runner reserves.
 const OWN: [&str; 4] = [
@@ -53,7 +53,7 @@ pub fn of(model: &Model) -> Result<Vec<String>, String> {
     }
 }
 
-/// Whether the controller has a flag.
+/// Returns `true` if the controller has a flag.
 pub fn is_known(name: &str) -> bool {
     known().is_ok_and(|known| known.contains(name))
 }

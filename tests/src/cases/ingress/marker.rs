@@ -18,7 +18,7 @@ use crate::{connection::Connection, manifests, wait};
 
 const NAME: &str = "sluice-cases-marker";
 const HOST: &str = "marker.sluice-cases.test";
-/// What would keep its answer from coming back, were it set for all Ingresses.
+/// Annotations that would keep the marker from answering, were they set for all Ingresses.
 const EXEMPTIONS: [&str; 3] = ["ssl-redirect", "force-ssl-redirect", "enable-global-auth"];
 
 /// The marker of one world.

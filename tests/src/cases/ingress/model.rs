@@ -34,14 +34,14 @@ impl Key {
     }
 }
 
-/// What stands behind a service.
+/// The backend of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// So many pods.
     Pods(u16),
     /// A name outside of the cluster; one server, when it can be resolved.
     Outside {
-        /// Whether it can.
+        /// It can be resolved.
         resolvable: bool,
     },
     /// There is no such service.
@@ -51,17 +51,17 @@ pub enum Behind {
 /// A service that something names.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// What stands behind it.
+    /// The backend.
     pub behind: Behind,
     /// The ports that it is asked for; never empty.
     pub ports: BTreeSet<Port>,
     /// The object, when the case gives one.
     pub object: Service,
-    /// Whether clients of its own address are expected.
+    /// Clients of its own address are expected.
     pub by_cluster_ip: bool,
 }
 
-/// What a case describes, and what became of it.
+/// The objects of a case, and their changes so far.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// The case's words, changed by actions.
@@ -102,7 +102,7 @@ impl Model {
             .collect()
     }
 
-    /// What the age of a reviewed Ingress is made from: that of the one of its name, or younger than all.
+    /// The position that gives the age of a reviewed Ingress: that of the one of its name, or younger than all.
     pub fn position(&self, when: &When) -> usize {
         let all = &self.given.ingresses;
         let same = |ingress: &Ingress| {
@@ -113,7 +113,7 @@ impl Model {
         all.iter().position(same).unwrap_or(all.len())
     }
 
-    /// Whether an object was removed, or is not there yet.
+    /// Returns `true` if an object was removed, or does not exist yet.
     pub fn is_missing(&self, kind: Kind, name: &str) -> bool {
         self.missing.contains(&(kind, name.to_owned()))
     }
@@ -273,7 +273,7 @@ impl Model {
     }
 }
 
-/// What all annotations of the original begin with.
+/// Prefix of all annotations of the original.
 pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 
 fn is_named(key: &Key, name: &str) -> bool {

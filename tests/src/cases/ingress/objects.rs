@@ -19,12 +19,12 @@ use super::secrets::Data;
 pub const CONFIGMAP: &str = "controller";
 /// The TCP services.
 pub const TCP_CONFIGMAP: &str = "tcp-services";
-/// What a case has when it names no IngressClass.
+/// Default IngressClass of a case.
 const CLASS: (&str, &str) = ("nginx", "k8s.io/ingress-nginx");
-/// Where an ExternalName leads that can be resolved, and one that cannot.
+/// ExternalNames: one that can be resolved, and one that cannot.
 pub const OUTSIDE: [&str; 2] = ["outside.sluice-cases.test", "sluice-cases.invalid"];
 
-/// Where a service's pods are.
+/// Addresses of a service's pods.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// Their addresses.
@@ -33,11 +33,11 @@ pub struct Place {
     pub port: u16,
     /// The service's own address, when clients use it.
     pub cluster_ip: Option<IpAddr>,
-    /// Whether clients must use the pods' port, because nothing translates it.
+    /// Clients must use the pods' port, because nothing translates it.
     pub fixed: bool,
 }
 
-/// Where everything is.
+/// Addresses of all services.
 #[derive(Debug, Default)]
 pub struct Places {
     /// By service.

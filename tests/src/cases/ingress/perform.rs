@@ -64,10 +64,10 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
 }
 
 impl World {
-    /// The reasons against a check.
+    /// Performs a check and returns the differences.
     ///
     /// # Errors
-    /// What the check asks for that cannot be done.
+    /// The part of the check that cannot be done.
     async fn check(&mut self, check: &Check) -> Result<Vec<String>, String> {
         let before = match plane::is_asked_for(&check.then) {
             true => State::of(&self.sluice).await.map(Some),
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// What can be expected of everything.
+    /// Expectations of every kind of check.
     async fn general(&self, check: &Check, before: Option<&State>) -> Vec<String> {
         let mut reasons = Vec::new();
         if plane::is_asked_for(&check.then) {

@@ -22,9 +22,9 @@ pub struct Pods {
     used: u16,
     services: BTreeMap<Key, Running>,
     tcp: BTreeMap<String, Port>,
-    /// What they answer to DNS over TCP.
+    /// Their response to DNS over TCP.
     dns: Option<Ipv4Addr>,
-    /// What all of them received.
+    /// All requests that they received.
     pub journal: Journal,
 }
 
@@ -143,7 +143,7 @@ impl Pods {
         Ok(echo)
     }
 
-    /// Where everything is.
+    /// Addresses of all services.
     pub fn places(&self) -> Places {
         let place = |running: &Running| {
             let addr = running.front.as_ref().map(|(front, _)| front.addr());

@@ -14,10 +14,10 @@ use crate::dial::openssl;
 use crate::http::Request;
 use crate::tls::ClientTls;
 
-/// What a request without a host says: the address, without the port that only tests have.
+/// `Host` of a request without one: the address, without the port that only tests have.
 const NO_HOST: &str = "127.0.0.1";
 
-/// What is spoken after the connection is made.
+/// Protocol of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1.
@@ -33,17 +33,17 @@ pub enum Protocol {
 pub struct Prepared {
     /// How to connect.
     pub dial: Dial,
-    /// What to speak.
+    /// The protocol.
     pub protocol: Protocol,
-    /// What to send.
+    /// The request.
     pub request: Request,
 }
 
-/// What a request needs beside its words.
+/// The environment of a request.
 pub struct Surroundings<'a> {
-    /// Where HTTP is served.
+    /// Address of HTTP.
     pub http: std::net::SocketAddr,
-    /// Where HTTPS is served.
+    /// Address of HTTPS.
     pub https: std::net::SocketAddr,
     /// Signs the clients' certificates.
     pub authorities: &'a mut Authorities,

@@ -15,16 +15,16 @@ use super::when::When;
 pub struct Case {
     /// Tells it from others.
     pub id: String,
-    /// What it is about.
+    /// The area.
     pub area: String,
-    /// What it says.
+    /// The title.
     pub title: String,
     /// The world before the first check.
     #[serde(default)]
     pub given: Given,
     /// In this order, in one world.
     pub checks: Vec<Check>,
-    /// Where the behaviour is written down; for readers.
+    /// The source of the behaviour; for readers.
     #[serde(default, rename = "source")]
     _source: Value,
     /// For readers.
@@ -87,7 +87,7 @@ pub struct Given {
     pub ingressclasses: Option<BTreeMap<String, IngressClass>>,
     /// Labels by namespace.
     pub namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    /// What the controller may not do.
+    /// Permissions that the controller lacks.
     pub rbac: Option<Withheld>,
     /// The TCP services: `NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` by port.
     pub tcp: BTreeMap<String, String>,
@@ -186,7 +186,7 @@ pub struct Path {
     pub path: Option<String>,
     /// `Exact`, `Prefix` or `ImplementationSpecific`.
     pub path_type: Option<String>,
-    /// Where it leads. (Unknown words end up in `Target::others`.)
+    /// The backend. (Unknown words end up in `Target::others`.)
     #[serde(flatten)]
     pub target: Target,
 }
@@ -295,7 +295,7 @@ pub enum IngressClass {
 pub struct IngressClassObject {
     /// `spec.controller`.
     pub controller: String,
-    /// Whether it is the default class.
+    /// It is the default class.
     #[serde(default)]
     pub default: bool,
     /// `spec.parameters`.

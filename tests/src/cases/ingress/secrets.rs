@@ -13,7 +13,7 @@ use super::schema::Secret;
 /// The cheapest that bcrypt allows; the cases ask whether a password is right, not how long that takes.
 const BCRYPT_COST: u32 = 4;
 
-/// What a Secret holds, in plain text.
+/// The data of a Secret, in plain text.
 pub type Data = BTreeMap<String, String>;
 
 /// Makes Secrets, each once: a certificate stays the same until its words change.

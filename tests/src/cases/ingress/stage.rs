@@ -1,7 +1,7 @@
-//! Where the objects of a case are: in one file, or in a cluster when the case asks what only a cluster has.
+//! The source of a case's objects: a file, or a cluster when the case needs one.
 //!
-//! The cluster is always the fake one: cases name namespaces and classes that a real one may have for others, and their
-//! pods are on loopback, where a real one takes no endpoints.
+//! The cluster is always the fake one: cases name namespaces and classes that a real one may have for others, and their pods
+//! are on loopback, where a real one takes no endpoints.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::sluice::Options;
 /// All objects are in one file, so that the controller hears of a change as a whole.
 const FILE: &str = "case.yaml";
 
-/// Where the objects are.
+/// The source of objects.
 pub enum Stage {
     /// In a folder.
     Folder(Manifests),
@@ -27,9 +27,9 @@ pub enum Stage {
     Cluster {
         /// With the API server.
         cluster: Box<Cluster>,
-        /// What was put there.
+        /// The stored objects.
         stored: Vec<Value>,
-        /// What the controller may not read.
+        /// Reads that the controller is denied.
         _withheld: Option<Lasting>,
     },
 }
@@ -101,7 +101,7 @@ impl Stage {
     }
 }
 
-/// What is asked of the controller itself is asked of one that runs as it does for users: in a cluster.
+/// Checks of the controller itself run against one as users have it: in a cluster.
 fn needs_cluster(case: &Case) -> bool {
     let of_controller = case.checks.iter().any(|check| {
         let of_controller = matches!(

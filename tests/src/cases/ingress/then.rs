@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::when::given;
 
-/// What is expected. Numbers may be ranges everywhere.
+/// Expectations. Numbers may be ranges everywhere.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Then {
@@ -49,13 +49,13 @@ pub struct Then {
     /// The service whose pod answered; `null` is none.
     #[serde(deserialize_with = "given")]
     pub backend: Option<Option<String>>,
-    /// Whether a pod saw the request.
+    /// A pod received the request.
     pub proxied: Option<bool>,
     /// How many pods answered.
     pub distinct_pods: Option<Value>,
     /// How many requests each pod answered.
     pub per_pod: Option<Value>,
-    /// Whether it is the pod of before.
+    /// It is the same pod as before.
     pub same_pod: Option<bool>,
     /// How many requests each service (or pod) answered.
     pub distribution: BTreeMap<String, Value>,
@@ -90,7 +90,7 @@ pub struct Then {
     /// The client certificate that the pod saw: its name, or whether there was one.
     #[serde(deserialize_with = "given")]
     pub upstream_client_cert: Option<Option<Value>>,
-    /// What the auth service saw.
+    /// The request to the auth service.
     pub auth_request: Option<BTreeMap<String, Value>>,
 
     /// The answer of an admission review.
@@ -100,7 +100,7 @@ pub struct Then {
     pub equals: Option<Option<Value>>,
     /// The list that was read, in any order.
     pub set_equals: Option<Vec<Value>>,
-    /// Whether the metric (or value) is not there.
+    /// The metric (or value) does not exist.
     pub absent: Option<bool>,
     /// JSON that was printed: all of this is in it.
     pub json: Option<Value>,
@@ -115,7 +115,7 @@ pub struct Then {
     pub log_contains: Option<Value>,
     /// Text in the configuration of the data plane.
     pub config_contains: Option<Value>,
-    /// Whether the configuration of the data plane differs from before.
+    /// The configuration of the data plane differs from before.
     pub checksum_changed: Option<bool>,
     /// `false`: the data plane was not reloaded.
     pub reload: Option<bool>,
@@ -133,6 +133,6 @@ pub struct Certificate {
     pub cn: Option<String>,
     /// The DNS names, in any order.
     pub dns: Option<Vec<String>>,
-    /// Who has it: a service, `backend`, or the controller.
+    /// The end of TLS: a service, `backend`, or the controller.
     pub terminated_by: Option<String>,
 }

@@ -46,7 +46,7 @@ pub struct When {
     pub concurrency: Option<usize>,
     /// How many in a second.
     pub rate: Option<Value>,
-    /// What differs from request to request.
+    /// The variation from request to request.
     pub vary: Option<Value>,
     /// Keeps a cookie of the answer.
     pub save_cookie: Option<String>,
@@ -57,7 +57,7 @@ pub struct When {
 
     /// The operation of an admission review.
     pub admission: Option<String>,
-    /// What is reviewed.
+    /// The reviewed object.
     pub object: Option<Box<Ingress>>,
     /// The object as it was, of an update.
     pub old_object: Option<Box<Ingress>>,
@@ -73,7 +73,7 @@ pub struct When {
     pub signal: Option<String>,
     /// The port to connect to.
     pub tcp_connect: Option<u16>,
-    /// What to send there.
+    /// Bytes to send there.
     pub send: Option<String>,
     /// A name to ask for, over TCP.
     pub dns_over_tcp: Option<Value>,
@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
 }
 
 impl When {
-    /// Whether it asks for a request at all.
+    /// Returns `true` if it is a request.
     pub fn is_request(&self) -> bool {
         self.method.is_some()
             || self.scheme.is_some()

@@ -31,7 +31,7 @@ pub struct Kept {
 
 /// Everything that a case needs while it is played.
 pub struct World {
-    /// What there should be.
+    /// The expected state.
     pub model: Model,
     /// The pods.
     pub pods: Pods,
@@ -47,7 +47,7 @@ pub struct World {
     pub last_pod: Option<String>,
     /// The controller's own listeners.
     pub listeners: Listeners,
-    /// Where its objects are.
+    /// The source of its objects.
     pub stage: Stage,
     marker: Option<Marker>,
     written: Vec<Value>,

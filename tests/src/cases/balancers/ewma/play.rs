@@ -1,4 +1,4 @@
-//! What is done in this area.
+//! The actions of this area.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::fake::Personality;
 /// Enough to see both of two.
 const PICKS: usize = 20;
 
-/// What happens to the world of a case.
+/// An action of a case.
 enum Action {
     Completes(Completion),
     Balanced,
@@ -132,7 +132,7 @@ impl Action {
     }
 }
 
-/// What is stored afterwards.
+/// Checks the stored values after an action.
 fn stored(personality: Personality, given: &Given, action: &Action, then: &Then) -> Play {
     let made = || {
         let mut world = World::with_probe(personality, given);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::super::case::Cannot;
 use super::super::endpoint::{Endpoint, addresses};
 
-/// What the algorithm is made of; cases with other constants are about something else.
+/// The constants of the algorithm; cases with other constants are about something else.
 const DECAY_SECONDS: f64 = 10.0;
 const PICK_SET_SIZE: usize = 2;
 /// An endpoint for cases that name none.
@@ -32,7 +32,7 @@ pub(super) struct Given {
     pub(super) rtt: Option<f64>,
 }
 
-/// What is stored of an endpoint.
+/// The stored values of an endpoint.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stat {
@@ -57,7 +57,7 @@ pub(super) struct Then {
     pub(super) traffic_shaping_weight: Option<u32>,
 }
 
-/// What is stored afterwards.
+/// The expected values after an action.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Stats {
@@ -96,7 +96,7 @@ impl Given {
 }
 
 impl Stat {
-    /// What it has become at a later time.
+    /// The score at a later time.
     pub(super) fn score(self, now: f64) -> f64 {
         self.ewma * ((self.touched - now) / DECAY_SECONDS).exp()
     }
@@ -112,7 +112,7 @@ impl Stat {
 }
 
 impl Stats {
-    /// What is stored of these endpoints.
+    /// The expected values of these endpoints.
     pub(super) fn expected(&self, given: &Given) -> Result<BTreeMap<String, Option<Stat>>, Cannot> {
         match self {
             Stats::Of(stats) => Ok(stats.clone()),

@@ -20,7 +20,7 @@ pub(super) struct World {
     now: f64,
 }
 
-/// What the host says of a request that is over, in nginx's words.
+/// The end of a request as the host reports it, in nginx's words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Completion {
     pub(super) addresses: String,
@@ -114,7 +114,7 @@ impl World {
             .scale(&addresses.iter().cloned().chain(probe).collect::<Vec<_>>());
     }
 
-    /// Whether an endpoint is picked before one of this score. The backend has only these two afterwards.
+    /// Returns `true` if the endpoint is picked before one of this score. The backend has only these two afterwards.
     fn goes_before(mut self, address: &str, score: f64) -> bool {
         self.took(PROBE, score);
         let endpoints = self

@@ -1,4 +1,4 @@
-//! What is done in these areas.
+//! The actions of these areas.
 
 use serde_json::Value;
 use sluice_filter_config::{self as wire, AffinityMode, Canary, Location, Share};
@@ -16,7 +16,7 @@ const FIRST_PICK: &str = "first pick";
 const THE_OTHER: &str = "the other endpoint";
 const THE_SAME: &str = "the same endpoint";
 const SOME_KEY: &str = "a key that maps to an endpoint";
-/// What a response says of a session that begins, in the original's words.
+/// Response headers that begin a session, in the original's words.
 const BEGINS: [&str; 2] = [
     "renewed for the new endpoint (when the location is listed)",
     "new key issued when the location is listed",

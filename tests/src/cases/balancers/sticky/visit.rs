@@ -10,7 +10,7 @@ use crate::fake::{LOCATION, Personality};
 /// A request of a client, and who could answer it.
 pub(super) struct Visit {
     pub(super) pick: String,
-    /// What the response sets when the pick gives it.
+    /// Cookies that the response sets when the endpoint is picked.
     pub(super) cookies: Vec<String>,
     /// Seconds of the host's clock.
     pub(super) now: u64,

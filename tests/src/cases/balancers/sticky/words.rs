@@ -13,7 +13,7 @@ use crate::fake::Personality;
 /// The backend of cases that name none.
 const NAME: &str = "access-router-production-web-80";
 const ENDPOINT: &str = "10.184.7.40:8080";
-/// Where sessions begin in cases that do not say it.
+/// Default path of the first request of a session.
 const PATH: &str = "/";
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! What came back to the client.
+//! Checks of the response to the client.
 
 use std::collections::BTreeMap;
 
@@ -234,7 +234,7 @@ impl Observed<'_> {
     }
 }
 
-/// Who answered: a pod, or else the data plane, by the beginning of what it says.
+/// The origin of a response: a pod, or else the data plane, by the beginning of the body.
 fn from(answer: &Response) -> String {
     match (
         answer.pod(),

@@ -1,4 +1,4 @@
-//! Whether what happened is what was expected. Every function gives the reasons against it, in words.
+//! Checks of expectations. Each function returns the differences, in words.
 
 mod answer;
 mod cookie;
@@ -18,13 +18,13 @@ use crate::echo::Received;
 
 pub use cookie::find as find_cookie;
 
-/// What happened in a check.
+/// The observations of a check.
 pub struct Observed<'a> {
     /// Requests and answers.
     pub exchanges: &'a [Exchange],
-    /// What pods received meanwhile, but for what only the auth service did.
+    /// Requests that pods received meanwhile, except those of the auth service.
     pub received: Vec<Received>,
-    /// What the auth service received.
+    /// Requests that the auth service received.
     pub auth: Vec<Received>,
     /// How long it took.
     pub elapsed: Duration,

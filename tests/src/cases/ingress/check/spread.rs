@@ -1,4 +1,4 @@
-//! Which services and pods answered, and how often.
+//! Checks of the distribution among services and pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 

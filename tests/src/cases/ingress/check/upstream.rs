@@ -1,4 +1,4 @@
-//! What the pods saw.
+//! Checks of the requests that pods received.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -15,7 +15,7 @@ use crate::dial::Dial;
 use crate::http::{Request, Response};
 use crate::wait;
 
-/// Where the original's webhook is configured to ask.
+/// Path of the original's webhook.
 const PATH: &str = "/networking/v1/ingresses";
 
 impl World {

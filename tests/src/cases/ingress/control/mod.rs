@@ -1,4 +1,4 @@
-//! What is asked of the controller itself, and of the data plane as a whole.
+//! Checks of the controller itself, and of the data plane as a whole.
 
 mod admission;
 mod exec;
@@ -74,7 +74,7 @@ fn certificate_folder() -> Result<TempDir> {
     Ok(folder)
 }
 
-/// Whether all of `expected` is in `actual`: objects may have more, everything else is equal.
+/// Returns `true` if `actual` contains `expected`: objects may have more fields, everything else is equal.
 fn contains(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Object(actual), Value::Object(expected)) => {

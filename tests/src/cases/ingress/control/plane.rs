@@ -12,7 +12,7 @@ use super::super::world::World;
 use crate::sluice::Sluice;
 use crate::{proc, unix, wait};
 
-/// What the data plane is at some time.
+/// The state of the data plane at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// All of its configuration, without versions and times.
@@ -73,7 +73,7 @@ async fn of_envoy(sluice: &Sluice) -> Result<(String, String)> {
     Ok((dump.to_string(), format!("{processes:?} {replaced}")))
 }
 
-/// What tells one revision from another but is no content.
+/// Removes versions, which differ between revisions and are no content.
 fn forget_versions(value: &mut Value) {
     const VERSIONS: [&str; 4] = ["version_info", "last_updated", "version", "base"];
     match value {
@@ -86,7 +86,7 @@ fn forget_versions(value: &mut Value) {
     }
 }
 
-/// Whether an expectation is about the data plane as a whole.
+/// Returns `true` if an expectation is about the data plane as a whole.
 pub fn is_asked_for(then: &Then) -> bool {
     then.config_contains.is_some() || then.checksum_changed.is_some() || then.reload.is_some()
 }

@@ -7,7 +7,7 @@ use super::super::then::Then;
 use super::super::world::World;
 use crate::wait;
 
-/// Where the addresses of an Ingress are.
+/// Path of an Ingress's addresses.
 pub const STATUS: &str = "Ingress.status.loadBalancer.ingress";
 const NETWORKING: &str = "networking.k8s.io/v1";
 

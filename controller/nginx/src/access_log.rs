@@ -69,7 +69,7 @@ const NUMBERS: [&str; 9] = [
 
 /// A format, and the file that its lines go to.
 #[derive(Template)]
-#[template(path = "access_log.conf")]
+#[template(path = "http/access_log.conf")]
 pub(crate) struct Written {
     file: Word,
     escape: &'static str,

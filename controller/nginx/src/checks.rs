@@ -8,10 +8,11 @@ use sluice_ir::{
 };
 
 use crate::context::{Host, RenderContext};
+use crate::kong;
+use crate::location::errors;
 use crate::tls::ClientTls;
 use crate::unsupported::{Part, Unsupported};
 use crate::upstream::transport;
-use crate::{errors, kong};
 
 /// nginx listens for http and for https only.
 pub(crate) fn check_listeners(config: &Config) -> impl Iterator<Item = Unsupported> {

@@ -15,7 +15,7 @@ use sluice_ir::{Action, BackendId, Config, HttpRoute, KeepAlive, Protocol};
 
 use crate::conf::{Word, word};
 use crate::context::{Host, RenderContext};
-use crate::file_names::hash;
+use crate::files::names::hash;
 use crate::settings::{Engine, Settings};
 use crate::unsupported::{Part, Unsupported};
 use crate::upstream::transport;
@@ -223,7 +223,7 @@ mod tests {
     fn the_template_declares_every_variable_of_the_host_contract() {
         use sluice_filter_config::host_contract::{BACKEND, ENDPOINT, LOCATION, OWNER};
 
-        let template = include_str!("../templates/pods.conf");
+        let template = include_str!("../templates/http/pods.conf");
         for variable in [LOCATION, ENDPOINT, BACKEND, OWNER] {
             let declaration = format!("set ${} \"\";", variable.name);
             assert!(template.contains(&declaration), "{declaration}");

@@ -15,31 +15,17 @@
 //! Pure, and the same bytes for the same input.
 
 mod access_log;
-mod blocked;
-mod buffering;
-mod cert_links;
 mod checks;
 mod conf;
 mod context;
-mod cors;
-mod errors;
 mod expression;
-mod file_names;
 mod files;
-mod forward;
-pub mod guard;
-mod headers;
 mod http;
 mod kong;
-mod limits;
 mod location;
-mod matching;
-mod mirror;
-mod redirect;
-mod rewritten;
 mod server;
 mod settings;
-mod streams;
+mod stream;
 mod tls;
 mod unsupported;
 mod upstream;
@@ -50,8 +36,9 @@ use std::path::{Path, PathBuf};
 use sluice_ir::Config;
 
 pub use files::Files;
+pub use location::guard;
 pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
-pub use streams::pods;
+pub use stream::pods;
 pub use unsupported::{Part, Unsupported};
 
 /// A configuration.

@@ -10,19 +10,19 @@ use sluice_pattern::Subject;
 use crate::checks;
 use crate::conf::{Value, Word, word};
 use crate::context::{Host, RenderContext};
-use crate::errors::{self, Asked};
-use crate::guard::Asking;
 use crate::location::LocationConf;
-use crate::matching::Matching;
-use crate::mirror::{self, Copies};
-use crate::redirect;
+use crate::location::errors::{self, Asked};
+use crate::location::guard::Asking;
+use crate::location::matching::Matching;
+use crate::location::mirror::{self, Copies};
+use crate::location::redirect;
 use crate::settings::Settings;
 use crate::tls::ClientTls;
 use crate::unsupported::{Part, Unsupported};
 
 /// `server {}`.
 #[derive(Template)]
-#[template(path = "server.conf")]
+#[template(path = "server/server.conf")]
 pub(crate) struct ServerConf<'a> {
     settings: &'a Settings,
     /// Words after the address.

@@ -3,8 +3,8 @@
 use askama::Template;
 use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
 
-use crate::cert_links;
 use crate::conf::{Text, Value, Word, value, word};
+use crate::files::cert_links;
 use crate::files::{self, Pinned};
 use crate::settings::Settings;
 
@@ -13,7 +13,7 @@ const CERTIFICATE: &str = "sluice_certificate";
 
 /// TLS settings of all hosts.
 #[derive(Template)]
-#[template(path = "tls.conf")]
+#[template(path = "server/tls.conf")]
 pub(crate) struct TlsConf {
     /// By the name that the client asks for.
     names: Vec<(Word, Value)>,

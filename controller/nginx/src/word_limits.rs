@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use sluice_ir::{Config, Expression, GlobalConfig, Header};
 
-use crate::blocked;
 use crate::conf::word;
 use crate::expression::expression;
+use crate::http::blocked;
 use crate::unsupported::{Part, Unsupported};
 use crate::{OpenSsl, Settings};
 

@@ -9,8 +9,8 @@ use sluice_ir::{
 
 use crate::conf::{Text, Value, value};
 use crate::context::RenderContext;
-use crate::file_names::hash;
-use crate::headers::{self, Line};
+use crate::files::names::hash;
+use crate::location::headers::{self, Line};
 use crate::upstream;
 
 /// nginx's word for clients that went away; it refuses an error page for that.

@@ -11,7 +11,7 @@ use sluice_ir::{Backend, BackendId, Config, L4Protocol, Stream, StreamPort};
 
 use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
-use crate::file_names::hash;
+use crate::files::names::hash;
 use crate::settings::Settings;
 use crate::unsupported::{Part, Unsupported};
 
@@ -27,7 +27,7 @@ const FOR_EVER: u32 = 365 * 24 * 3600;
 
 /// `stream {}`.
 #[derive(Template)]
-#[template(path = "stream.conf")]
+#[template(path = "stream/stream.conf")]
 pub(crate) struct StreamConf {
     pub(crate) module: Option<Word>,
     nobody: Word,

@@ -6,13 +6,15 @@
 //! nginx opens the file of a host twice for a handshake, for the certificate and for the key. A handshake that meets the
 //! replacement in between fails, and the client's next one does not.
 
+pub(crate) mod cert_links;
+pub(crate) mod names;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
 
-use crate::cert_links;
 use crate::conf::{Text, Value, Word, word};
-use crate::file_names::{hash, of, presented};
+use crate::files::names::{hash, of, presented};
 use crate::settings::Settings;
 
 /// Files in [`Settings::certificates`], by name.

@@ -1,16 +1,28 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
+pub(crate) mod buffering;
+pub(crate) mod cors;
+pub(crate) mod errors;
+pub(crate) mod forward;
+pub mod guard;
+pub(crate) mod headers;
+pub(crate) mod limits;
+pub(crate) mod matching;
+pub(crate) mod mirror;
+pub(crate) mod redirect;
+pub(crate) mod rewritten;
+
 use askama::Template;
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
 use crate::conf::{Value, Word, value, word};
 use crate::context::{Host, RenderContext};
-use crate::forward::{Forward, Target};
-use crate::redirect::{self, Answer};
+use crate::location::forward::{Forward, Target};
+use crate::location::redirect::Answer;
 
 /// `location {}`.
 #[derive(Template)]
-#[template(path = "location.conf")]
+#[template(path = "location/location.conf")]
 pub(crate) struct LocationConf {
     /// nginx's sign for the kind of match, with a blank after it.
     sign: &'static str,

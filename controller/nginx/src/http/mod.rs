@@ -1,23 +1,25 @@
 //! Directives for all hosts.
 
+pub(crate) mod blocked;
+
 use std::collections::BTreeSet;
 
 use askama::Template;
 use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
 
 use crate::access_log::Written;
-use crate::blocked::BlockedConf;
-use crate::buffering::{self, Directive};
 use crate::checks;
 use crate::conf::{Text, Value, Word, word};
 use crate::context::RenderContext;
-use crate::headers::{self, Line, ResponseHeaders, client_header, client_variable};
+use crate::http::blocked::BlockedConf;
 use crate::kong::{self, KongConf};
-use crate::limits::{self, Zone};
-use crate::mirror::{self, Relay, Sampled};
+use crate::location::buffering::{self, Directive};
+use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
+use crate::location::limits::{self, Zone};
+use crate::location::mirror::{self, Relay, Sampled};
 use crate::server::ServerConf;
 use crate::settings::{Engine, Settings};
-use crate::streams::{self, StreamConf};
+use crate::stream::{self, StreamConf};
 use crate::tls::TlsConf;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
@@ -32,7 +34,7 @@ const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-
 
 /// nginx.conf.
 #[derive(Template)]
-#[template(path = "main.conf")]
+#[template(path = "http/main.conf")]
 struct MainConf<'a> {
     settings: &'a Settings,
     module: Option<Word>,
@@ -62,7 +64,7 @@ struct MainConf<'a> {
 
 /// The edge.
 #[derive(Template)]
-#[template(path = "global.conf")]
+#[template(path = "http/global.conf")]
 struct GlobalConf<'a> {
     global: &'a GlobalConfig,
     ciphers: Word,
@@ -114,7 +116,7 @@ pub(crate) fn render(
         workers: settings
             .workers
             .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
-        worker_connections: streams::worker_connections(config),
+        worker_connections: stream::worker_connections(config),
         pid: file(&settings.folder.join("nginx.pid")),
         nobody: word(format!(
             "unix:{}",

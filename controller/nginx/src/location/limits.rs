@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{Cidr, ClientLimits, Config, Rate};
 
-use crate::file_names::hash;
+use crate::files::names::hash;
 
 /// The limits of one Ingress, as `http {}` needs them.
 pub(crate) struct Zone {

@@ -7,21 +7,22 @@ use sluice_ir::{
     Transport, UpstreamTls,
 };
 
-use crate::buffering::{self, Directive};
 use crate::conf::{Text, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
-use crate::cors::{self, CorsConf};
-use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
-use crate::guard::{GuardConf, has_page};
-use crate::headers::{self, Line, ResponseHeaders};
 use crate::kong::Retry;
-use crate::limits::{self, ConnectionLimit, Limit};
-use crate::matching::pattern;
-use crate::redirect::{self, Answer};
-use crate::rewritten::{Replacing, replacing};
-use crate::{mirror, upstream};
+use crate::location::buffering::{self, Directive};
+use crate::location::cors::{self, CorsConf};
+use crate::location::errors::{self, Page};
+use crate::location::guard::{GuardConf, has_page};
+use crate::location::headers::{self, Line, ResponseHeaders};
+use crate::location::limits::{self, ConnectionLimit, Limit};
+use crate::location::matching::pattern;
+use crate::location::mirror;
+use crate::location::redirect::{self, Answer};
+use crate::location::rewritten::{Replacing, replacing};
+use crate::upstream;
 
 /// The directives of a location that forwards.
 pub(crate) struct Forward {

@@ -11,7 +11,7 @@ use crate::conf::{Word, word};
 
 /// The maps that say who is blocked; empty where nobody is.
 #[derive(Template)]
-#[template(path = "blocked.conf")]
+#[template(path = "http/blocked.conf")]
 pub(crate) struct BlockedConf<'a> {
     addresses: &'a [Cidr],
     user_agents: Vec<Word>,

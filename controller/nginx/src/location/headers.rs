@@ -10,7 +10,9 @@ use sluice_ir::{
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
-use crate::{cors, guard, tls};
+use crate::location::cors;
+use crate::location::guard;
+use crate::tls;
 
 /// A header and its value.
 pub(crate) type Line = (Word, Value);

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::file_names::hash;
-use crate::guard;
-use crate::headers::{self, Line};
+use crate::files::names::hash;
+use crate::location::guard;
+use crate::location::headers::{self, Line};
 use crate::settings::Settings;
 use crate::upstream;
 

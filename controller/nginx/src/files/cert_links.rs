@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Config, SecretId, ServerName};
 
-use crate::file_names;
+use crate::files::names;
 
 /// The link for every name that no host has.
 const ANY: &str = "any";
@@ -27,7 +27,7 @@ pub(crate) fn link_name(name: &ServerName) -> String {
     match name {
         ServerName::CatchAll => ANY.to_owned(),
         ServerName::Exact(_) | ServerName::Wildcard(_) => {
-            format!("host-{}", file_names::hash(&name.to_string()))
+            format!("host-{}", names::hash(&name.to_string()))
         }
     }
 }
@@ -38,8 +38,8 @@ pub(crate) fn targets(config: &Config) -> BTreeMap<String, String> {
     names
         .map(|name| {
             (
-                file_names::of(&link_name(name)),
-                file_names::of(&file_names::presented(certificate(name, config))),
+                names::of(&link_name(name)),
+                names::of(&names::presented(certificate(name, config))),
             )
         })
         .collect()
@@ -102,11 +102,11 @@ mod tests {
     }
 
     fn leads_to(host: &str, config: &Config) -> String {
-        targets(config)[&file_names::of(&link_name(&name(host)))].clone()
+        targets(config)[&names::of(&link_name(&name(host)))].clone()
     }
 
     fn file(secret: &str) -> String {
-        file_names::of(&file_names::presented(Some(&SecretId::new(format!(
+        names::of(&names::presented(Some(&SecretId::new(format!(
             "default/{secret}"
         )))))
     }

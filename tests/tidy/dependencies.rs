@@ -146,8 +146,11 @@ const CLOSED: &[(&str, &[&str])] = &[
     (
         "sluice-xds",
         &[
+            "base64",
             "envoy-types",
             "prost",
+            "prost-reflect",
+            "serde",
             "serde_json",
             "sluice-filter-config",
             "sluice-filter-core",

@@ -8,7 +8,7 @@
 //! (`sluice-xds-server`).
 
 mod bootstrap;
-mod debug_json;
+mod message_json;
 mod mutual_tls;
 mod probe;
 mod publication;

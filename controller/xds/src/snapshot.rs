@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sluice_ir::Config;
 
 use crate::update::Change;
-use crate::{Name, ResourceType, Settings, Update, debug_json};
+use crate::{Name, ResourceType, Settings, Update, message_json};
 
 /// All resources of one configuration, as they are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +35,20 @@ impl Resources {
             .map(|((kind, name), bytes)| (*kind, &**name, bytes.as_slice()))
     }
 
-    /// The same, to be read by people: type, name, message. Decoded from the bytes that are sent.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
+    /// The same as protobuf's JSON, by type and name. Decoded from the bytes that are sent.
+    ///
+    /// # Errors
+    /// A message of a type that `descriptors.bin` lacks.
+    pub fn to_json(&self) -> Result<Value, serde_json::Error> {
         let mut types: BTreeMap<ResourceType, Map<String, Value>> = BTreeMap::new();
         for (kind, name, bytes) in self.iter() {
             let resources = types.entry(kind).or_default();
-            resources.insert(name.to_owned(), debug_json::decode(&kind.type_url(), bytes));
+            let message = message_json::to_json(&kind.type_url(), bytes)?;
+            resources.insert(name.to_owned(), message);
         }
-        types
+        Ok(types
             .into_iter()
             .map(|(kind, resources)| (kind.to_string(), Value::Object(resources)))
-            .collect()
+            .collect())
     }
 }

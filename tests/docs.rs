@@ -196,7 +196,7 @@ starts without it serves with the defaults, as ingress-nginx does, and reports a
 
 fn config_map() -> Result<String> {
     let mut page = CONFIG_MAP.to_owned();
-    for key in KEYS {
+    for key in KEYS.iter() {
         let default = if key.default.is_empty() {
             String::new()
         } else {

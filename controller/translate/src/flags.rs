@@ -14,7 +14,7 @@ use crate::streams::streams;
 pub(crate) fn apply(cluster: &Cluster, options: &Options, globals: &Globals) -> Flags {
     let (mut secrets, mut reports) = (Secrets::default(), Vec::new());
     let default_certificate = default_certificate(cluster, options, &mut secrets, &mut reports);
-    let mut backend_refs = BackendRefs::new(&globals.transport);
+    let mut backend_refs = BackendRefs::new(&globals.upstream.transport);
     backend_refs.set_tier(PrecedenceTier::Ports);
     let streams = streams(cluster, options, globals, &mut backend_refs, &mut reports);
     Flags {

@@ -36,11 +36,11 @@ impl Settings {
     pub(crate) fn read(resources: &Resources, options: &Options) -> SharedInputs<Settings> {
         let mut reports = Vec::new();
         let globals = Globals::read(&resources.cluster, options, alternatives, &mut reports);
-        let mut backend_refs = BackendRefs::new(&globals.transport);
+        let mut backend_refs = BackendRefs::new(&globals.upstream.transport);
         backend_refs.set_tier(PrecedenceTier::Flags);
         let fallback = default_backend(options, &globals, &mut backend_refs);
         let global = GlobalConfig {
-            max_body_size: globals.largest_body,
+            max_body_size: globals.limits.largest_body,
             ..globals.config.clone()
         };
         let settings = Settings {

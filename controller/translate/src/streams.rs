@@ -105,11 +105,11 @@ fn stream(
     backend_refs: &mut BackendRefs,
     site: ReferenceSite,
 ) -> Stream {
-    let most = NonZeroU32::new(globals.connections);
+    let most = NonZeroU32::new(globals.streams.connections);
     let transport = Transport {
         proxy_protocol: target.encode,
         max_connections: most,
-        ..globals.transport.clone()
+        ..globals.upstream.transport.clone()
     };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);

@@ -84,7 +84,7 @@ pub fn admit(
     }
     let mut admission = Admission::default();
     let globals = Globals::read(&resources.cluster, options, alternatives, &mut Vec::new());
-    rules::check(ingress, globals.admission, &mut admission);
+    rules::check(ingress, globals.trust.admission, &mut admission);
     admission
         .errors
         .extend(overlap::find(ingress, resources, options));

@@ -51,7 +51,7 @@ pub(super) const GROUP: Group = Group {
 
 /// A list of an annotation replaces the ConfigMap's.
 pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
-    let default = &globals.access;
+    let default = &globals.access.addresses;
     IpAccess {
         allow: view
             .read("allowlist-source-range", value::cidrs)

@@ -147,7 +147,7 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Ext
     let always_cookies = view.flag("auth-always-set-cookie");
     let (host, headers) = headers(view);
     let Some(url) = url else {
-        return globals.question.clone().filter(|_| applies);
+        return globals.access.external_auth.clone().filter(|_| applies);
     };
     let memory = key.map(|key| durations.unwrap_or_else(default_durations).with(key));
     let back = back.unwrap_or_else(request_uri);
@@ -173,7 +173,13 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
         .text(NAME)
         .and_then(|text| header_names(text).ok())
         .unwrap_or_default();
-    let all: BTreeSet<HeaderName> = globals.auth_headers.iter().cloned().chain(own).collect();
+    let all: BTreeSet<HeaderName> = globals
+        .access
+        .auth_headers
+        .iter()
+        .cloned()
+        .chain(own)
+        .collect();
     if !globals.config.underscores_in_headers {
         return all.into_iter().collect();
     }

@@ -52,7 +52,7 @@ pub(super) const GROUP: Group = Group {
 /// True if upstreams are spoken to with HTTP/1.0.
 pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
     view.read("proxy-http-version", is_http10)
-        .unwrap_or(globals.http10)
+        .unwrap_or(globals.upstream.http10)
 }
 
 /// Protocol to the upstream, with or without TLS.

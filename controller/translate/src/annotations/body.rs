@@ -77,7 +77,7 @@ pub(super) const GROUP: Group = Group {
 /// In bytes; `None` is no limit.
 pub(super) fn largest(view: &mut View<'_, '_>, globals: &Globals) -> Option<u64> {
     view.read("proxy-body-size", max_body_size)
-        .unwrap_or(globals.largest_body)
+        .unwrap_or(globals.limits.largest_body)
 }
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.

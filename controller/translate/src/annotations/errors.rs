@@ -35,10 +35,10 @@ pub(crate) struct Errors {
 pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
     let keeps = view
         .read("disable-proxy-intercept-errors", value::bool)
-        .unwrap_or(globals.keeps_errors);
+        .unwrap_or(globals.errors.keep);
     let statuses = view
         .read("custom-http-errors", error_statuses)
-        .unwrap_or_else(|| globals.error_statuses.clone());
+        .unwrap_or_else(|| globals.errors.statuses.clone());
     Errors {
         service: view
             .read("default-backend", value::service)

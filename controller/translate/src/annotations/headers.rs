@@ -82,7 +82,7 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     };
     let mut headers = Vec::new();
     for (name, text) in data {
-        if !globals.allowed_headers.contains(name) {
+        if !globals.trust.allowed_headers.contains(name) {
             let reason =
                 format!("expected headers of global-allowed-response-headers, got {name:?}");
             let cause = Cause::new(ReasonCode::NotPermitted, reason);

@@ -59,13 +59,13 @@ pub(super) const GROUP: Group = Group {
 /// KiB of one answer in a second.
 pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
     view.read("limit-rate", value::count)
-        .map_or(globals.rate, NonZeroU32::new)
+        .map_or(globals.limits.rate, NonZeroU32::new)
 }
 
 /// KiB of one answer that come before that.
 pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
     view.read("limit-rate-after", value::count)
-        .unwrap_or(globals.rate_after)
+        .unwrap_or(globals.limits.rate_after)
 }
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<ClientLimits> {
@@ -87,7 +87,7 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Clien
         .and_then(NonZeroU32::new);
     let connections = most.map(|most| ConnectionLimit {
         max: most,
-        status: globals.connections_status,
+        status: globals.limits.connection_status,
     });
     let zone = view.reporter.object().key.to_string();
     let limits = ClientLimits {
@@ -96,7 +96,7 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Clien
         per_minute,
         connections,
         exempt,
-        status: globals.limit_status,
+        status: globals.limits.request_status,
     };
     (limits.has_rates() || limits.connections.is_some()).then_some(limits)
 }

@@ -26,7 +26,7 @@ pub(super) const GROUP: Group = Group {
 
 pub(super) fn load_balance(view: &mut View<'_, '_>, globals: &Globals) -> LoadBalance {
     view.read("load-balance", algorithm)
-        .unwrap_or_else(|| globals.balance.load_balance.clone())
+        .unwrap_or_else(|| globals.upstream.balance.load_balance.clone())
 }
 
 /// An invalid value is false, even when the ConfigMap says true.
@@ -35,6 +35,6 @@ pub(super) fn service_upstream(view: &mut View<'_, '_>, globals: &Globals) -> bo
         Some(_) => view
             .read("service-upstream", value::bool)
             .unwrap_or_default(),
-        None => globals.balance.service_upstream,
+        None => globals.upstream.balance.service_upstream,
     }
 }

@@ -152,13 +152,13 @@ impl Annotations {
         } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
-            risk: globals.risk,
-            blocked: &globals.blocked_words,
+            risk: globals.trust.risk,
+            blocked: &globals.trust.blocked_words,
             data_plane: options.data_plane,
         };
         let references = References {
             tracker,
-            across_namespaces: globals.across_namespaces,
+            across_namespaces: globals.trust.across_namespaces,
         };
         let mut view = View::new(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals, options)
@@ -235,7 +235,7 @@ fn upstream_settings(view: &mut View<'_, '_>, globals: &Globals) -> UpstreamSett
         protocol: spoken.protocol,
         tls,
         proxy_protocol: false,
-        keep_alive: globals.transport.keep_alive.clone(),
+        keep_alive: globals.upstream.transport.keep_alive.clone(),
         max_connections: None,
     };
     let connect_timeout = proxy::connect_timeout(view, globals);

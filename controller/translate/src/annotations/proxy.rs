@@ -1,4 +1,4 @@
-//! StreamTimeouts with the pods: timeouts, and what is tried again.
+//! Timeouts of upstreams, and retries.
 
 use sluice_ir::{Retries, Timeouts};
 use sluice_syntax::settings::retries::{conditions, time_limit, tries};
@@ -32,7 +32,7 @@ pub(super) const GROUP: Group = Group {
 
 /// As the annotations have it, else as the ConfigMap has it.
 pub(super) fn timeouts(view: &mut View<'_, '_>, globals: &Globals) -> Timeouts {
-    let default = globals.timeouts;
+    let default = globals.upstream.timeouts;
     Timeouts {
         send: view
             .read("proxy-send-timeout", value::seconds)
@@ -46,11 +46,11 @@ pub(super) fn timeouts(view: &mut View<'_, '_>, globals: &Globals) -> Timeouts {
 /// Seconds until a connection is made.
 pub(super) fn connect_timeout(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
     view.read("proxy-connect-timeout", value::seconds)
-        .unwrap_or(globals.transport.connect_timeout)
+        .unwrap_or(globals.upstream.transport.connect_timeout)
 }
 
 pub(super) fn retries(view: &mut View<'_, '_>, globals: &Globals) -> Retries {
-    let default = &globals.retries;
+    let default = &globals.upstream.retries;
     Retries {
         on: view
             .read("proxy-next-upstream", conditions)

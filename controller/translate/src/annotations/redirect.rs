@@ -32,7 +32,7 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn redirect(view: &mut View<'_, '_>, globals: &Globals) -> Option<Redirect> {
     let relative = view
         .read("relative-redirects", value::bool)
-        .unwrap_or(globals.relative_redirects);
+        .unwrap_or(globals.redirects.relative);
     let temporal_code = view.read("temporal-redirect-code", value::int);
     let permanent_code = view.read("permanent-redirect-code", value::int);
     let permanent = view.read("permanent-redirect", value::url);

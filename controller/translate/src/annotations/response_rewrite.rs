@@ -7,7 +7,7 @@ use super::view::View;
 use crate::global::Globals;
 
 pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> ResponseRewrite {
-    let (domains, paths) = &globals.cookies;
+    let (domains, paths) = &globals.response_rewrite.cookies;
     ResponseRewrite {
         redirects: redirects(view, globals),
         cookie_domains: view
@@ -22,8 +22,10 @@ pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Re
 /// As in ingress-nginx each of the two has a default of its own.
 fn redirects(view: &mut View<'_, '_>, globals: &Globals) -> Option<Replacement> {
     let read = |view: &mut View<'_, '_>, name| view.read(name, redirect_part);
-    let from = read(view, "proxy-redirect-from").unwrap_or_else(|| globals.redirects.0.clone());
-    let to = read(view, "proxy-redirect-to").unwrap_or_else(|| globals.redirects.1.clone());
+    let from = read(view, "proxy-redirect-from")
+        .unwrap_or_else(|| globals.response_rewrite.redirects.0.clone());
+    let to = read(view, "proxy-redirect-to")
+        .unwrap_or_else(|| globals.response_rewrite.redirects.1.clone());
     Some(Replacement {
         from: from?,
         to: to?,

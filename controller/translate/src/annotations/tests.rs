@@ -148,22 +148,21 @@ fn a_prefix_that_nobody_reads_is_named() {
 
 #[test]
 fn the_risk_level_refuses_the_annotation_and_not_the_ingress() {
-    let globals = Globals {
-        risk: Risk::Low,
-        ..Globals::default()
-    };
+    let mut globals = Globals::default();
+    globals.trust.risk = Risk::Low;
     let annotations = json!({"nginx.ingress.kubernetes.io/proxy-next-upstream": "off"});
     let (annotations, reports) = read(&annotations, &globals);
-    assert_eq!(annotations.policy.retries, Globals::default().retries);
+    assert_eq!(
+        annotations.policy.retries,
+        Globals::default().upstream.retries
+    );
     assert!(reports[0].contains("got one of risk Medium"), "{reports:?}");
 }
 
 #[test]
 fn a_blocked_word_refuses_the_ingress() {
-    let globals = Globals {
-        blocked_words: vec!["lua".into()],
-        ..Globals::default()
-    };
+    let mut globals = Globals::default();
+    globals.trust.blocked_words = vec!["lua".into()];
     let annotations = json!({"nginx.ingress.kubernetes.io/anything": "by_lua_x"});
     assert!(read(&annotations, &globals).0.refused);
 }

@@ -41,7 +41,7 @@ pub(super) const GROUP: Group = Group {
 };
 
 pub(super) fn https_redirects(view: &mut View<'_, '_>, globals: &Globals) -> HttpsRedirects {
-    let default = globals.https_redirects;
+    let default = globals.redirects.https;
     let with_certificate = view.strict("ssl-redirect", value::bool, default.with_certificate, true);
     let always = view.strict("force-ssl-redirect", value::bool, default.always, true);
     let mut read = |name, default| view.read(name, value::bool).unwrap_or(default);

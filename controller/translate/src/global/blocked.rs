@@ -4,8 +4,16 @@ use sluice_ir::{Blocked, ReasonCode, TextMatch};
 use sluice_pattern::Subject;
 use sluice_syntax::{shortened, value};
 
-use super::maybe_cidrs;
+use super::keys::{Key, key};
+use super::values::maybe_cidrs;
 use super::view::{CLOSES, View};
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("block-cidrs", "").full(),
+    key("block-referers", "").partly("patterns that RE2 and PCRE share; with any other, all paths answer 503"),
+    key("block-user-agents", "").partly("patterns that RE2 and PCRE share; with any other, all paths answer 503"),
+];
 
 /// `false` when something of it cannot be read.
 pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {

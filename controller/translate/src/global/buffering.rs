@@ -5,7 +5,21 @@ use sluice_syntax::settings::body::{buffer_count, buffer_size, memory_size};
 use sluice_syntax::value;
 use sluice_translate_engine::Severity;
 
+use super::keys::{Key, key};
 use super::view::View;
+use crate::support::Support;
+use sluice_syntax::settings::body::{BUFFER_COUNTS, BUFFER_SIZES};
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("client-body-buffer-size", "8k").needless().native(),
+    key("proxy-buffer-size", "4k").instead("response headers may have 60 KiB in total").nginx(Support::Partly(BUFFER_SIZES)),
+    key("proxy-buffering", "off").needless().native(),
+    key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFER_COUNTS)),
+    key("proxy-busy-buffers-size", "").needless().native(),
+    key("proxy-max-temp-file-size", "1024m").needless().native(),
+    key("proxy-request-buffering", "on").instead("upstreams receive bodies as they arrive; set proxy-body-size, and timeouts in the upstreams").native(),
+];
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {

@@ -3,7 +3,24 @@
 use sluice_ir::{Compression, CompressionSettings};
 use sluice_syntax::{Parsed, value};
 
+use super::keys::{Key, key};
 use super::view::View;
+use crate::support::Support;
+
+const NO_BROTLI: &str = "this nginx has no Brotli; use gzip (use-gzip)";
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("brotli-level", "4").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("brotli-min-length", "20").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("brotli-types", "").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("enable-brotli", "false").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("gzip-disable", "").instead("clients without gzip do not accept it"),
+    key("gzip-level", "1").full(),
+    key("gzip-min-length", "256").full(),
+    key("gzip-types", "").full().nginx(Support::Partly("names of up to 46 characters; longer ones are reported")),
+    key("use-gzip", "false").full(),
+];
 
 /// ingress-nginx's own list, for both.
 pub(super) const TYPES: &str = "application/atom+xml application/javascript application/x-javascript \

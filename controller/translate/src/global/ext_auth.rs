@@ -6,8 +6,22 @@ use sluice_syntax::settings::ext_auth::{header_names, method, parameter, request
 use sluice_syntax::{Parsed, expression, value};
 use sluice_translate_engine::AddressPolicy;
 
+use super::keys::{Key, key};
 use super::view::View;
 use crate::ext_auth_url;
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("global-auth-always-set-cookie", "false").full(),
+    key("global-auth-cache-duration", "200 202 401 5m").full(),
+    key("global-auth-cache-key", "").full(),
+    key("global-auth-method", "").full(),
+    key("global-auth-request-redirect", "").full(),
+    key("global-auth-response-headers", "").full(),
+    key("global-auth-signin", "").full(),
+    key("global-auth-signin-redirect-param", "rd").full(),
+    key("global-auth-url", "").partly("a literal host or $host; the service gets no ssl-client-* headers"),
+];
 
 const PARAMETER: &str = "global-auth-signin-redirect-param";
 

@@ -5,7 +5,20 @@ use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::{expression, shortened, value};
 use sluice_translate_engine::{References, Severity};
 
+use super::keys::{Key, key};
 use super::view::{CLOSES, View};
+use crate::support::Support;
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("add-headers", "").names_config_map().partly("nginx variables that Sluice supports"),
+    key("allow-backend-server-header", "false").full(),
+    key("enable-underscores-in-headers", "false").full(),
+    key("generate-request-id", "true").full(),
+    key("hide-headers", "").full(),
+    key("ignore-invalid-headers", "true").instead("requests with invalid headers are answered with 400").nginx(Support::Unsupported("invalid headers are dropped")),
+    key("proxy-set-headers", "").names_config_map().partly("nginx variables that Sluice supports"),
+];
 
 /// Consequence of an invalid header.
 const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");

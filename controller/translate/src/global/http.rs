@@ -8,7 +8,37 @@ use sluice_syntax::{Expected, Parsed, shortened, value};
 use sluice_translate_engine::{References, Severity};
 
 use super::headers::{request_headers, response_headers, take_headers};
+use super::keys::{Key, key};
 use super::view::View;
+use crate::support::Support;
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("client-body-timeout", "60").full(),
+    key("client-header-timeout", "60").full(),
+    key("compute-full-forwarded-for", "false").full(),
+    key("enable-real-ip", "false").full(),
+    key("forwarded-for-header", "X-Forwarded-For").full(),
+    key("hsts", "true").full(),
+    key("hsts-include-subdomains", "true").full(),
+    key("hsts-max-age", "31536000").full(),
+    key("hsts-preload", "false").full(),
+    key("http2-max-concurrent-streams", "128").full(),
+    key("keep-alive", "75").full(),
+    key("keep-alive-requests", "1000").full(),
+    key("large-client-header-buffers", "4 8k").partly("the product limits all request headers together; the default is 60 KiB").nginx(Support::Partly("up to 1024 buffers, of 1k to 8m each")),
+    key("proxy-add-original-uri-header", "false").full(),
+    key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS").nginx(Support::Unsupported("the PROXY header has the time of client-header-timeout")),
+    key("proxy-real-ip-cidr", "0.0.0.0/0").full(),
+    key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own").nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
+    key("ssl-ecdh-curve", "auto").partly("curves that BoringSSL has").nginx(Support::Partly("of X25519, prime256v1, secp384r1, secp521r1 and X25519MLKEM768 those that its OpenSSL has; others are reported")),
+    key("ssl-protocols", "TLSv1.2 TLSv1.3").partly("TLSv1.2 and TLSv1.3"),
+    key("ssl-reject-handshake", "false").full(),
+    key("ssl-session-timeout", "10m").full(),
+    key("use-forwarded-headers", "false").full(),
+    key("use-http2", "true").full(),
+    key("use-proxy-protocol", "false").differs("a PROXY header that names port 443 does not make the request https"),
+];
 
 /// In OpenSSL's words.
 pub(crate) const CIPHERS: &[&str] = &[

@@ -10,9 +10,32 @@ use sluice_syntax::variables::{Segment, segments};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::Severity;
 
+use super::keys::{Key, key};
 use super::view::View;
 use crate::support::DataPlane;
+use crate::support::Support;
 use variables::{Difference, Variance};
+
+const LOG_PATH: &str =
+    "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
+const LOG_FORMAT: &str =
+    "with --access-log; without it JSON. Unsupported variables are reported and logged as -";
+const WHERE_ASKED: &str = "with --access-log";
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
+    key("disable-access-log", "false").partly(WHERE_ASKED),
+    key("disable-http-access-log", "false").partly(WHERE_ASKED),
+    key("disable-stream-access-log", "false").partly(WHERE_ASKED),
+    key("http-access-log-path", "").partly(LOG_PATH),
+    key("log-format-escape-json", "false").partly(WHERE_ASKED),
+    key("log-format-escape-none", "false").partly(WHERE_ASKED),
+    key("log-format-stream", "").partly(LOG_FORMAT),
+    key("log-format-upstream", "").partly(LOG_FORMAT),
+    key("skip-access-log-urls", "").partly("with --access-log; paths in their own case, not patterns").nginx(Support::Partly("with --access-log; not patterns")),
+    key("stream-access-log-path", "").partly(LOG_PATH),
+];
 
 /// Paths of standard output, in ingress-nginx's image and in general.
 const STDOUT: [&str; 3] = [

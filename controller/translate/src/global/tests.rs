@@ -2,6 +2,7 @@ use serde_json::json;
 use sluice_translate_engine::{Object, ObjectKey};
 
 use super::*;
+use crate::risk::Risk;
 
 fn no_alternatives(_: &[String], _: Option<crate::DataPlane>) -> String {
     String::new()
@@ -26,7 +27,10 @@ fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
     let (globals, reports) =
         read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
     assert_eq!(
-        (globals.timeouts.read, globals.transport.connect_timeout),
+        (
+            globals.upstream.timeouts.read,
+            globals.upstream.transport.connect_timeout
+        ),
         (60, 9)
     );
     let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
@@ -64,11 +68,17 @@ fn every_key_that_is_honoured_is_read() {
 #[test]
 fn an_unknown_risk_level_is_the_lowest() {
     assert_eq!(
-        read(json!({"annotations-risk-level": "Highest"})).0.risk,
+        read(json!({"annotations-risk-level": "Highest"}))
+            .0
+            .trust
+            .risk,
         Risk::Low
     );
     assert_eq!(
-        read(json!({"annotations-risk-level": "Critical"})).0.risk,
+        read(json!({"annotations-risk-level": "Critical"}))
+            .0
+            .trust
+            .risk,
         Risk::Critical
     );
 }

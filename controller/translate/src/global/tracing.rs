@@ -9,7 +9,29 @@ use sluice_ir::{Collector, Hostname, ReasonCode, Sampler, Tracing};
 use sluice_syntax::{Parsed, expression, value};
 use sluice_translate_engine::Severity;
 
+use super::keys::{Key, key};
 use super::view::View;
+use crate::support::{NO_SPANS, Support};
+
+const NO_TRACES: Support = Support::Unsupported(NO_SPANS);
+const BATCHES: &str = "Envoy exports batches of 512 spans, or every 5 seconds";
+
+#[rustfmt::skip]
+pub(super) const KEYS: &[Key] = &[
+    key("enable-opentelemetry", "false").full().nginx(NO_TRACES),
+    key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
+    key("opentelemetry-operation-name", "").partly("nginx variables that Sluice supports").nginx(NO_TRACES),
+    key("opentelemetry-trust-incoming-span", "true").full().nginx(NO_TRACES),
+    key("otel-max-export-batch-size", "512").instead(BATCHES).nginx(NO_TRACES),
+    key("otel-max-queuesize", "2048").full().nginx(NO_TRACES),
+    key("otel-sampler", "AlwaysOn").full().nginx(NO_TRACES),
+    key("otel-sampler-parent-based", "true").full().nginx(NO_TRACES),
+    key("otel-sampler-ratio", "0.01").full().nginx(NO_TRACES),
+    key("otel-schedule-delay-millis", "5000").instead(BATCHES).nginx(NO_TRACES),
+    key("otel-service-name", "nginx").full().nginx(NO_TRACES),
+    key("otlp-collector-host", "").full().nginx(NO_TRACES),
+    key("otlp-collector-port", "4317").full().nginx(NO_TRACES),
+];
 
 /// ingress-nginx: `otel-sampler-ratio: 0.01`.
 const USUAL_RATIO: u32 = 10_000;

@@ -144,7 +144,7 @@ impl Assembly<'_> {
             );
             return None;
         }
-        let usual = self.globals.transport.clone();
+        let usual = self.globals.upstream.transport.clone();
         Some(self.backend(service, Port::First, &usual, context, FIELD.to_owned()))
     }
 
@@ -164,11 +164,11 @@ impl Assembly<'_> {
                 port: target.port,
             }),
         };
-        let transport = target.transport(self.globals.transport.connect_timeout);
-        let attempts = self.globals.retries.attempts;
+        let transport = target.transport(self.globals.upstream.transport.connect_timeout);
+        let attempts = self.globals.upstream.retries.attempts;
         let settings = BackendSettings {
             transport: &transport,
-            balance: &self.globals.balance,
+            balance: &self.globals.upstream.balance,
             attempts,
             gets_requests: false,
         };

@@ -89,7 +89,10 @@ pub(crate) fn assemble<'a>(
         .into_iter()
         .collect();
     let (aliases, canaries, reports) = (Aliases::default(), Vec::new(), Vec::new());
-    let (backend_refs, secrets) = (BackendRefs::new(&globals.transport), Secrets::default());
+    let (backend_refs, secrets) = (
+        BackendRefs::new(&globals.upstream.transport),
+        Secrets::default(),
+    );
     let mut assembly = Assembly {
         builders,
         aliases,
@@ -129,10 +132,10 @@ pub(crate) fn default_backend(
         field: "--default-backend-service".to_owned(),
         as_canary: false,
     };
-    let attempts = globals.retries.attempts;
+    let attempts = globals.upstream.retries.attempts;
     let settings = BackendSettings {
-        transport: &globals.transport,
-        balance: &globals.balance,
+        transport: &globals.upstream.transport,
+        balance: &globals.upstream.balance,
         attempts,
         gets_requests: true,
     };

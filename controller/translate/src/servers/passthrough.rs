@@ -57,10 +57,10 @@ impl Assembly<'_> {
             ..
         } = self;
         // Nobody sees in what is passed on that it has been here before.
-        let most = NonZeroU32::new(globals.connections);
+        let most = NonZeroU32::new(globals.streams.connections);
         let usual = &Transport {
             max_connections: most,
-            ..globals.transport.clone()
+            ..globals.upstream.transport.clone()
         };
         let passed: Vec<_> = builders
             .iter()

@@ -126,7 +126,9 @@ impl PathRule {
     fn policy(&self, host: &HostContext<'_>) -> Arc<Policy> {
         let policy = Arc::clone(&self.annotations.policy);
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
-        if policy.authentication.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
+        if policy.authentication.is_none()
+            || !host.globals.access.unguarded.iter().any(is_unguarded)
+        {
             return policy;
         }
         Arc::new(Policy {
@@ -143,12 +145,13 @@ impl PathRule {
         let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
         let excepted = host
             .globals
+            .redirects
             .plain_http
             .iter()
             .any(|prefix| self.path.starts_with(prefix.as_str()));
         let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
-            status: host.globals.redirect_status,
+            status: host.globals.redirects.status,
             keep_trailing_slash: wish.keep_trailing_slash,
             port: wish.port_in_url.then_some(HTTPS),
         })

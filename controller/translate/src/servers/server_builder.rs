@@ -286,7 +286,7 @@ pub(super) fn www_redirect(name: &ServerName, globals: &Globals) -> Option<(Serv
         return None;
     };
     let redirect = Redirect {
-        status: globals.redirect_status,
+        status: globals.redirects.status,
         to: RedirectTo::Host(host.clone()),
     };
     let root = PathMatch::Prefix("/".to_owned());

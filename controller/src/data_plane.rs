@@ -17,10 +17,9 @@ use tracing::info;
 
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::options;
-use crate::publish::{Publisher, SettingsOwners};
-use crate::reload_events::ReloadEvents;
 use sluice_admin::Probe;
 use sluice_metrics::Requests;
+use sluice_publish::{Publisher, ReloadEvents, SettingsOwners};
 use sluice_quarantine::NginxVerdict;
 
 /// Unix socket in the run directory on which a child process reaches the controller.

@@ -18,18 +18,13 @@ mod certificate;
 mod data_plane;
 mod dbg;
 mod envoy;
-#[cfg(debug_assertions)]
-mod fault;
 mod lint;
 mod log;
 mod observers;
 mod options;
 mod origin;
 mod output;
-mod publish;
-mod reload_events;
 mod render;
-mod reports;
 mod run;
 
 use std::process::ExitCode;

@@ -19,7 +19,7 @@ use sluice_state::View;
 const ADMIN: &str = "admin.sock";
 
 /// Inputs of these servers.
-pub(crate) struct LookedAt<'a> {
+pub(crate) struct ObserverInputs<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
     pub(crate) tasks: &'a Tasks,
@@ -41,9 +41,9 @@ impl Observers {
     pub(crate) async fn start(
         args: &Run,
         run_dir: &Path,
-        at: LookedAt<'_>,
+        at: ObserverInputs<'_>,
     ) -> anyhow::Result<Self> {
-        let LookedAt {
+        let ObserverInputs {
             view,
             served,
             tasks,

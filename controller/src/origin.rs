@@ -1,6 +1,6 @@
 //! Source of objects: a directory of manifests, or a cluster.
 
-use sluice_kube::{Cluster, Election, Inbox, News, watch};
+use sluice_kube::{Cluster, Election, Inbox, Notification, watch};
 use sluice_source::{Event, Files};
 use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
@@ -12,7 +12,7 @@ use crate::args::{Origin, Run};
 pub(crate) struct Source {
     _files: Option<Files>,
     cluster: Option<Cluster>,
-    pub(crate) news: Option<UnboundedSender<Vec<News>>>,
+    pub(crate) notifications: Option<UnboundedSender<Vec<Notification>>>,
 }
 
 impl Source {
@@ -48,7 +48,7 @@ pub(crate) async fn follow(
     Ok(Source {
         _files: Some(Files::follow(&folder, events, tasks)?),
         cluster: None,
-        news: None,
+        notifications: None,
     })
 }
 
@@ -60,10 +60,10 @@ async fn follow_cluster(
 ) -> anyhow::Result<Source> {
     let client = sluice_kube::connect(&args.source.access()).await?;
     let (sightings, sighted) = mpsc::unbounded_channel();
-    let (news, heard) = mpsc::unbounded_channel();
+    let (notifications, heard) = mpsc::unbounded_channel();
     let inbox = Inbox {
         sightings: sighted,
-        news: heard,
+        notifications: heard,
     };
     let cluster = Cluster::start(&client, args.cluster.duties(), inbox, tasks)?;
     let settings = watch::Settings {
@@ -78,12 +78,12 @@ async fn follow_cluster(
     let listeners = watch::Listeners {
         events,
         sightings,
-        news: news.clone(),
+        notifications: notifications.clone(),
     };
     watch::follow(client, settings, listeners, tasks).await?;
     Ok(Source {
         _files: None,
         cluster: Some(cluster),
-        news: Some(news),
+        notifications: Some(notifications),
     })
 }

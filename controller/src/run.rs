@@ -24,12 +24,10 @@ use tracing::info;
 
 use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
-use crate::observers::{LookedAt, Observers};
+use crate::observers::{ObserverInputs, Observers};
 use crate::origin::{self, Source};
-use crate::publish::Publisher;
-use crate::reload_events::ReloadEvents;
-use crate::reports::Told;
 use crate::{certificate, data_plane, log, options};
+use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
 use sluice_state::View;
 
@@ -193,7 +191,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     let served = served(&view, &options, dns.clone(), tasks)?;
     let (envoy, probe) = (child.envoy(), child.probe());
-    let looked_at = LookedAt {
+    let inputs = ObserverInputs {
         view: &view,
         served: &served,
         tasks,
@@ -201,13 +199,13 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         probe,
         default_chain,
     };
-    let admin = Observers::start(args, &run_dir.path, looked_at).await?;
+    let admin = Observers::start(args, &run_dir.path, inputs).await?;
     let router = sluice_server::router(&served, admin.routes(&served, tasks));
     let peers = sluice_server::serve(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
     tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = origin::follow(args, &options, sender, tasks).await?;
-    let told = Told::also_to(source.news.clone());
+    let told = ReportLog::with_listener(source.notifications.clone());
     source
         .election()
         .into_iter()
@@ -218,7 +216,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let (verdicts, heard) = mpsc::unbounded_channel();
     let events_of_reloads = ReloadEvents {
         metrics: metrics.clone(),
-        news: source.news.clone(),
+        notifications: source.notifications.clone(),
         verdicts,
     };
     let (names, follower) = Names::new(dns);

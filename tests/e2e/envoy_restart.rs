@@ -46,9 +46,9 @@ async fn envoy_that_lags_behind_is_reported_until_it_catches_up() -> Result<()> 
             .host("new.test")
             .path("/", "web", 80),
     )?;
-    says("Envoy has not taken what was published").await?;
+    says("Envoy has not acknowledged the publication").await?;
     process::signal_by_name(envoy, "SIGCONT")?;
-    says("Envoy has taken what was published").await?;
+    says("Envoy has acknowledged the publication").await?;
     sluice.wait_for_status("new.test", "/", 200).await?;
     sluice.stop()
 }

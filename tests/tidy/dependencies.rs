@@ -204,6 +204,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "sluice-dataplane",
             "sluice-kube",
             "sluice-metrics",
+            "sluice-publish",
             "sluice-quarantine",
             "sluice-resolver",
             "sluice-server",

@@ -197,6 +197,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "dataplane/src/",
         "kube/src/",
         "metrics/src/",
+        "publish/src/",
         "quarantine/src/",
         "resolver/src/",
         "server/src/",

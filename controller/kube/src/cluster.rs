@@ -12,7 +12,7 @@ use tracing::info;
 
 use crate::identity::Identity;
 use crate::watch::Sighting;
-use crate::{News, events, lease, status};
+use crate::{Notification, events, lease, status};
 
 /// Objects to write, and the identity of the writer. Events are always written.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub struct Inbox {
     /// Ingresses as [`crate::watch::follow`] sees them.
     pub sightings: UnboundedReceiver<Vec<Sighting>>,
     /// Reports that appear and disappear.
-    pub news: UnboundedReceiver<Vec<News>>,
+    pub notifications: UnboundedReceiver<Vec<Notification>>,
 }
 
 /// Everything that runs beside the traffic.
@@ -106,7 +106,7 @@ impl Cluster {
             .as_ref()
             .map_or(everybody, |election: &Election| election.leads.clone());
         let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
-        tasks.spawn("event recorder", recorder.run(inbox.news));
+        tasks.spawn("event recorder", recorder.run(inbox.notifications));
         // As ingress-nginx: without an election nobody writes status, because everybody would.
         let writer = duties
             .status

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
-use crate::News;
+use crate::Notification;
 use crate::identity::{Identity, MANAGER};
 use crate::watch::{Head, resource};
 use put::{event_name, put};
@@ -66,16 +66,19 @@ impl Recorder {
     }
 
     /// Runs until nobody reports any more.
-    pub(crate) async fn run(mut self, mut news: mpsc::UnboundedReceiver<Vec<News>>) {
+    pub(crate) async fn run(
+        mut self,
+        mut notifications: mpsc::UnboundedReceiver<Vec<Notification>>,
+    ) {
         loop {
             let next = self.next();
             tokio::select! {
-                heard = news.recv() => {
+                heard = notifications.recv() => {
                     let Some(heard) = heard else { return };
-                    if heard.contains(&News::Reloaded) {
+                    if heard.contains(&Notification::NginxReloaded) {
                         self.say_reloaded().await;
                     }
-                    self.hear(heard);
+                    self.take(heard);
                 }
                 changed = self.leads.changed() => if changed.is_err() { return },
                 () = sleep_until(next.as_ref().map(|(at, _)| *at)) => {
@@ -87,14 +90,16 @@ impl Recorder {
         }
     }
 
-    fn hear(&mut self, news: Vec<News>) {
-        for item in news {
+    fn take(&mut self, notifications: Vec<Notification>) {
+        for item in notifications {
             match item {
                 // Notes are about what is served as it should be, and about Ingresses of other controllers.
-                News::Appeared(report) if report.severity == Severity::Note => {}
-                News::Reloaded => {}
-                News::Appeared(report) => drop(self.current.insert(report, Instant::now())),
-                News::Gone(report) => drop(self.current.remove(&report)),
+                Notification::ReportAdded(report) if report.severity == Severity::Note => {}
+                Notification::NginxReloaded => {}
+                Notification::ReportAdded(report) => {
+                    self.current.insert(report, Instant::now());
+                }
+                Notification::ReportRemoved(report) => drop(self.current.remove(&report)),
             }
         }
     }

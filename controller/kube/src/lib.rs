@@ -3,7 +3,7 @@
 //! ```text
 //!   connect --client--+--> watch --Event--> publisher
 //!                     |       \--Sighting--> status::Writer --+
-//!                     |      publisher --News--> Recorder ----+--> API server
+//!                     |      publisher --Notification--> Recorder --> API server
 //!                     +--> Candidate --leads?--^---^          |
 //!                                \----------------------------+
 //! ```
@@ -18,7 +18,7 @@ mod connect;
 mod events;
 mod identity;
 mod lease;
-mod news;
+mod notification;
 pub mod status;
 pub mod watch;
 
@@ -26,4 +26,4 @@ pub use cluster::{Candidacy, Cluster, Duties, Election, Inbox};
 pub use connect::{Access, connect, is_in_cluster};
 pub use identity::own_namespace;
 pub use lease::lease_duration;
-pub use news::News;
+pub use notification::Notification;

@@ -22,7 +22,7 @@ pub struct NginxVerdict {
     pub refused: Option<String>,
 }
 
-/// An answer to what was given last.
+/// The answer of data planes to the last publication.
 #[derive(Debug)]
 pub struct Decision {
     /// Of the routes; nothing: they are served.
@@ -44,12 +44,12 @@ pub struct Feedback {
 enum From {
     Envoys {
         store: Store,
-        given: Option<Generation>,
+        publication: Option<Generation>,
         seen: Option<Revision>,
     },
     Nginx {
         verdicts: UnboundedReceiver<NginxVerdict>,
-        given: Option<u128>,
+        publication: Option<u128>,
         last: Option<NginxVerdict>,
     },
 }
@@ -61,7 +61,7 @@ impl Feedback {
         Feedback {
             from: From::Envoys {
                 store,
-                given: None,
+                publication: None,
                 seen: None,
             },
             not_before: Instant::now(),
@@ -74,62 +74,69 @@ impl Feedback {
         Feedback {
             from: From::Nginx {
                 verdicts,
-                given: None,
+                publication: None,
                 last: None,
             },
             not_before: Instant::now(),
         }
     }
 
-    /// Envoys were given something: this generation has it.
+    /// Expects answers to this generation, which was published to Envoys.
     pub fn await_generation(&mut self, generation: Generation) {
-        if let From::Envoys { given, seen, .. } = &mut self.from {
-            (*given, *seen) = (Some(generation), None);
+        if let From::Envoys {
+            publication, seen, ..
+        } = &mut self.from
+        {
+            (*publication, *seen) = (Some(generation), None);
         }
     }
 
-    /// nginx was given something with this hash.
+    /// Expects an answer to the configuration with this hash, which was published to nginx.
     pub fn await_content(&mut self, content: u128) {
-        if let From::Nginx { given, .. } = &mut self.from {
-            *given = Some(content);
+        if let From::Nginx { publication, .. } = &mut self.from {
+            *publication = Some(content);
         }
     }
 
-    /// The answer could not be made use of: it is given again a little later.
+    /// The answer could not be used: it is repeated a little later.
     pub fn ask_again(&mut self) {
         self.not_before = Instant::now() + AGAIN;
         match &mut self.from {
             From::Envoys { seen, .. } => *seen = None,
-            From::Nginx { given, last, .. } => {
-                *given = last.as_ref().map(|verdict| verdict.content);
+            From::Nginx {
+                publication, last, ..
+            } => {
+                *publication = last.as_ref().map(|verdict| verdict.content);
             }
         }
     }
 
-    /// Waits for an answer to what was given last, or another answer than before.
+    /// Waits for the answer to the last publication, or another answer than before.
     pub async fn next(&mut self) -> Decision {
         sleep_until(self.not_before).await;
         match &mut self.from {
             From::Envoys {
                 store,
-                given: Some(generation),
+                publication: Some(generation),
                 seen,
             } => {
                 let Decided { revision, refusals } = store.decided(*generation, *seen).await;
                 *seen = Some(revision);
                 decision(refusals)
             }
-            From::Envoys { given: None, .. } => pending().await,
+            From::Envoys {
+                publication: None, ..
+            } => pending().await,
             From::Nginx {
                 verdicts,
-                given,
+                publication,
                 last,
             } => loop {
                 if let Some(verdict) = last
                     .as_ref()
-                    .filter(|verdict| *given == Some(verdict.content))
+                    .filter(|verdict| *publication == Some(verdict.content))
                 {
-                    *given = None;
+                    *publication = None;
                     let all = verdict.refused.clone();
                     break Decision {
                         routes: Refused {

@@ -2,7 +2,7 @@
 //!
 //! Each round ends with a publication; the next round begins only if that is rejected, too.
 //!
-//! Pure: it returns the configuration to try, and is given the result.
+//! Pure: it returns the configuration to try, and takes the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use sluice_ir::{Config, Server, ServerName, changed};
 
 use super::search::Search;
-use super::{Given, Part};
+use super::{Part, Publication};
 
 /// Rejected parts of a configuration, as far as the data plane names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Hosts of these names were refused, each by itself, with these words.
+    /// Hosts that were rejected each by itself, with the message.
     pub hosts: BTreeMap<String, String>,
-    /// All hosts that are not exact were refused together.
+    /// All hosts that are not exact, rejected together.
     pub inexact: Option<String>,
-    /// All hosts were refused together.
+    /// All hosts, rejected together.
     pub all: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub enum Round {
 }
 
 impl Round {
-    /// The one after it; `None` when everything was looked at.
+    /// The next round; `None` after the last.
     pub fn next(self) -> Option<Self> {
         match self {
             Round::New => Some(Round::All),
@@ -66,25 +66,25 @@ pub enum Aspect {
 /// Next step of an inquiry.
 #[derive(Debug)]
 pub enum Step {
-    /// Ask the data planes what they think of this, and [`Inquiry::answer`].
+    /// Try this configuration, and pass the result to [`Inquiry::answer`].
     Try(Box<Config>),
-    /// It is known.
+    /// The search is over.
     Done(Verdict),
 }
 
 /// Outcome of an inquiry.
 #[derive(Debug)]
 pub enum Verdict {
-    /// These, each with what was said.
+    /// The culprits, each with the message of the data plane.
     Parts(Vec<(Part, String)>),
-    /// No host.
-    Edge(String),
+    /// The settings of all hosts.
+    Global(String),
 }
 
-/// A search for who is at fault.
+/// A search for the culprits.
 #[derive(Debug)]
 pub struct Inquiry {
-    given: Given,
+    publication: Publication,
     /// Searches, one for each aspect that was rejected.
     groups: Vec<Search<Part>>,
     found: Vec<(Part, String)>,
@@ -101,48 +101,67 @@ enum Base {
 }
 
 impl Inquiry {
-    /// `taken` is what the data planes took before.
-    pub fn about(given: Given, taken: Option<&Given>, refused: &Refused, round: Round) -> Self {
+    /// An inquiry about rejected routes; `accepted` is the last publication that data planes accepted.
+    pub fn about(
+        publication: Publication,
+        accepted: Option<&Publication>,
+        refused: &Refused,
+        round: Round,
+    ) -> Self {
         let mut groups: Vec<Search<Part>> = Vec::new();
-        let host_groups = refused.hosts.iter().filter_map(|(name, said)| {
-            let host = given.host_called(name)?;
-            let server = given.config.servers.get(host)?;
+        let host_groups = refused.hosts.iter().filter_map(|(name, message)| {
+            let host = publication.host_called(name)?;
+            let server = publication.config.servers.get(host)?;
             Some((
-                Vec::from_iter(parts(&given, host, server, round != Round::New)),
-                said,
+                Vec::from_iter(parts(&publication, host, server, round != Round::New)),
+                message,
             ))
         });
-        let inexact = refused
-            .inexact
-            .iter()
-            .map(|said| (given.suspects(taken, round, |name| !name.is_exact()), said));
+        let inexact = refused.inexact.iter().map(|message| {
+            (
+                publication.suspects(accepted, round, |name| !name.is_exact()),
+                message,
+            )
+        });
         let all = refused
             .all
             .iter()
-            .map(|said| (given.suspects(taken, round, |_| true), said));
+            .map(|message| (publication.suspects(accepted, round, |_| true), message));
         groups.extend(
             host_groups
                 .chain(inexact)
                 .chain(all)
-                .map(|(parts, said)| Search::among(parts, said)),
+                .map(|(parts, message)| Search::among(parts, message)),
         );
-        Inquiry::among(groups, given, taken)
+        Inquiry::among(groups, publication, accepted)
     }
 
     /// The same for the listener with the filter chains of hosts with TLS, whose settings are a host's as a whole.
-    pub fn about_tls(given: Given, taken: Option<&Given>, said: &str, round: Round) -> Self {
-        let groups = vec![Search::among(given.tls_suspects(taken, round), said)];
-        Inquiry::among(groups, given, taken)
+    pub fn about_tls(
+        publication: Publication,
+        accepted: Option<&Publication>,
+        message: &str,
+        round: Round,
+    ) -> Self {
+        let groups = vec![Search::among(
+            publication.tls_suspects(accepted, round),
+            message,
+        )];
+        Inquiry::among(groups, publication, accepted)
     }
 
-    fn among(groups: Vec<Search<Part>>, given: Given, taken: Option<&Given>) -> Self {
-        let base = if taken.is_some_and(|taken| has_base_of(&given, taken)) {
+    fn among(
+        groups: Vec<Search<Part>>,
+        publication: Publication,
+        accepted: Option<&Publication>,
+    ) -> Self {
+        let base = if accepted.is_some_and(|accepted| has_base_of(&publication, accepted)) {
             Base::Good
         } else {
             Base::Unknown
         };
         Inquiry {
-            given,
+            publication,
             groups,
             found: Vec::new(),
             base,
@@ -154,15 +173,15 @@ impl Inquiry {
         match &self.base {
             Base::Unknown => {
                 self.base = Base::Tried;
-                return Step::Try(Box::new(self.given.only(&[])));
+                return Step::Try(Box::new(self.publication.only(&[])));
             }
-            Base::Bad(said) => return Step::Done(Verdict::Edge(said.clone())),
+            Base::Bad(message) => return Step::Done(Verdict::Global(message.clone())),
             Base::Tried | Base::Good => {}
         }
         while let Some(mut search) = self.groups.pop() {
             if let Some(candidate) = search.candidate() {
                 self.groups.push(search);
-                return Step::Try(Box::new(self.given.only(&candidate)));
+                return Step::Try(Box::new(self.publication.only(&candidate)));
             }
             self.found.extend(search.refused());
         }
@@ -180,22 +199,24 @@ impl Inquiry {
 }
 
 /// True if everything that does not depend on hosts is unchanged.
-fn has_base_of(given: &Given, taken: &Given) -> bool {
-    let (now, before) = (&given.config, &taken.config);
+fn has_base_of(publication: &Publication, accepted: &Publication) -> bool {
+    let (now, before) = (&publication.config, &accepted.config);
     now.global == before.global && now.streams == before.streams
 }
 
-impl Given {
-    /// The parts that may be at fault; those that were taken before come first.
+impl Publication {
+    /// The parts that may be at fault; those that were accepted before come first.
     fn suspects(
         &self,
-        taken: Option<&Given>,
+        accepted: Option<&Publication>,
         round: Round,
         which: fn(&ServerName) -> bool,
     ) -> Vec<Part> {
-        let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
+        let new = accepted
+            .map(|accepted| self.new_since(accepted))
+            .unwrap_or_default();
         let is_new = |name: &ServerName| new.contains(name);
-        let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
+        let is_base_new = !accepted.is_some_and(|accepted| has_base_of(self, accepted));
         let hosts = || self.config.servers.iter().filter(|(name, _)| which(name));
         let (is_wide, whole) = (
             round != Round::New || is_base_new,
@@ -207,16 +228,18 @@ impl Given {
             .flat_map(|(name, server)| parts(self, name, server, whole))
             .collect();
         if suspects.is_empty() && !is_wide {
-            self.suspects(taken, Round::All, which)
+            self.suspects(accepted, Round::All, which)
         } else {
             suspects
         }
     }
 
     /// The hosts that have a filter chain; those that were taken before come first.
-    fn tls_suspects(&self, taken: Option<&Given>, round: Round) -> Vec<Part> {
-        let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
-        let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
+    fn tls_suspects(&self, accepted: Option<&Publication>, round: Round) -> Vec<Part> {
+        let new = accepted
+            .map(|accepted| self.new_since(accepted))
+            .unwrap_or_default();
+        let is_base_new = !accepted.is_some_and(|accepted| has_base_of(self, accepted));
         let asked_for = self.config.tls.keys().cloned();
         let passed = self
             .config
@@ -239,8 +262,8 @@ impl Given {
     }
 
     /// Hosts that are not as they were.
-    fn new_since(&self, taken: &Given) -> BTreeSet<ServerName> {
-        let (now, before) = (&self.config, &taken.config);
+    fn new_since(&self, accepted: &Publication) -> BTreeSet<ServerName> {
+        let (now, before) = (&self.config, &accepted.config);
         let servers = changed(&before.servers, &now.servers).map(|host| host.name.clone());
         let tls = changed(&before.tls, &now.tls).map(|host| host.name.clone());
         let passed = changed(&before.passthrough, &now.passthrough)
@@ -254,12 +277,17 @@ impl Given {
     }
 }
 
-fn parts(given: &Given, host: &ServerName, server: &Arc<Server>, whole: bool) -> Vec<Part> {
+fn parts(
+    publication: &Publication,
+    host: &ServerName,
+    server: &Arc<Server>,
+    whole: bool,
+) -> Vec<Part> {
     match whole {
         true => vec![Part {
             host: host.clone(),
             owner: None,
         }],
-        false => given.parts(host, server).collect(),
+        false => publication.parts(host, server).collect(),
     }
 }

@@ -8,14 +8,14 @@ use sluice_ir::{
 };
 use sluice_translate::ObjectKey;
 
-use super::part::Given;
+use super::part::Publication;
 
 /// One Ingress of a host, whose locations were refused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused<'a> {
     pub(super) owner: &'a ObjectKey,
     /// Configuration that all data planes accepted before.
-    pub(super) before: Option<&'a Given>,
+    pub(super) before: Option<&'a Publication>,
 }
 
 /// A host of which nothing is served; its other names are closed with it.
@@ -32,8 +32,8 @@ pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
 /// TLS of a whole host: as before, else with the default certificate, which no data plane rejects.
 pub(super) fn handshakes(
     host: &ServerName,
-    now: &Given,
-    before: Option<&Given>,
+    now: &Publication,
+    before: Option<&Publication>,
     config: &mut Config,
 ) {
     let names = before.map(|before| before.names(host)).unwrap_or_default();
@@ -78,7 +78,7 @@ pub(super) fn handshakes(
 /// A host without what some of its Ingresses say of it now. Others have what they say now.
 pub(super) fn replaced(
     host: &ServerName,
-    now: &Given,
+    now: &Publication,
     refused: &[Refused<'_>],
 ) -> Option<Arc<Server>> {
     let server = now.config.servers.get(host)?;
@@ -192,15 +192,15 @@ fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
 }
 
 /// Routes of other owners on a host, in order.
-fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
+fn all_but(owner: &ObjectKey, publication: &Publication, server: &Server) -> Server {
     let mut rest = server.clone();
     rest.routes
-        .retain(|location| given.owner(&location.id) != Some(owner));
+        .retain(|location| publication.owner(&location.id) != Some(owner));
     rest
 }
 
 /// Lets a host lead where it led before: backends that only `before` has come along.
-pub(super) fn with_backends_of(before: &Given, server: &Server, config: &mut Config) {
+pub(super) fn with_backends_of(before: &Publication, server: &Server, config: &mut Config) {
     for id in server.routes.iter().flat_map(HttpRoute::backends) {
         if !config.backends.contains_key(id)
             && let Some(backend) = before.config.backends.get(id)

@@ -31,7 +31,7 @@ use sluice_translate::Snapshot;
 
 pub use feedback::{Decision, Feedback, NginxVerdict};
 pub use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
-pub use part::{Given, Part};
+pub use part::{Part, Publication};
 pub use report::of_resources;
 
 /// Parts that are held back, and the configurations that were accepted.
@@ -39,11 +39,11 @@ pub use report::of_resources;
 pub struct Quarantine {
     held: BTreeMap<Part, Held>,
     /// Settings that every host depends on, at the time when the first part was held back.
-    edge: GlobalConfig,
-    /// The edge that was refused, if no host was at fault.
-    refused_edge: Option<GlobalConfig>,
+    global: GlobalConfig,
+    /// The settings of all hosts that were rejected, if no host was at fault.
+    refused_global: Option<GlobalConfig>,
     /// Configuration that data planes accepted last.
-    taken: Option<Arc<Given>>,
+    accepted: Option<Arc<Publication>>,
 }
 
 /// A part that was refused.
@@ -51,8 +51,8 @@ pub struct Quarantine {
 struct Held {
     content: Content,
     /// Configuration to fall back to.
-    before: Option<Arc<Given>>,
-    said: String,
+    before: Option<Arc<Publication>>,
+    message: String,
 }
 
 /// Until it is something else, it is refused.
@@ -78,20 +78,20 @@ impl Quarantine {
         if self.is_empty() {
             return config;
         }
-        if self.edge != config.global {
+        if self.global != config.global {
             self.held.clear();
         }
         if self
-            .refused_edge
+            .refused_global
             .as_ref()
             .is_some_and(|refused| *refused != config.global)
         {
-            self.refused_edge = None;
+            self.refused_global = None;
         }
-        if let (Some(_), Some(taken)) = (&self.refused_edge, &self.taken) {
-            config.global = taken.config.global.clone();
+        if let (Some(_), Some(accepted)) = (&self.refused_global, &self.accepted) {
+            config.global = accepted.config.global.clone();
         }
-        let now = Given {
+        let now = Publication {
             config,
             snapshot: Arc::clone(snapshot),
         };
@@ -100,7 +100,7 @@ impl Quarantine {
         self.without_held(now)
     }
 
-    fn without_held(&self, now: Given) -> Config {
+    fn without_held(&self, now: Publication) -> Config {
         let mut config = now.config.clone();
         let mut hosts: BTreeMap<&ServerName, Vec<(&Part, &Held)>> = BTreeMap::new();
         for (part, held) in &self.held {
@@ -124,31 +124,35 @@ impl Quarantine {
     /// True if nothing is held back.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty() && self.refused_edge.is_none()
+        self.held.is_empty() && self.refused_global.is_none()
     }
 
     /// Notes that data planes accepted a configuration.
-    pub fn taken(&mut self, given: Given) {
-        self.taken = Some(Arc::new(given));
+    pub fn accept(&mut self, publication: Publication) {
+        self.accepted = Some(Arc::new(publication));
     }
 
     /// Configuration that data planes accepted last.
-    pub fn last(&self) -> Option<&Arc<Given>> {
-        self.taken.as_ref()
+    pub fn last_accepted(&self) -> Option<&Arc<Publication>> {
+        self.accepted.as_ref()
     }
 
-    /// These are at fault, each with what was said.
-    pub fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
-        self.edge = given.snapshot.config().global.clone();
-        let now = Given {
-            config: given.snapshot.config().clone(),
-            snapshot: Arc::clone(&given.snapshot),
+    /// Holds culprits back, each with the message of the data plane.
+    pub fn hold(
+        &mut self,
+        publication: &Publication,
+        parts: impl IntoIterator<Item = (Part, String)>,
+    ) {
+        self.global = publication.snapshot.config().global.clone();
+        let now = Publication {
+            config: publication.snapshot.config().clone(),
+            snapshot: Arc::clone(&publication.snapshot),
         };
-        for (part, said) in parts {
+        for (part, message) in parts {
             let Some(content) = content(&now, &part) else {
                 continue;
             };
-            let before = self.taken.clone().filter(|taken| taken.has(&part));
+            let before = self.accepted.clone().filter(|accepted| accepted.has(&part));
             if part.owner.is_none() {
                 // Of a host as a whole no part is held besides, which would stay when the host is mended.
                 self.held.retain(|other, _| other.host != part.host);
@@ -158,7 +162,7 @@ impl Quarantine {
                 Held {
                     content,
                     before,
-                    said,
+                    message,
                 },
             );
         }
@@ -169,21 +173,21 @@ impl Quarantine {
         parts.iter().for_each(|part| drop(self.held.remove(part)));
     }
 
-    /// No host is at fault, but what all have in common. Without one that was taken before there is nothing to go back to.
-    pub fn hold_edge(&mut self, given: &Given) -> bool {
-        let edge = &given.snapshot.config().global;
+    /// Holds the settings of all hosts back. False if no others were accepted before.
+    pub fn hold_global(&mut self, publication: &Publication) -> bool {
+        let global = &publication.snapshot.config().global;
         let other = self
-            .taken
+            .accepted
             .as_ref()
-            .is_some_and(|taken| taken.config.global != *edge);
+            .is_some_and(|accepted| accepted.config.global != *global);
         if other {
-            self.refused_edge = Some(edge.clone());
+            self.refused_global = Some(global.clone());
         }
         other
     }
 }
 
-fn content(now: &Given, part: &Part) -> Option<Content> {
+fn content(now: &Publication, part: &Part) -> Option<Content> {
     let server = now.config.servers.get(&part.host);
     let Some(owner) = &part.owner else {
         return whole(now, &part.host).map(Content::Host);
@@ -197,7 +201,7 @@ fn content(now: &Given, part: &Part) -> Option<Content> {
     (!own.is_empty()).then_some(Content::Locations(own))
 }
 
-fn whole(now: &Given, host: &ServerName) -> Option<Whole> {
+fn whole(now: &Publication, host: &ServerName) -> Option<Whole> {
     let (names, all) = (now.names(host), &now.config);
     let passed = |name: &ServerName| match name {
         ServerName::Exact(own) => Some((name.clone(), all.passthrough.get(own)?.clone())),
@@ -217,7 +221,11 @@ fn whole(now: &Given, host: &ServerName) -> Option<Whole> {
     })
 }
 
-fn replacement(host: &ServerName, now: &Given, held: &[(&Part, &Held)]) -> Option<Arc<Server>> {
+fn replacement(
+    host: &ServerName,
+    now: &Publication,
+    held: &[(&Part, &Held)],
+) -> Option<Arc<Server>> {
     if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
         let before = whole
             .before

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use sluice_ir::{Config, RouteId, Server, ServerName, Shared, SharedMap};
 use sluice_translate::{ObjectKey, Snapshot};
 
-/// A configuration as data planes were given it, with the owners of its routes.
+/// A published configuration, with the owners of its routes.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct Publication {
     /// Published configuration.
     pub config: Config,
     /// Translation that it was made of.
     pub snapshot: Arc<Snapshot>,
 }
 
-impl Given {
+impl Publication {
     /// The Ingress that a location is from.
     pub(super) fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
         self.snapshot.owner(location)

@@ -39,7 +39,7 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
         Some(_) => format!("what was accepted before is served, new paths answer 503; {AGAIN}"),
         None => format!("{what} answer 503; {AGAIN}"),
     };
-    let reason = refused(&held.said);
+    let reason = refused(&held.message);
     let report = |owner| {
         let field = format!("spec.rules of host {}", name(&part.host));
         Report::new(
@@ -56,9 +56,9 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
 
 const AGAIN: &str = "change what is refused, and it is tried again";
 
-fn refused(said: &str) -> String {
-    let end = said.floor_char_boundary(LONGEST);
-    let words: Vec<&str> = said
+fn refused(message: &str) -> String {
+    let end = message.floor_char_boundary(LONGEST);
+    let words: Vec<&str> = message
         .get(..end)
         .unwrap_or_default()
         .split_whitespace()

@@ -8,7 +8,7 @@
 //! Accepted items stay in every candidate, so two that only clash with each other are found, too: the second one is at fault.
 //! With `k` at fault among `n`, at most `2 k log2(n) + 1` candidates are tried.
 //!
-//! Pure: it returns the candidate to try, and is given the result.
+//! Pure: it returns the candidate to try, and takes the result.
 
 /// A search among some that were refused together.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Search<T> {
 struct Group<T> {
     members: Vec<T>,
     /// Message of the rejection of this group, or of the group that it is the rest of.
-    said: String,
+    message: String,
     state: State,
 }
 
@@ -37,11 +37,11 @@ enum State {
 }
 
 impl<T: Clone> Search<T> {
-    /// These were refused together, which was said so. What is there for longer should come first.
-    pub(super) fn among(members: Vec<T>, said: &str) -> Self {
+    /// A search among members that were rejected together with this message. The oldest should come first.
+    pub(super) fn among(members: Vec<T>, message: &str) -> Self {
         let group = Group {
             members,
-            said: said.to_owned(),
+            message: message.to_owned(),
             state: State::Refused,
         };
         Search {
@@ -67,13 +67,13 @@ impl<T: Clone> Search<T> {
             }
             if group.members.len() <= 1 {
                 self.refused
-                    .extend(group.members.pop().map(|member| (member, group.said)));
+                    .extend(group.members.pop().map(|member| (member, group.message)));
                 continue;
             }
             let rest = group.members.split_off(group.members.len() / 2);
             self.groups.push(Group {
                 members: rest,
-                said: group.said.clone(),
+                message: group.message.clone(),
                 state: State::Rest,
             });
             self.groups.push(Group {
@@ -99,12 +99,12 @@ impl<T: Clone> Search<T> {
                     rest.state = State::Refused;
                 }
             }
-            Err(said) => {
+            Err(message) => {
                 if let Some(rest) = rest {
                     rest.state = State::Unknown;
                 }
                 self.groups.push(Group {
-                    said,
+                    message,
                     state: State::Refused,
                     ..group
                 });

@@ -65,20 +65,21 @@ impl World {
         let mut round = Round::New;
         loop {
             let config = self.quarantine.serve(&snapshot);
-            let given = Given {
+            let publication = Publication {
                 config,
                 snapshot: Arc::clone(&snapshot),
             };
-            if !refuses(&given.config) {
-                self.quarantine.taken(given.clone());
-                return given.config;
+            if !refuses(&publication.config) {
+                self.quarantine.accept(publication.clone());
+                return publication.config;
             }
             let refused = Refused {
                 all: Some("no".to_owned()),
                 ..Refused::default()
             };
-            let taken = self.quarantine.last().cloned();
-            let mut inquiry = Inquiry::about(given.clone(), taken.as_deref(), &refused, round);
+            let accepted = self.quarantine.last_accepted().cloned();
+            let mut inquiry =
+                Inquiry::about(publication.clone(), accepted.as_deref(), &refused, round);
             let verdict = loop {
                 match inquiry.next_step() {
                     Step::Try(candidate) => {
@@ -92,7 +93,7 @@ impl World {
             let Verdict::Parts(parts) = verdict else {
                 panic!("{verdict:?}")
             };
-            self.quarantine.hold(&given, parts);
+            self.quarantine.hold(&publication, parts);
             round = round.next().unwrap();
         }
     }

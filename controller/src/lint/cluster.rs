@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
-use sluice_kube::{News, watch};
+use sluice_kube::{Notification, watch};
 use sluice_source::{Event, Problem};
 use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
@@ -22,7 +22,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         let (events, heard) = mpsc::unbounded_channel();
         // Nobody writes status.
         let (sightings, _) = mpsc::unbounded_channel();
-        let (news, reported) = mpsc::unbounded_channel();
+        let (notifications, reported) = mpsc::unbounded_channel();
         let always: BTreeSet<_> = options
             .config_maps()
             .map(|key| (Kind::ConfigMap, key.clone()))
@@ -37,7 +37,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         let listeners = watch::Listeners {
             events,
             sightings,
-            news,
+            notifications,
         };
         let tasks = Tasks::default();
         watch::follow(client, settings, listeners, &tasks).await?;
@@ -61,11 +61,11 @@ async fn until_ready(mut heard: UnboundedReceiver<Vec<Event>>) -> Vec<Event> {
 }
 
 /// Objects that are there and cannot be read.
-fn unreadable(mut reported: UnboundedReceiver<Vec<News>>) -> Vec<Event> {
+fn unreadable(mut reported: UnboundedReceiver<Vec<Notification>>) -> Vec<Event> {
     let mut events = Vec::new();
-    while let Ok(news) = reported.try_recv() {
-        for report in news {
-            if let News::Appeared(report) = report {
+    while let Ok(notifications) = reported.try_recv() {
+        for report in notifications {
+            if let Notification::ReportAdded(report) = report {
                 let reason = format!("{}: {}", report.field, report.reason);
                 let problem = Problem {
                     place: report.object.to_string(),

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
-use super::mirror::News;
+use super::mirror::WatchEvent;
 use super::named::{Named, Step, described};
 use super::raw::Raw;
 use super::references::{self, Name};
-use super::scopes::{Heard, Scopes};
+use super::scopes::{ScopeEvent, Scopes};
 use super::unreadable::Unreadable;
 use super::{Listeners, Settings, Sighting};
 
@@ -62,7 +62,7 @@ impl Collector {
     /// Runs until the runtime ends; the watches hold the other end of the inbox.
     pub(super) async fn run(
         mut self,
-        mut inbox: mpsc::Receiver<Heard>,
+        mut inbox: mpsc::Receiver<ScopeEvent>,
         classes_are_readable: bool,
     ) {
         if !classes_are_readable {
@@ -70,18 +70,18 @@ impl Collector {
             self.events.push(Event::IngressClassesForbidden);
         }
         loop {
-            let heard = match self.passes_on_at() {
+            let event = match self.passes_on_at() {
                 None => inbox.recv().await,
                 Some(at) => match tokio::time::timeout_at(at, inbox.recv()).await {
-                    Ok(heard) => heard,
+                    Ok(event) => event,
                     Err(_) => {
                         self.pass_on();
                         continue;
                     }
                 },
             };
-            match heard {
-                Some(heard) => self.hear(heard),
+            match event {
+                Some(event) => self.handle(event),
                 None => return,
             }
         }
@@ -108,28 +108,31 @@ impl Collector {
             .ok();
     }
 
-    fn hear(&mut self, heard: Heard) {
-        match heard {
-            Heard::Whole(_, kind, News::Seen(object)) => self.see(kind, object),
-            Heard::Whole(_, kind, News::Gone(key)) => self.lose(kind, key),
-            Heard::Head(_, Kind::Namespace, News::Seen(namespace)) => {
+    fn handle(&mut self, event: ScopeEvent) {
+        match event {
+            ScopeEvent::Whole(_, kind, WatchEvent::Seen(object)) => self.see(kind, object),
+            ScopeEvent::Whole(_, kind, WatchEvent::Gone(key)) => self.lose(kind, key),
+            ScopeEvent::Head(_, Kind::Namespace, WatchEvent::Seen(namespace)) => {
                 self.scopes.enter(&namespace.key().name);
             }
-            Heard::Head(_, Kind::Namespace, News::Gone(key)) => self.scopes.leave(&key.name),
-            Heard::Head(_, Kind::Pod, News::Seen(pod)) => self.see(Kind::Pod, pod),
-            Heard::Head(_, Kind::Pod, News::Gone(key)) => self.lose(Kind::Pod, key),
-            Heard::Head(_, kind, News::Seen(head)) => {
+            ScopeEvent::Head(_, Kind::Namespace, WatchEvent::Gone(key)) => {
+                self.scopes.leave(&key.name);
+            }
+            ScopeEvent::Head(_, Kind::Pod, WatchEvent::Seen(pod)) => self.see(Kind::Pod, pod),
+            ScopeEvent::Head(_, Kind::Pod, WatchEvent::Gone(key)) => self.lose(Kind::Pod, key),
+            ScopeEvent::Head(_, kind, WatchEvent::Seen(head)) => {
                 let step = self.named.shown(&(kind, head.key()), head.version());
                 self.take(step);
             }
-            Heard::Head(_, kind, News::Gone(key)) => {
+            ScopeEvent::Head(_, kind, WatchEvent::Gone(key)) => {
                 let step = self.named.gone(&(kind, key));
                 self.take(step);
             }
-            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => {
+            ScopeEvent::Whole(id, _, WatchEvent::Listed)
+            | ScopeEvent::Head(id, _, WatchEvent::Listed) => {
                 self.scopes.listed(id);
             }
-            Heard::Fetched(fetched) => self.fetched(fetched),
+            ScopeEvent::Fetched(fetched) => self.fetched(fetched),
         }
         if !self.is_ready && self.scopes.are_listed() && self.named.is_settled() {
             self.is_ready = true;
@@ -156,7 +159,8 @@ impl Collector {
                 };
                 self.events.push(Event::Apply(object));
                 self.follow_up(consequences);
-                self.unreadable.clear(&(kind, key), &self.listeners.news);
+                self.unreadable
+                    .clear(&(kind, key), &self.listeners.notifications);
             }
             // What was read before is still served: nobody said that it is gone.
             Err(error) => {
@@ -166,8 +170,11 @@ impl Collector {
                     reason,
                     harmless: false,
                 }));
-                self.unreadable
-                    .tell(ObjectRef { kind, key }, error, &self.listeners.news);
+                self.unreadable.tell(
+                    ObjectRef { kind, key },
+                    error,
+                    &self.listeners.notifications,
+                );
             }
         }
     }
@@ -182,7 +189,7 @@ impl Collector {
             _ => Consequences::default(),
         };
         self.unreadable
-            .clear(&(kind, key.clone()), &self.listeners.news);
+            .clear(&(kind, key.clone()), &self.listeners.notifications);
         self.events.push(Event::Delete(kind, key));
         self.follow_up(consequences);
     }

@@ -11,7 +11,7 @@ use super::named::described;
 use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
-use super::scopes::Heard;
+use super::scopes::ScopeEvent;
 
 /// Reads at the same time. The API server's priority and fairness would queue more.
 const AT_ONCE: usize = 16;
@@ -29,13 +29,13 @@ pub(super) struct Fetched {
 #[derive(Clone)]
 pub(super) struct Fetcher {
     client: Client,
-    sender: mpsc::Sender<Heard>,
+    sender: mpsc::Sender<ScopeEvent>,
     places: Arc<Semaphore>,
     tasks: Tasks,
 }
 
 impl Fetcher {
-    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, tasks: Tasks) -> Self {
+    pub(super) fn new(client: Client, sender: mpsc::Sender<ScopeEvent>, tasks: Tasks) -> Self {
         Fetcher {
             client,
             sender,
@@ -72,7 +72,7 @@ impl Fetcher {
             Err(_) => Err(format!("no answer in {TIMEOUT:?}")),
         };
         self.sender
-            .send(Heard::Fetched(Fetched { name, answer }))
+            .send(ScopeEvent::Fetched(Fetched { name, answer }))
             .await
             .ok();
     }

@@ -1,7 +1,7 @@
 //! One kind in one scope, watched until it is told to stop.
 //!
 //! ```text
-//!   kube's watcher --list, watch, 410, back off--> Mirror --what differs--> News
+//!   kube's watcher --list, watch, 410, back off--> Mirror --what differs--> WatchEvent
 //! ```
 //!
 //! kube's own reflector would keep every object a second time (the publisher's `Resources` has them). What a list
@@ -29,7 +29,7 @@ const WATCH_SECONDS: u32 = 60;
 /// Event of a watch.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "nearly all are of the large one")]
-pub(super) enum News<const METADATA_ONLY: bool> {
+pub(super) enum WatchEvent<const METADATA_ONLY: bool> {
     /// It is there, new or changed.
     Seen(Raw<METADATA_ONLY>),
     /// It is gone.
@@ -89,7 +89,7 @@ pub(super) async fn watch<const METADATA_ONLY: bool>(
     client: Client,
     scope: Scope,
     stop: CancellationToken,
-    tell: impl AsyncFn(News<METADATA_ONLY>) -> bool,
+    tell: impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
 ) {
     let mut watch = Watch::new(&scope);
     loop {
@@ -101,10 +101,10 @@ pub(super) async fn watch<const METADATA_ONLY: bool>(
         }
     }
     for key in watch.mirror.versions.into_keys() {
-        tell(News::Gone(key)).await;
+        tell(WatchEvent::Gone(key)).await;
     }
     // Whoever waited for the first list waits no longer.
-    tell(News::Listed).await;
+    tell(WatchEvent::Listed).await;
 }
 
 /// Why nothing follows.
@@ -136,13 +136,13 @@ impl<'a> Watch<'a> {
     async fn follow<const METADATA_ONLY: bool>(
         &mut self,
         events: impl Stream<Item = watcher::Result<Event<Raw<METADATA_ONLY>>>>,
-        tell: &impl AsyncFn(News<METADATA_ONLY>) -> bool,
+        tell: &impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
     ) -> End {
         let mut events = pin!(events);
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    for item in self.heard(event) {
+                    for item in self.on_event(event) {
                         if !tell(item).await {
                             return End::Unheard;
                         }
@@ -161,10 +161,10 @@ impl<'a> Watch<'a> {
         End::Expired
     }
 
-    fn heard<const METADATA_ONLY: bool>(
+    fn on_event<const METADATA_ONLY: bool>(
         &mut self,
         event: Event<Raw<METADATA_ONLY>>,
-    ) -> Vec<News<METADATA_ONLY>> {
+    ) -> Vec<WatchEvent<METADATA_ONLY>> {
         // The start of a list says nothing about the server's health yet. (kube's own back-off takes it for a
         // success, and so never gets beyond the first wait while lists fail.)
         if !matches!(event, Event::Init) && self.trouble.over(self.scope) {
@@ -190,7 +190,7 @@ impl Mirror {
     fn take<const METADATA_ONLY: bool>(
         &mut self,
         event: Event<Raw<METADATA_ONLY>>,
-    ) -> Vec<News<METADATA_ONLY>> {
+    ) -> Vec<WatchEvent<METADATA_ONLY>> {
         match event {
             Event::Init => {
                 self.listing = Some(BTreeSet::new());
@@ -204,7 +204,7 @@ impl Mirror {
             Event::Delete(object) => {
                 let key = object.key();
                 self.versions.remove(&key);
-                vec![News::Gone(key)]
+                vec![WatchEvent::Gone(key)]
             }
             Event::InitDone => self.end_of_list(),
         }
@@ -214,20 +214,20 @@ impl Mirror {
     fn see<const METADATA_ONLY: bool>(
         &mut self,
         object: Raw<METADATA_ONLY>,
-    ) -> Vec<News<METADATA_ONLY>> {
+    ) -> Vec<WatchEvent<METADATA_ONLY>> {
         let (key, version) = (object.key(), object.version().to_owned());
         if !version.is_empty() && self.versions.get(&key) == Some(&version) {
             return Vec::new();
         }
         self.versions.insert(key, version);
-        vec![News::Seen(object)]
+        vec![WatchEvent::Seen(object)]
     }
 
-    fn end_of_list<const METADATA_ONLY: bool>(&mut self) -> Vec<News<METADATA_ONLY>> {
+    fn end_of_list<const METADATA_ONLY: bool>(&mut self) -> Vec<WatchEvent<METADATA_ONLY>> {
         let listed = self.listing.take().unwrap_or_default();
         let gone = self.versions.extract_if(.., |key, _| !listed.contains(key));
-        gone.map(|(key, _)| News::Gone(key))
-            .chain([News::Listed])
+        gone.map(|(key, _)| WatchEvent::Gone(key))
+            .chain([WatchEvent::Listed])
             .collect()
     }
 }
@@ -266,22 +266,22 @@ mod tests {
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     }
 
-    fn said(news: Vec<News<false>>) -> Vec<String> {
-        let text = |news: News<false>| match news {
-            News::Seen(object) => format!("+{}", object.key()),
-            News::Gone(key) => format!("-{key}"),
-            News::Listed => "listed".to_owned(),
+    fn said(event: Vec<WatchEvent<false>>) -> Vec<String> {
+        let text = |event: WatchEvent<false>| match event {
+            WatchEvent::Seen(object) => format!("+{}", object.key()),
+            WatchEvent::Gone(key) => format!("-{key}"),
+            WatchEvent::Listed => "listed".to_owned(),
         };
-        news.into_iter().map(text).collect()
+        event.into_iter().map(text).collect()
     }
 
     fn list(mirror: &mut Mirror, objects: &[(&str, &str)]) -> Vec<String> {
-        let mut news = mirror.take(Event::Init);
+        let mut event = mirror.take(Event::Init);
         for (name, version) in objects {
-            news.extend(mirror.take(Event::InitApply(object(name, version))));
+            event.extend(mirror.take(Event::InitApply(object(name, version))));
         }
-        news.extend(mirror.take(Event::InitDone));
-        said(news)
+        event.extend(mirror.take(Event::InitDone));
+        said(event)
     }
 
     #[test]

@@ -32,7 +32,7 @@ use sluice_translate::{Kind, ObjectKey, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
-use crate::News;
+use crate::Notification;
 use collector::Collector;
 use fetch::Fetcher;
 use patience::patiently;
@@ -65,7 +65,7 @@ pub struct Listeners {
     /// The writer of status.
     pub sightings: UnboundedSender<Vec<Sighting>>,
     /// The writer of Events, for what cannot be read.
-    pub news: UnboundedSender<Vec<News>>,
+    pub notifications: UnboundedSender<Vec<Notification>>,
 }
 
 /// Follows a cluster until the runtime ends. Returns when the watches have begun; [`Event::Ready`] says that everything that was there

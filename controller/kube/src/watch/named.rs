@@ -267,7 +267,7 @@ mod tests {
                     return self
                         .metadata
                         .pop_front()
-                        .map(|news| self.news(news))
+                        .map(|notifications| self.notifications(notifications))
                         .is_some();
                 }
                 4 => {
@@ -282,7 +282,7 @@ mod tests {
             true
         }
 
-        fn news(&mut self, version: Option<u32>) {
+        fn notifications(&mut self, version: Option<u32>) {
             let step = match version {
                 Some(version) => self.named.shown(&name(), &version.to_string()),
                 None => self.named.gone(&name()),

@@ -8,7 +8,7 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::mirror::{News, Scope, watch};
+use super::mirror::{Scope, WatchEvent, watch};
 
 /// Kinds that are watched as whole objects; others are read only if they are referred to.
 const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];
@@ -19,16 +19,16 @@ pub(super) type WatchId = u64;
 
 /// Event of a watch, and which one.
 #[derive(Debug)]
-pub(super) enum Heard {
-    Whole(WatchId, Kind, News<false>),
-    Head(WatchId, Kind, News<true>),
+pub(super) enum ScopeEvent {
+    Whole(WatchId, Kind, WatchEvent<false>),
+    Head(WatchId, Kind, WatchEvent<true>),
     Fetched(super::fetch::Fetched),
 }
 
 /// The watches that run.
 pub(super) struct Scopes {
     client: Client,
-    sender: mpsc::Sender<Heard>,
+    sender: mpsc::Sender<ScopeEvent>,
     next: WatchId,
     pods: bool,
     /// Those that have not yet said what was there at first.
@@ -41,7 +41,7 @@ pub(super) struct Scopes {
 impl Scopes {
     pub(super) fn new(
         client: Client,
-        sender: mpsc::Sender<Heard>,
+        sender: mpsc::Sender<ScopeEvent>,
         pods: bool,
         tasks: Tasks,
     ) -> Self {
@@ -140,7 +140,12 @@ impl Scopes {
     fn watch_whole(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
-        let tell = async move |news| sender.send(Heard::Whole(id, kind, news)).await.is_ok();
+        let tell = async move |event| {
+            sender
+                .send(ScopeEvent::Whole(id, kind, event))
+                .await
+                .is_ok()
+        };
         self.tasks
             .spawn_finite(name, watch(client, scope, stop, tell));
     }
@@ -148,12 +153,12 @@ impl Scopes {
     fn watch_head(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
-        let tell = async move |news| sender.send(Heard::Head(id, kind, news)).await.is_ok();
+        let tell = async move |event| sender.send(ScopeEvent::Head(id, kind, event)).await.is_ok();
         self.tasks
             .spawn_finite(name, watch(client, scope, stop, tell));
     }
 
-    fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<Heard>) {
+    fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<ScopeEvent>) {
         self.next += 1;
         self.listing.insert(self.next);
         (

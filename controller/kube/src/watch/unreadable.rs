@@ -6,7 +6,7 @@ use sluice_ir::ReasonCode;
 use sluice_translate::{InvalidObject, Kind, ObjectKey, ObjectRef, Report, Severity};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::News;
+use crate::Notification;
 
 /// Reports on unreadable objects, as long as they hold.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Unreadable {
         &mut self,
         object: ObjectRef,
         error: InvalidObject,
-        listener: &UnboundedSender<Vec<News>>,
+        listener: &UnboundedSender<Vec<Notification>>,
     ) {
         let name = (object.kind, object.key.clone());
         let (field, reason) = match error {
@@ -36,7 +36,9 @@ impl Unreadable {
         );
         self.clear(&name, listener);
         // Nobody listens only when the program ends.
-        listener.send(vec![News::Appeared(report.clone())]).ok();
+        listener
+            .send(vec![Notification::ReportAdded(report.clone())])
+            .ok();
         self.0.insert(name, report);
     }
 
@@ -44,10 +46,12 @@ impl Unreadable {
     pub(super) fn clear(
         &mut self,
         name: &(Kind, ObjectKey),
-        listener: &UnboundedSender<Vec<News>>,
+        listener: &UnboundedSender<Vec<Notification>>,
     ) {
         if let Some(report) = self.0.remove(name) {
-            listener.send(vec![News::Gone(report)]).ok();
+            listener
+                .send(vec![Notification::ReportRemoved(report)])
+                .ok();
         }
     }
 }

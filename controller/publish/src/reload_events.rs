@@ -1,7 +1,7 @@
-//! Passes on what became of nginx's configurations: to metrics, to the publisher, and as Events.
+//! Results of nginx's configurations: for metrics, the publisher, and Events.
 
 use sluice_dataplane::nginx::ReloadEvent;
-use sluice_kube::News;
+use sluice_kube::Notification;
 use tokio::sync::mpsc::UnboundedSender;
 
 use sluice_metrics::Controller;
@@ -9,22 +9,24 @@ use sluice_quarantine::NginxVerdict;
 
 /// The recipients.
 #[derive(Clone)]
-pub(crate) struct ReloadEvents {
-    pub(crate) metrics: Controller,
+pub struct ReloadEvents {
+    /// Counts reloads and refusals.
+    pub metrics: Controller,
     /// The writer of Events, in a cluster.
-    pub(crate) news: Option<UnboundedSender<Vec<News>>>,
+    pub notifications: Option<UnboundedSender<Vec<Notification>>>,
     /// The publisher.
-    pub(crate) verdicts: UnboundedSender<NginxVerdict>,
+    pub verdicts: UnboundedSender<NginxVerdict>,
 }
 
 impl ReloadEvents {
-    pub(crate) fn pass_on(&self, event: ReloadEvent) {
+    /// Passes an event on.
+    pub fn pass_on(&self, event: ReloadEvent) {
         match event {
             ReloadEvent::Reloaded(content) => {
                 self.served(content);
-                if let Some(news) = &self.news {
+                if let Some(notifications) = &self.notifications {
                     // The receiver is only gone when the program ends.
-                    news.send(vec![News::Reloaded]).ok();
+                    notifications.send(vec![Notification::NginxReloaded]).ok();
                 }
             }
             ReloadEvent::Unchanged(content) => self.served(content),

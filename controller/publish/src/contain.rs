@@ -7,23 +7,23 @@ use sluice_xds::{Discovery, Probe, Update};
 use tokio::task::block_in_place;
 use tracing::{error, info, warn};
 
-use super::Publisher;
+use crate::Publisher;
 #[cfg(debug_assertions)]
 use crate::fault;
 use sluice_quarantine::{
-    self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict,
+    self, Aspect, Decision, Inquiry, Part, Publication, Refused, Round, Step, Verdict,
 };
 
-/// Longest wait for what all Envoys think of a candidate.
-const PROBED: Duration = Duration::from_secs(10);
+/// Longest wait for all Envoys' answers to a candidate.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// State of the search after a rejection.
 #[derive(Debug, Default)]
-pub(super) struct Incident {
+pub(crate) struct Incident {
     round: Round,
-    /// Held since then.
+    /// Parts held since its beginning.
     held: Vec<Part>,
-    /// Nothing helps: until something is published, nothing more is tried.
+    /// Nothing helped: nothing more is tried until the next publication.
     is_given_up: bool,
 }
 
@@ -32,8 +32,8 @@ impl Incident {
         self.is_given_up || self.round != Round::New
     }
 
-    /// Something is published: it may be what helps.
-    pub(super) fn begin_anew(&mut self) {
+    /// A new publication may help.
+    pub(crate) fn begin_anew(&mut self) {
         if self.is_given_up {
             *self = Incident::default();
         }
@@ -41,7 +41,7 @@ impl Incident {
 }
 
 impl Publisher {
-    pub(super) async fn take_decision(&mut self, decision: Decision) {
+    pub(crate) async fn take_decision(&mut self, decision: Decision) {
         let Decision {
             routes,
             tls,
@@ -51,45 +51,53 @@ impl Publisher {
         self.refused_resources = sluice_quarantine::of_resources(&others, &self.snapshot);
         if routes.is_empty() && tls.is_none() {
             self.incident = Incident::default();
-            self.is_taken = true;
-            self.quarantine.taken(self.given());
+            self.is_accepted = true;
+            self.quarantine.accept(self.publication());
             if self.known.is_some() {
-                self.schedule(Update::default());
+                self.schedule_removals(Update::default());
             }
         } else if !self.incident.is_given_up {
             self.contain(&routes, tls.as_deref()).await;
         }
-        // Usually there is nothing to say, at the cost of all that could be said.
+        // Usually nothing changed, and comparing all reports costs.
         if !(was_quiet && self.is_quiet()) {
-            self.tell();
+            self.report();
         }
     }
 
-    /// Nothing is refused.
+    /// Nothing is rejected.
     fn is_quiet(&self) -> bool {
         self.refused_resources.is_empty() && self.quarantine.is_empty()
     }
 
     /// Configuration that data planes may still serve beside `before`, if they may have rejected that.
-    pub(super) fn still_served(&self, before: &Config) -> Option<Config> {
-        let is_undecided = !self.is_taken && (self.nginx.is_some() || self.incident.is_open());
-        let taken = self.quarantine.last().filter(|_| is_undecided)?;
-        Some(before.with_routes_of(&taken.config))
+    pub(crate) fn still_served(&self, before: &Config) -> Option<Config> {
+        let is_undecided = !self.is_accepted && (self.nginx.is_some() || self.incident.is_open());
+        let accepted = self.quarantine.last_accepted().filter(|_| is_undecided)?;
+        Some(before.with_routes_of(&accepted.config))
     }
 
-    fn given(&self) -> Given {
-        Given {
+    fn publication(&self) -> Publication {
+        Publication {
             config: self.effective.clone(),
             snapshot: self.snapshot.clone(),
         }
     }
 
-    /// Says what is new, and what is over.
-    pub(super) fn tell(&mut self) {
+    /// Logs new reports, and notifies of those that are over.
+    pub(crate) fn report(&mut self) {
         let held = self.quarantine.reports(&self.snapshot);
         self.metrics.held(&self.quarantine.culprits(&self.snapshot));
-        let of_data_plane = [&self.unserved[..], &held, &self.refused_resources].concat();
-        block_in_place(|| self.told.tell(self.snapshot.reports(), &of_data_plane));
+        let of_data_plane = [
+            &self.unsupported_by_nginx[..],
+            &held,
+            &self.refused_resources,
+        ]
+        .concat();
+        block_in_place(|| {
+            self.report_log
+                .record(self.snapshot.reports(), &of_data_plane);
+        });
     }
 
     async fn contain(&mut self, routes: &Refused, tls: Option<&str>) {
@@ -99,22 +107,22 @@ impl Publisher {
                 .release(&std::mem::take(&mut self.incident.held));
         }
         let config = self.quarantine.serve(&self.snapshot);
-        let given = Given {
+        let publication = Publication {
             config,
             snapshot: self.snapshot.clone(),
         };
-        let taken = self.quarantine.last().cloned();
-        let (taken, round) = (taken.as_deref(), self.incident.round);
-        let of_routes =
-            (!routes.is_empty()).then(|| Inquiry::about(given.clone(), taken, routes, round));
-        let of_tls = tls.map(|said| Inquiry::about_tls(given, taken, said, round));
+        let accepted = self.quarantine.last_accepted().cloned();
+        let (accepted, round) = (accepted.as_deref(), self.incident.round);
+        let of_routes = (!routes.is_empty())
+            .then(|| Inquiry::about(publication.clone(), accepted, routes, round));
+        let of_tls = tls.map(|message| Inquiry::about_tls(publication, accepted, message, round));
         let verdicts = self
             .inquire_all([(Aspect::Routes, of_routes), (Aspect::Tls, of_tls)])
             .await;
         self.end_probes();
         let Some(verdicts) = verdicts else {
             warn!(
-                "a data plane does not say what it thinks of candidates; what it refused is looked for again"
+                "a data plane does not answer to candidates; the search for the rejected part begins again"
             );
             return self.feedback.ask_again();
         };
@@ -151,14 +159,14 @@ impl Publisher {
                     inquiry.answer(self.probe(aspect, &candidate).await?);
                 }
                 Step::Done(verdict) => {
-                    info!("found what the data plane refuses; candidates tried: {tried}");
+                    info!("found the part that the data plane rejects; candidates tried: {tried}");
                     return Some(verdict);
                 }
             }
         }
     }
 
-    /// Asks data planes what they think of a configuration, which serves nobody meanwhile.
+    /// Asks data planes whether they accept a configuration, which serves nobody.
     async fn probe(&self, aspect: Aspect, candidate: &Config) -> Option<Result<(), String>> {
         match &self.nginx {
             Some(nginx) => nginx.probe(candidate).await,
@@ -173,13 +181,13 @@ impl Publisher {
                     Aspect::Routes => Some(Probe::of_routes(candidate, discovery)),
                     Aspect::Tls => Probe::of_tls(candidate, &self.settings, discovery),
                 });
-                // Without a listener there is nothing to refuse.
+                // Without a listener there is nothing to reject.
                 let Some(probe) = probe else {
                     return Some(Ok(()));
                 };
                 #[cfg(debug_assertions)]
                 let probe = probe.map(fault::spoil);
-                self.served.store.probe(probe, PROBED).await
+                self.served.store.probe(probe, PROBE_TIMEOUT).await
             }
         }
     }
@@ -192,22 +200,22 @@ impl Publisher {
 
     /// Holds culprits back. True if something else can be published now.
     fn hold(&mut self, verdict: Verdict) -> bool {
-        let given = self.given();
+        let publication = self.publication();
         match verdict {
             Verdict::Parts(parts) => {
                 self.incident
                     .held
                     .extend(parts.iter().map(|(part, _)| part.clone()));
                 let found = !parts.is_empty();
-                self.quarantine.hold(&given, parts);
+                self.quarantine.hold(&publication, parts);
                 found
             }
-            Verdict::Edge(said) => {
+            Verdict::Global(message) => {
                 error!(
-                    "the data plane refuses what holds for all hosts, as the ConfigMap and the flags say it, and keeps \
-                     what it has: {said}"
+                    "the data plane rejects settings of all hosts, which are from the ConfigMap and flags, and keeps \
+                     its configuration: {message}"
                 );
-                self.quarantine.hold_edge(&given)
+                self.quarantine.hold_global(&publication)
             }
         }
     }

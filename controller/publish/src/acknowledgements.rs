@@ -1,4 +1,4 @@
-//! Envoys that take long to take what they were given: new hosts are not served meanwhile, and the log says why.
+//! Slow acknowledgements: the log says so, because new hosts are not served meanwhile.
 
 use std::time::Duration;
 
@@ -6,60 +6,60 @@ use sluice_xds_server::{Generation, Store};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// From then on it is worth a line.
-const LONG: Duration = Duration::from_secs(2);
-/// How often to look whether it is over.
-const AGAIN: Duration = Duration::from_millis(500);
+/// A longer wait is logged.
+const SLOW: Duration = Duration::from_secs(2);
+/// Interval of checks after that.
+const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The publications that not all Envoys have answered.
+/// Publications that not all Envoys have answered.
 #[derive(Debug, Default)]
-pub(super) struct Lag(Option<Waiting>);
+pub(crate) struct Acknowledgements(Option<Waiting>);
 
 #[derive(Debug)]
 struct Waiting {
     oldest: Generation,
     since: Instant,
     latest: Generation,
-    look_at: Instant,
-    is_told: bool,
+    next_check: Instant,
+    is_logged: bool,
 }
 
-impl Lag {
-    pub(super) fn published(&mut self, generation: Generation) {
+impl Acknowledgements {
+    pub(crate) fn published(&mut self, generation: Generation) {
         match &mut self.0 {
             Some(waiting) => waiting.latest = generation,
             None => self.0 = Some(Waiting::of(generation)),
         }
     }
 
-    /// When to look again.
-    pub(super) fn look_at(&self) -> Option<Instant> {
-        self.0.as_ref().map(|waiting| waiting.look_at)
+    /// Time of the next check.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
+        self.0.as_ref().map(|waiting| waiting.next_check)
     }
 
-    pub(super) fn look(&mut self, store: &Store) {
+    pub(crate) fn check(&mut self, store: &Store) {
         let Some(mut waiting) = self.0.take() else {
             return;
         };
         let took = waiting.since.elapsed();
         if !store.is_answered(waiting.oldest) {
-            if !waiting.is_told {
+            if !waiting.is_logged {
                 warn!(
-                    "Envoy has not taken what was published {} s ago, and does not serve what is new in it; each host with a \
+                    "Envoy has not acknowledged the publication of {} s ago, and does not serve its new hosts yet; each host with a \
                      certificate of its own takes Envoy some milliseconds",
                     took.as_secs()
                 );
             }
             self.0 = Some(Waiting {
-                is_told: true,
-                look_at: Instant::now() + AGAIN,
+                is_logged: true,
+                next_check: Instant::now() + INTERVAL,
                 ..waiting
             });
             return;
         }
-        if waiting.is_told {
+        if waiting.is_logged {
             info!(
-                "Envoy has taken what was published {:.1} s ago",
+                "Envoy has acknowledged the publication of {:.1} s ago",
                 took.as_secs_f64()
             );
         }
@@ -75,8 +75,8 @@ impl Waiting {
             oldest: generation,
             since,
             latest: generation,
-            look_at: since + LONG,
-            is_told: false,
+            next_check: since + SLOW,
+            is_logged: false,
         }
     }
 }

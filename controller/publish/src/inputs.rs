@@ -10,13 +10,13 @@ use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use super::Publisher;
+use crate::Publisher;
 
 /// Longest wait for the addresses of external hosts before the first publication.
 const FIRST_RESOLUTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Publisher {
-    pub(super) fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
+    pub(crate) fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
         let mut resources = self.view.resources_mut();
         for event in events {
             let change = match event {
@@ -40,7 +40,7 @@ impl Publisher {
         }
     }
 
-    pub(super) fn take_resolution(
+    pub(crate) fn take_resolution(
         &self,
         name: DnsName,
         resolution: Resolution,
@@ -53,7 +53,7 @@ impl Publisher {
     }
 
     /// Names that somebody uses are followed, and others are not any more.
-    pub(super) fn follow_names(&self, updated: &Updated) {
+    pub(crate) fn follow_names(&self, updated: &Updated) {
         for name in &updated.names {
             self.names.follow(
                 name.clone(),
@@ -67,7 +67,7 @@ impl Publisher {
 
     /// A data plane that serves already must not lose the hosts outside of the cluster because its controller has only just
     /// started: so the first publication waits until their names have been looked up, or for a moment.
-    pub(super) async fn wait_for_names(&mut self) {
+    pub(crate) async fn wait_for_names(&mut self) {
         let mut waiting: BTreeSet<DnsName> = self.translation.used_names().cloned().collect();
         let (mut changes, deadline) = (
             Changes::default(),
@@ -88,7 +88,7 @@ impl Publisher {
     }
 
     /// Brings the translation up to date.
-    pub(super) fn translate(&mut self, changes: &Changes) -> Updated {
+    pub(crate) fn translate(&mut self, changes: &Changes) -> Updated {
         #[cfg(debug_assertions)]
         sluice_tasks::fault::hold("translation");
         let updated = self.translation.update(

@@ -16,11 +16,15 @@
 //! nginx takes routes from a file and endpoints from the log alone. A reload takes a while, so the log keeps the backends of
 //! the former configuration until all workers have the new one.
 
+mod acknowledgements;
 mod contain;
-mod farewell;
+#[cfg(debug_assertions)]
+mod fault;
 mod inputs;
-mod lag;
 mod nginx_reports;
+mod reload_events;
+mod removals;
+mod report_log;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,14 +37,13 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 use tracing::info;
 
-#[cfg(debug_assertions)]
-use crate::fault;
-use crate::reports::Told;
+use acknowledgements::Acknowledgements;
 use contain::Incident;
-use farewell::Farewell;
-use lag::Lag;
 use nginx_reports::NginxReports;
-pub(crate) use nginx_reports::SettingsOwners;
+pub use nginx_reports::SettingsOwners;
+pub use reload_events::ReloadEvents;
+use removals::Removals;
+pub use report_log::ReportLog;
 use sluice_dataplane::nginx::{Configurations, Published};
 use sluice_metrics::Controller;
 use sluice_quarantine::{Feedback, NginxVerdict, Quarantine};
@@ -49,23 +52,24 @@ use sluice_server::Served;
 use sluice_source::Event;
 use sluice_state::View;
 
-/// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
+/// Longest wait for Envoys to acknowledge new endpoints before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
+
 /// Turns events into publications, one after the other.
-pub(crate) struct Publisher {
+pub struct Publisher {
     view: View,
     /// Translation of all objects.
     translation: Translation,
     /// The same, as readers see it.
     snapshot: Arc<Snapshot>,
-    /// Configuration that data planes were given: the translation, without rejected parts.
+    /// The last published configuration: the translation, without rejected parts.
     effective: Config,
     quarantine: Quarantine,
     feedback: Feedback,
     /// Configurations that workers of nginx may have, old and new together.
     known: Option<Config>,
-    /// Data planes have taken what they were given last.
-    is_taken: bool,
+    /// Data planes have accepted the last publication.
+    is_accepted: bool,
     incident: Incident,
     options: Options,
     settings: Settings,
@@ -74,31 +78,33 @@ pub(crate) struct Publisher {
     routes: RouteCache,
     nginx: Option<Configurations>,
     nginx_reports: NginxReports,
-    told: Told,
+    report_log: ReportLog,
     /// Reports on what nginx does not support.
-    unserved: Vec<Report>,
+    unsupported_by_nginx: Vec<Report>,
     /// Reports on resources, other than routes, that Envoy rejected.
     refused_resources: Vec<Report>,
     ready: bool,
-    farewell: Option<Farewell>,
-    lag: Lag,
+    removals: Option<Removals>,
+    acknowledgements: Acknowledgements,
     names: Names,
 }
 
 impl Publisher {
-    pub(crate) fn new(
+    /// A publisher to Envoys, with nothing published yet.
+    pub fn new(
         options: Options,
         settings: Settings,
         served: Served,
         view: View,
         metrics: Controller,
-        told: Told,
+        report_log: ReportLog,
         names: Names,
     ) -> Self {
         let (routes, nginx) = (RouteCache::default(), None);
-        let (unserved, refused_resources, ready, farewell) = (Vec::new(), Vec::new(), false, None);
+        let (unsupported_by_nginx, refused_resources, ready, removals) =
+            (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
-        let (quarantine, incident, lag, nginx_reports) = Default::default();
+        let (quarantine, incident, acknowledgements, nginx_reports) = Default::default();
         let feedback = Feedback::of_envoys(served.store.clone());
         if let Some(configmap) = &options.configmap {
             view.resources_mut().hold_config_map(configmap.clone());
@@ -111,7 +117,7 @@ impl Publisher {
             quarantine,
             feedback,
             known: None,
-            is_taken: false,
+            is_accepted: false,
             incident,
             options,
             settings,
@@ -120,18 +126,18 @@ impl Publisher {
             routes,
             nginx,
             nginx_reports,
-            told,
-            unserved,
+            report_log,
+            unsupported_by_nginx,
             refused_resources,
             ready,
-            farewell,
-            lag,
+            removals,
+            acknowledgements,
             names,
         }
     }
 
     /// Also writes nginx's configurations.
-    pub(crate) fn with_nginx(
+    pub fn with_nginx(
         self,
         nginx: Configurations,
         owners: SettingsOwners,
@@ -146,7 +152,7 @@ impl Publisher {
     }
 
     /// Runs until the source ends.
-    pub(crate) async fn run(mut self, mut events: UnboundedReceiver<Vec<Event>>) {
+    pub async fn run(mut self, mut events: UnboundedReceiver<Vec<Event>>) {
         let mut pending = Changes::everything();
         loop {
             let batch = tokio::select! {
@@ -159,15 +165,15 @@ impl Publisher {
                     self.take_decision(decision).await;
                     continue;
                 }
-                () = until(self.farewell.as_ref().map(|farewell| farewell.at)) => {
-                    if self.is_farewell_due() {
+                () = until(self.removals.as_ref().map(|removals| removals.at)) => {
+                    if self.are_removals_due() {
                         let _busy = self.view.progress().begin();
-                        block_in_place(|| self.say_farewell());
+                        block_in_place(|| self.apply_removals());
                     }
                     continue;
                 }
-                () = until(self.lag.look_at()) => {
-                    self.lag.look(&self.served.store);
+                () = until(self.acknowledgements.next_check()) => {
+                    self.acknowledgements.check(&self.served.store);
                     continue;
                 }
             };
@@ -198,7 +204,7 @@ impl Publisher {
         }
         let effective = self.quarantine.serve(&self.snapshot);
         let before = std::mem::replace(&mut self.effective, effective);
-        // Missing pods move requests to those who tell about errors.
+        // Missing pods move requests to error services.
         if !changes.is_of_endpoints() || !updated.servers.is_empty() {
             self.incident.begin_anew();
             self.publish_routes(&before).await;
@@ -206,21 +212,21 @@ impl Publisher {
             self.publish_endpoints(&updated).await;
         }
         self.view.progress().note_published();
-        self.tell();
+        self.report();
     }
 
-    /// The short way, at the cost of what changed: only endpoints moved.
+    /// The fast path, at the cost of the changed backends: only endpoints changed.
     async fn publish_endpoints(&mut self, updated: &Updated) {
-        let (mut arrivals, mut farewell) = (Update::default(), Update::default());
+        let (mut additions, mut removals) = (Update::default(), Update::default());
         for (id, before) in &updated.backends {
             let Some(backend) = self.effective.backends.get(id) else {
                 continue;
             };
             let staying = before.as_ref().map(|old| old.with_endpoints_of(backend));
-            arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
-            farewell.endpoints(id, backend);
+            additions.endpoints(id, staying.as_ref().unwrap_or(backend));
+            removals.endpoints(id, backend);
         }
-        self.announce(arrivals).await;
+        self.add_resources(additions).await;
         block_in_place(|| {
             if let Some(nginx) = &self.nginx {
                 nginx.publish_endpoints(&self.effective);
@@ -229,32 +235,32 @@ impl Publisher {
                 .log
                 .publish(|log| log.refresh(&self.effective, updated.backends.keys()));
         });
-        self.schedule(farewell);
+        self.schedule_removals(removals);
     }
 
     async fn publish_routes(&mut self, before: &Config) {
         let config = &self.effective;
         #[cfg(debug_assertions)]
         let config = &*fault::for_envoys(config);
-        let arrivals = block_in_place(|| Update::additions(before, config));
+        let additions = block_in_place(|| Update::additions(before, config));
         #[cfg(debug_assertions)]
-        let arrivals = fault::spoil(arrivals);
-        self.announce(arrivals).await;
-        let farewell = block_in_place(|| self.lead_there(before));
-        self.schedule(farewell);
+        let additions = fault::spoil(additions);
+        self.add_resources(additions).await;
+        let removals = block_in_place(|| self.publish_routing(before));
+        self.schedule_removals(removals);
     }
 
-    /// Lets the filter and the routes use what is known by now; returns what can go then.
-    fn lead_there(&mut self, before: &Config) -> Update {
+    /// Publishes routes, and the filter's tables; returns the resources that nothing uses after that.
+    fn publish_routing(&mut self, before: &Config) -> Update {
         let lingering = self.still_served(before);
-        let (config, before_and_taken) = (&self.effective, lingering.as_ref().unwrap_or(before));
-        self.is_taken = false;
+        let (config, before_and_accepted) = (&self.effective, lingering.as_ref().unwrap_or(before));
+        self.is_accepted = false;
         self.served
             .authorizer
-            .publish(config, Some(before_and_taken));
+            .publish(config, Some(before_and_accepted));
         if let Some(nginx) = &self.nginx {
-            // Old workers go on for a while, and a change may follow the other before they are gone.
-            let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_taken));
+            // Old workers live on for a while, and another change may follow before they are gone.
+            let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_accepted));
             self.served.log.publish(|log| log.replace(&known));
             self.known = Some(known);
             let Published {
@@ -262,7 +268,7 @@ impl Publisher {
                 unsupported,
             } = nginx.publish(config);
             self.feedback.await_content(content);
-            self.unserved = self.nginx_reports.reports(unsupported, &self.snapshot);
+            self.unsupported_by_nginx = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
@@ -281,7 +287,7 @@ impl Publisher {
             });
             let generation = self.served.store.apply(routing);
             self.feedback.await_generation(generation);
-            self.lag.published(generation);
+            self.acknowledgements.published(generation);
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
@@ -296,10 +302,9 @@ impl Publisher {
         Update::removals(before, config)
     }
 
-    async fn announce(&mut self, arrivals: Update) {
-        // With nginx there is no Envoy to tell.
+    async fn add_resources(&mut self, additions: Update) {
         if self.nginx.is_none() {
-            let generation = block_in_place(|| self.served.store.apply(arrivals));
+            let generation = block_in_place(|| self.served.store.apply(additions));
             self.served.store.answered(generation, ACKNOWLEDGED).await;
         }
     }

@@ -9,23 +9,25 @@ use tracing::error;
 
 /// The operator's ConfigMaps that nginx's settings come from.
 #[derive(Debug, Default)]
-pub(crate) struct SettingsOwners {
+pub struct SettingsOwners {
     /// Settings of all hosts.
-    pub(crate) global: Option<ObjectKey>,
-    pub(crate) tcp: Option<ObjectKey>,
-    pub(crate) udp: Option<ObjectKey>,
+    pub global: Option<ObjectKey>,
+    /// `--tcp-services-configmap`
+    pub tcp: Option<ObjectKey>,
+    /// `--udp-services-configmap`
+    pub udp: Option<ObjectKey>,
 }
 
 /// Assigns what nginx does not serve to objects.
 #[derive(Debug, Default)]
-pub(super) struct NginxReports {
+pub(crate) struct NginxReports {
     owners: SettingsOwners,
     /// Settings without an object, which have been logged.
     logged: BTreeSet<Unsupported>,
 }
 
 impl NginxReports {
-    pub(super) fn new(owners: SettingsOwners) -> Self {
+    pub(crate) fn new(owners: SettingsOwners) -> Self {
         NginxReports {
             owners,
             logged: BTreeSet::new(),
@@ -33,7 +35,7 @@ impl NginxReports {
     }
 
     /// Reports for the owners. What has no owner is logged, once each time that it comes up.
-    pub(super) fn reports(
+    pub(crate) fn reports(
         &mut self,
         unsupported: Vec<Unsupported>,
         snapshot: &Snapshot,

@@ -11,7 +11,7 @@ use sluice_xds::Certificate;
 /// The end of the chain, and the beginning of the key.
 const BETWEEN: &str = "-----BEGIN PRIVATE KEY-----";
 
-/// The one of this folder: whoever comes after us presents the same, and has nothing to tell the data plane.
+/// The certificate of this folder: the next controller presents the same, and nothing changes for the data plane.
 pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Certificate> {
     let path = folder.join("default-certificate.pem");
     if let Some(certificate) = private_file::read(&path)

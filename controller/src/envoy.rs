@@ -69,7 +69,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_secs(grace)).await;
     tasks.stop();
     stop.send(true).ok();
-    // A task that panicked has said so.
+    // A panic was logged already.
     envoy.await.ok();
     if let Some(failure) = tasks.failure() {
         return Err(failure.into());

@@ -175,7 +175,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
     }
 }
 
-/// nginx knows nothing of zones, so the filter is told.
+/// nginx has no zones, so the filter gets this one.
 fn checkpoint(host: NginxHost, upstream: &str, zone: Option<String>) -> String {
     let host = match host {
         NginxHost::Sluice => Host::Nginx,

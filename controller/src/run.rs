@@ -156,7 +156,7 @@ struct Started {
 impl Started {
     async fn end(self) {
         self.stop.send(true).ok();
-        // A task that panicked has said so.
+        // A panic was logged already.
         let drained = async { drop(OptionFuture::from(self.data_plane).await) };
         // Addresses go out of the status while open requests end: neither waits for the other.
         tokio::join!(self.source.leave(), drained);

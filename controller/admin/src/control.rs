@@ -18,7 +18,7 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// Waits until somebody asks.
+    /// Waits for a request.
     pub async fn asked(&self) {
         // The sender is `self`: the channel does not end while this waits.
         self.0.subscribe().wait_for(|asked| *asked).await.ok();

@@ -38,7 +38,7 @@ pub(super) struct Certificate {
 }
 
 impl Certificate {
-    /// Reads the files, then follows them for as long as somebody listens.
+    /// Reads the files, then follows them for as long as the receiver lives.
     pub(super) fn follow(certificate: &Path, key: &Path, tasks: &Tasks) -> anyhow::Result<Self> {
         let paths = [certificate.to_owned(), key.to_owned()];
         let mut files = read(&paths)?;

@@ -18,7 +18,7 @@ pub(crate) struct LocationPolicy {
     pub(crate) access: IpAccess,
     /// Request headers that only an authentication service may set.
     pub(crate) auth_headers: Vec<HeaderName>,
-    /// Of its question: whoever asks something else gets another answer.
+    /// Hash of the question: another question has another answer.
     pub(crate) question: Key,
 }
 
@@ -43,7 +43,7 @@ impl Policies {
     pub(crate) fn from_configs(now: &Config, before: Option<&Config>, last: &Policies) -> Self {
         let mut policies = Policies::default();
         let mut of_now = (0, 0);
-        // Where both say something, what is said now holds.
+        // If both have it, the new one wins.
         for config in [now].into_iter().chain(before) {
             for (id, text) in &config.users {
                 let same = last.users.get(id).filter(|known| known.text == *text);

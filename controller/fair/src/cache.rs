@@ -74,7 +74,7 @@ impl<V> FairCache<V> {
         self.used
     }
 
-    /// Takes the older half of whoever has most. `false`: nobody has anything.
+    /// Evicts the older half of the largest share. `false`: all shares are empty.
     fn forget(&mut self) -> bool {
         let Some((tenant, share)) = self
             .shares

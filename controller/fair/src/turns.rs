@@ -151,7 +151,7 @@ impl<J> Turns<J> {
             .retain(|_, tenant| !is_idle(tenant) || tenant.next > now);
     }
 
-    /// The longest job of whoever has most waiting, if that is more than `least`.
+    /// The longest job of the namespace with most waiting, if that is more than `least`.
     fn drop_one(&mut self, least: usize) -> Option<J> {
         let most = self
             .tenants

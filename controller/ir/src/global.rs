@@ -153,7 +153,7 @@ impl Default for Hsts {
 pub struct Forwarded {
     /// Connections begin with a PROXY header, which says who the client is.
     pub proxy_protocol: bool,
-    /// Milliseconds for the PROXY header, where that is said.
+    /// Milliseconds for the PROXY header, if configured.
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_timeout: Option<u32>,
     /// A header says who the client is, when it comes from one of [`Forwarded::trusted_proxies`].
@@ -195,7 +195,7 @@ pub struct Http {
     pub header_timeout: u32,
     /// Seconds between two reads of a request's body.
     pub body_timeout: u32,
-    /// How much the headers of a request may be, where that is said.
+    /// Limit of request headers, if configured.
     #[serde(skip_serializing_if = "is_default")]
     pub header_buffers: Option<HeaderBuffers>,
 }

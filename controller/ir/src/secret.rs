@@ -53,7 +53,7 @@ impl Sensitive {
         Sensitive(text)
     }
 
-    /// For whoever has to send it.
+    /// The text, for sending it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! Ports that lead to pods without anybody looking at what is said.
+//! TCP and UDP ports that are proxied without reading the protocol.
 
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};

@@ -57,7 +57,7 @@ pub enum VerifyClient {
     Required,
     /// Also who has none.
     Optional,
-    /// Everybody; pods are told how it is.
+    /// Accept any; pods receive the result.
     Untrusted,
     /// Everybody, and nobody is asked.
     Off,
@@ -74,7 +74,7 @@ pub struct ServerTls {
     /// For the exchange of keys, in OpenSSL's words and in the order of preference; empty: those of the data plane.
     #[serde(skip_serializing_if = "is_default")]
     pub curves: Vec<String>,
-    /// Seconds that a session can be resumed, where that is said.
+    /// Seconds that a session can be resumed, if configured.
     #[serde(skip_serializing_if = "is_default")]
     pub session_timeout: Option<NonZeroU32>,
     /// A handshake for a name that no server has fails.

@@ -15,7 +15,7 @@ pub struct Tracing {
     pub service: String,
     /// Sampler.
     pub sampler: Sampler,
-    /// For a request that is part of a trace, whoever began it has decided.
+    /// A request that is part of a trace follows the decision at its beginning.
     pub follow_parent: bool,
     /// A trace that a client names is gone on with.
     pub trust_incoming_context: bool,

@@ -59,7 +59,7 @@ pub struct Cluster {
     _always: watch::Sender<bool>,
 }
 
-/// A task that ends in an orderly way when it is told to.
+/// A task that ends in an orderly way on request.
 struct Task {
     stop: CancellationToken,
     handle: JoinHandle<()>,
@@ -79,7 +79,7 @@ impl Task {
 
     async fn end(self) {
         self.stop.cancel();
-        // It ends by itself; if it panicked, that was said already.
+        // It ends by itself; a panic was logged already.
         self.handle.await.ok();
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// A watch is told to end before this, so nothing that lives stays silent for longer.
+/// Watches end before this, so no live connection is silent for longer.
 const SILENCE: Duration = Duration::from_secs(90);
 
 /// Access to the API server; by default the pod's service account, or what kubectl would use.

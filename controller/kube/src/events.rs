@@ -149,7 +149,7 @@ impl Recorder {
         .await
     }
 
-    /// Of every replica, whoever leads: each has an nginx of its own. One that cannot be written is not tried again.
+    /// Written by every replica, also without the Lease: each has an nginx of its own. A failed write is not repeated.
     async fn say_reloaded(&self) {
         let told = timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await;
         if let Ok(Err(error)) = told {

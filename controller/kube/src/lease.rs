@@ -97,7 +97,7 @@ impl Candidate {
         )
     }
 
-    /// Takes part until it is told to stop, then lets go of the Lease if it has it.
+    /// Takes part until it is stopped, then releases the Lease if it holds it.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut renewed = None;
         let mut trouble = false;
@@ -204,7 +204,7 @@ impl Candidate {
         }
     }
 
-    /// `false` when somebody else was quicker.
+    /// `false` when another candidate was quicker.
     async fn write(&mut self, lease: Lease) -> kube::Result<bool> {
         let written = match lease.metadata.resource_version {
             None => self.api.create(&PostParams::default(), &lease).await,

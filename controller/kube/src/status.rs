@@ -80,7 +80,7 @@ impl Writer {
         }
     }
 
-    /// Runs until it is told to stop, then leaves things as they should be left.
+    /// Runs until it is stopped, then removes our addresses if nobody else serves them.
     pub(crate) async fn run(
         mut self,
         mut sightings: mpsc::UnboundedReceiver<Vec<Sighting>>,
@@ -139,7 +139,7 @@ impl Writer {
             Ok(Ok(addresses)) => {
                 self.complaint = None;
                 self.wanted = Some(addresses);
-                // What failed before, or what somebody else wrote, is looked at again, too.
+                // Failed writes, and writes of others, are checked again, too.
                 self.due = self.ingresses.keys().cloned().collect();
             }
             Ok(Err(error)) => self.complain(format!("{error:#}")),

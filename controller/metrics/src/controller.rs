@@ -25,7 +25,7 @@ struct Families {
     last_successful_time: Gauge,
     success: IntCounter,
     errors: IntCounter,
-    /// nginx has not taken what it was given last; it serves what it had before.
+    /// nginx rejected its last configuration, and serves the one before.
     refused: AtomicBool,
     orphan_ingress: GaugeVec,
     held_ingress: GaugeVec,
@@ -117,7 +117,7 @@ impl Controller {
             .unwrap_or_default();
         families.last_successful_time.set(now.as_secs_f64());
         families.refused.store(false, Ordering::Release);
-        // The last one: whoever sees it counted sees the rest.
+        // Last, so that a reader who sees it counted sees the rest.
         families.success.inc();
     }
 

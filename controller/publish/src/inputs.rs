@@ -52,7 +52,7 @@ impl Publisher {
         }
     }
 
-    /// Names that somebody uses are followed, and others are not any more.
+    /// Follows names that are used, and no longer others.
     pub(crate) fn follow_names(&self, updated: &Updated) {
         for name in &updated.names {
             self.names.follow(

@@ -41,7 +41,7 @@ pub(super) fn handshakes(
         let was = before.and_then(|before| before.config.tls.get(&name));
         match was {
             Some(was) => drop(config.tls.insert(name.clone(), was.clone())),
-            // Not the certificate of a wildcard, which may be somebody else's.
+            // Not the certificate of a wildcard, which may be another namespace's.
             None if config.tls.contains_key(&name) => {
                 config.tls.insert(
                     name.clone(),

@@ -55,7 +55,7 @@ struct Held {
     message: String,
 }
 
-/// Until it is something else, it is refused.
+/// The rejected content; another content is tried again.
 #[derive(Debug, PartialEq)]
 enum Content {
     Locations(Vec<HttpRoute>),

@@ -112,7 +112,7 @@ impl<T: Clone> Search<T> {
         }
     }
 
-    /// Those at fault, each with what was said.
+    /// The culprits, each with the message.
     pub(super) fn refused(self) -> Vec<(T, String)> {
         self.refused
     }

@@ -1,4 +1,4 @@
-//! Fair turns of namespaces at what takes long and no CPU: questions that somebody else answers.
+//! Fair turns of namespaces at waiting for others: DNS queries.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -75,7 +75,7 @@ impl Peers {
         all.keys().copied().collect()
     }
 
-    /// Tells the publisher, for as long as it listens to somebody else.
+    /// Notifies the publisher of changes, for as long as it runs.
     pub async fn follow(self, events: WeakUnboundedSender<Vec<Event>>) {
         let mut told = BTreeSet::new();
         loop {

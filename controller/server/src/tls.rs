@@ -42,7 +42,7 @@ pub struct ServerTls {
 }
 
 impl ServerTls {
-    /// Reads the folder, then follows it for as long as somebody listens.
+    /// Reads the folder, then follows it for as long as the receiver lives.
     pub fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
         let mut files = Files::read(&folder)?;
         let first = files

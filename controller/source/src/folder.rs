@@ -61,7 +61,7 @@ pub(crate) fn is_hidden(path: &Path) -> bool {
 }
 
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
-/// `rest` is called after each file: whoever is in no hurry leaves the machine to others.
+/// `rest` is called after each file, to yield where there is no hurry.
 pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
     if let Some(fingerprint) = Fingerprint::of(folder) {
         return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));

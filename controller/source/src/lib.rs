@@ -32,11 +32,11 @@ pub enum Event {
     Machines(BTreeSet<IpAddr>),
     /// Something that is there cannot be read.
     Problem(Problem),
-    /// Everything that was there at the start has been said.
+    /// The initial objects are complete.
     Ready,
 }
 
-/// Something in a source that is not an object, said so that its owner can act on it.
+/// A problem of a source that belongs to no object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
     /// The file, and the document in it when it has several; or the object.

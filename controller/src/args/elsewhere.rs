@@ -1,4 +1,4 @@
-//! Flags of ingress-nginx that Sluice does not have. Who comes from there is told by name what to do about each.
+//! Flags of ingress-nginx that Sluice does not have: the error says what to do instead.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

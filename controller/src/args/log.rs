@@ -1,4 +1,4 @@
-//! How much is said, in the words of klog (ingress-nginx) and of logrus (kube-webhook-certgen).
+//! Verbosity of the log, as flags of klog (ingress-nginx) and of logrus (kube-webhook-certgen).
 
 use clap::{Args as ClapArgs, ValueEnum};
 

@@ -5,7 +5,7 @@
 //! | `kill TASK` | the task of this name panics |
 //! | `hold PLACE` | who comes to this place in the code waits there for as long as the line stands |
 //!
-//! Others are told by those who suffer from them, with [`all`].
+//! Code under test reads others with [`all`].
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

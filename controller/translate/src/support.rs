@@ -13,7 +13,7 @@ pub(crate) const NO_SPANS: &str =
 /// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlane {
-    /// Envoy, ours or somebody else's.
+    /// Envoy, managed or not.
     Envoy,
     /// nginx with our module.
     Nginx,

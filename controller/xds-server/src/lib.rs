@@ -11,7 +11,7 @@
 //! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
 //! - [`refusal`]: resources that a client rejected.
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
-//! - [`progress`]: ACKs of the streams, for whoever waits for them.
+//! - [`progress`]: ACKs of the streams.
 //! - [`service`]: the delta ADS streams; the only file that awaits a client.
 //! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
 //! - [`access_log`]: access log entries that Envoy sends, for metrics.

@@ -92,7 +92,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Until the client is gone, or has said something that ends the stream.
+    /// Until the client is gone, or a message of it ends the stream.
     async fn run(mut self, mut requests: Streaming<DeltaDiscoveryRequest>) {
         let mut news = self.store.news();
         loop {

@@ -1,5 +1,5 @@
 //! Probes serve nobody: listeners that never listen. One leads to routes, the other one has the filter chains of
-//! hosts with TLS, so an Envoy that runs compiles and checks them as any others, and says what it thinks of them.
+//! hosts with TLS, so a running Envoy compiles and checks them as any others, and acknowledges or rejects them.
 
 use prost::Message;
 use sluice_ir::Config;

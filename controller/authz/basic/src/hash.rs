@@ -26,7 +26,7 @@ const LONGEST_PASSWORD: usize = 256;
 /// SHA-crypt reads the password in each round: rounds times bytes, of which more take longer than a second. What bcrypt reads,
 /// with all rounds that there may be.
 const MOST_WORK: u64 = 656_000 * 72;
-/// Of SHA-crypt, where nothing else is said.
+/// The default of SHA-crypt.
 const USUAL_ROUNDS: u32 = 5_000;
 
 /// A text that nothing can match.
@@ -154,7 +154,7 @@ impl Crypt {
         is_salt && found.len() == digest && found.bytes().all(is_of_crypt)
     }
 
-    /// Those of SHA-crypt, where they are said.
+    /// The rounds of SHA-crypt, if the hash has them.
     fn rounds(self, text: &str) -> Option<u32> {
         let has_rounds = matches!(self, Crypt::Sha256 | Crypt::Sha512);
         text.split('$').nth(2).filter(|_| has_rounds).and_then(said)

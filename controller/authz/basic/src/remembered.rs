@@ -10,7 +10,7 @@ use sluice_fair::{FairCache, Key};
 
 use crate::{Credentials, Version};
 
-/// That somebody has given the right password for a file.
+/// Proof that a user gave the right password for a file.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Proof(Key);
 

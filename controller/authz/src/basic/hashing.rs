@@ -17,9 +17,9 @@ use tokio::time::timeout;
 
 /// Jobs that wait; a tenant's are dropped for another's where there is no room.
 const WAITING: usize = 1024;
-/// Of one tenant: what its share of the threads does while somebody waits.
+/// The queue of one tenant's share of the threads.
 const WAITING_OF_ONE: usize = 64;
-/// Whoever waits longer is told to come again.
+/// A longer wait is answered with 503.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Microseconds; what takes no longer is not worth a thread.
 const FAST: u64 = 100;
@@ -86,7 +86,7 @@ impl Hashing {
         )?;
         match timeout(PATIENCE, answered).await {
             Ok(Ok(right)) => Ok(right),
-            // Dropped for somebody who has asked for less, or too late.
+            // Dropped in favour of another tenant, or too late.
             Ok(Err(_)) | Err(_) => Err(Busy),
         }
     }

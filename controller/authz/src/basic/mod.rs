@@ -56,7 +56,7 @@ impl BasicAuthenticator {
             return Ok(());
         }
         let known = users.hash_of(&credentials.user);
-        // Who has no password here is told so no sooner than who has another one.
+        // Unknown users are denied no sooner than known ones with a wrong password.
         let Some(hash) = known.or(users.decoy()) else {
             return Err(challenge(&asked.realm));
         };

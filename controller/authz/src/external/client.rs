@@ -22,7 +22,7 @@ use super::pool::{Origin, Pool, Reuse, Target};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Behind our own name there: a request is a question, and one about a question would never end.
 const QUESTION: &str = "-question";
-/// Of one connection, or said anew, or ours, or what a client must not say about itself.
+/// Hop-by-hop headers, headers that are set again, our own, and those that clients must not set.
 const NOT_PASSED: &[&str] = &[
     "connection",
     "content-length",

@@ -135,7 +135,7 @@ fn connector() -> Result<TlsConnector, String> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// As nginx asks: whoever answers is believed, whatever certificate it has.
+/// As nginx does: any certificate is accepted.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 

@@ -22,7 +22,7 @@ pub(super) struct Record {
     pub(super) started: u64,
     /// `None`: a program with file capabilities, into which only root can look.
     pub(super) program: Option<Executable>,
-    /// A digest of the settings that it serves, by whoever started it.
+    /// A digest of the settings that it was started with.
     pub(super) serves: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Directories that somebody else has prepared are rejected with the path that is wrong, and nothing in them is touched.
+//! Directories prepared by another user are rejected with the wrong path, and nothing in them is touched.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

@@ -168,7 +168,7 @@ async fn run<P: Program>(
 
 /// Completes when the supervisor has to stop.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error: whoever could stop it is gone.
+    // An error: the sender is gone.
     stop.wait_for(|stop| *stop).await.ok();
 }
 

@@ -19,9 +19,9 @@ pub struct Trust {
     pub webhook: Option<String>,
     /// Name of the APIService.
     pub apiservice: Option<String>,
-    /// The ValidatingWebhookConfiguration of that name is told; it must exist.
+    /// Name of the ValidatingWebhookConfiguration to update; it must exist.
     pub validating: bool,
-    /// The MutatingWebhookConfiguration of that name is told, if there is one.
+    /// Name of the MutatingWebhookConfiguration to update, if there is one.
     pub mutating: bool,
     /// Failure policy for when the webhook does not answer; `None`: unchanged.
     pub failure_policy: Option<FailurePolicy>,
@@ -99,7 +99,7 @@ fn missing(what: String) -> anyhow::Result<()> {
     bail!("{what}: not found")
 }
 
-/// Reads, changes, writes; again when somebody else wrote in between.
+/// Reads, changes, writes; repeats on a conflict.
 async fn edit<K>(client: &Client, name: &str, change: impl Fn(&mut K)) -> anyhow::Result<()>
 where
     K: Resource<DynamicType = ()>

@@ -1,4 +1,4 @@
-//! Hears everything, passes on what matters, and says when all of the start has been said.
+//! Receives all watch events, passes on those that matter, and reports when the initial lists are complete.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -162,7 +162,7 @@ impl Collector {
                 self.unreadable
                     .clear(&(kind, key), &self.listeners.notifications);
             }
-            // What was read before is still served: nobody said that it is gone.
+            // Its last content is still served: it was not deleted.
             Err(error) => {
                 let (place, reason) = ("API server".to_owned(), error.to_string());
                 self.events.push(Event::Problem(Problem {

@@ -19,7 +19,7 @@ pub(crate) struct Standing {
     pub(crate) addresses: Vec<IngressLoadBalancerIngress>,
 }
 
-/// An Ingress of ours, or one that is gone or somebody else's: for the writer of status, and for nobody else to look into.
+/// An Ingress of ours, or one that is gone or of another class: for the writer of status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sighting {
     pub(crate) key: ObjectKey,
@@ -67,7 +67,7 @@ impl Ingresses {
         }
     }
 
-    /// An Ingress is there; `value` is what the API server said, `ingress` what was understood.
+    /// An Ingress was applied; `value` is its JSON, `ingress` the typed object.
     pub(super) fn see(
         &mut self,
         key: &ObjectKey,
@@ -97,7 +97,7 @@ impl Ingresses {
         consequences
     }
 
-    /// An IngressClass is there: Ingresses may have become ours, or somebody else's.
+    /// An IngressClass was applied: Ingresses may have become ours, or another controller's.
     pub(super) fn see_class(&mut self, class: Object) -> Consequences {
         self.classes.apply(class);
         self.judge_again()

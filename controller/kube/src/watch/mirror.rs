@@ -1,4 +1,4 @@
-//! One kind in one scope, watched until it is told to stop.
+//! A watch of one kind in one scope.
 //!
 //! ```text
 //!   kube's watcher --list, watch, 410, back off--> Mirror --what differs--> WatchEvent
@@ -34,7 +34,7 @@ pub(super) enum WatchEvent<const METADATA_ONLY: bool> {
     Seen(Raw<METADATA_ONLY>),
     /// It is gone.
     Gone(ObjectKey),
-    /// All that there was at first has been said.
+    /// The initial list is complete.
     Listed,
 }
 
@@ -84,7 +84,7 @@ impl std::fmt::Display for Scope {
     }
 }
 
-/// Watches until nobody listens any more, or until it is told to stop; then everything that was there is gone.
+/// Watches until the receiver is gone, or until it is stopped; then all its objects are deleted.
 pub(super) async fn watch<const METADATA_ONLY: bool>(
     client: Client,
     scope: Scope,

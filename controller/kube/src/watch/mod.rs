@@ -108,7 +108,7 @@ pub async fn follow(
     Ok(())
 }
 
-/// As ingress-nginx: a namespace that does not exist is a mistake, said at once.
+/// As in ingress-nginx: a namespace that does not exist is an error at start.
 async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
     let namespaces: Api<Head> = Api::all_with(client.clone(), &resource(Kind::Namespace));
     match patiently(async || namespaces.get_opt(namespace).await).await {

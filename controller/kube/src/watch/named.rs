@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps: their metadata is watched, and only what somebody names is read.
+//! Secrets and ConfigMaps: their metadata is watched, and only referenced ones are read.
 //!
 //! A state machine without I/O: it is told what is named, what the metadata says and what was read, and answers what to
 //! read next and what to pass on.

@@ -7,7 +7,7 @@ use tracing::warn;
 
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// An error is said at once, then again this often while it lasts.
+/// An error is logged at once, then at this interval while it lasts.
 pub(super) const REMINDER: Duration = Duration::from_secs(30);
 /// An API server that takes longer is as good as gone.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);

@@ -31,7 +31,7 @@ pub(super) struct Scopes {
     sender: mpsc::Sender<ScopeEvent>,
     next: WatchId,
     pods: bool,
-    /// Those that have not yet said what was there at first.
+    /// Watches whose initial list is not complete.
     listing: BTreeSet<WatchId>,
     /// Tokens that end the watches of selected namespaces.
     selected: BTreeMap<String, CancellationToken>,

@@ -1,4 +1,4 @@
-//! Objects that the API server has and that cannot be understood: their owners are told by an Event, too.
+//! Objects of the API server that cannot be parsed: reported to their owners by an Event, too.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Bodies on their way: nginx refuses sizes that do not go together, so they are made to, whoever has said them.
+//! Buffers of bodies: nginx refuses sizes that do not fit together, so they are adjusted.
 
 use sluice_ir::Buffering;
 

@@ -257,7 +257,7 @@ fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
     Some((word(from), to.quoted()))
 }
 
-/// Nothing where `http {}` has said it all.
+/// Empty if `http {}` has the same directive.
 fn pods(
     location: &HttpRoute,
     host: Host<'_>,

@@ -58,7 +58,7 @@ pub(crate) struct GuardConf {
 }
 
 impl GuardConf {
-    /// `has_page`: errors are told by somebody else.
+    /// `has_page`: errors are answered by an error service.
     pub(crate) fn of(guard: &Authentication, has_page: bool, host: Host<'_>) -> Self {
         let question = guard.external.as_ref();
         let names = question

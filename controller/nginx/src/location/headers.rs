@@ -156,7 +156,7 @@ fn request_header(change: &HeaderChange) -> (String, Text) {
     (name.to_owned(), text)
 }
 
-/// Variable that holds what a client said in a header, and a comma behind it.
+/// Variable with the client's value of a header, and a comma behind it.
 fn appending(name: &str) -> String {
     format!("sluice_append_{}", snake_case(name))
 }

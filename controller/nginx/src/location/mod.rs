@@ -30,7 +30,7 @@ pub(crate) struct LocationConf {
     id: Value,
     /// Its requests are counted by its id.
     counted: bool,
-    /// They are told of by this backend.
+    /// The backend that answers them.
     main: Option<Value>,
     /// They are not written down where others are.
     unlogged: bool,

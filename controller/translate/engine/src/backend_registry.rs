@@ -14,7 +14,7 @@ use crate::canaries::{CanaryCandidate, resolve_canaries};
 use crate::ids::without_variant;
 use crate::{ObjectKey, Report};
 
-/// Everything that is said about backends, by port of a Service.
+/// All settings of backends, by port of a Service.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BackendRegistry {
     entries: BTreeMap<BackendId, Entry>,

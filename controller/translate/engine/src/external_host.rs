@@ -12,7 +12,7 @@ use crate::ids::external_backend;
 use crate::own_addresses::AddressChecker;
 use crate::{Provenance, Resolution};
 
-/// Endpoints that a name becomes at most: whoever writes a zone decides how many addresses an answer has.
+/// Most endpoints of a name: the owner of a DNS zone decides how many addresses an answer has.
 const MAX_ADDRESSES: usize = 256;
 
 /// A host that is not a Service of the cluster.
@@ -158,7 +158,7 @@ mod tests {
             endpoints("a.example", &known, &policy),
             (vec!["192.0.2.1:80".to_owned()], 0, true)
         );
-        // An address is its own answer, and whoever may write loopback may write it here.
+        // An address needs no lookup, and loopback is allowed here where it is allowed elsewhere.
         let known = found(&["192.0.2.1"], Some("timeout"));
         assert_eq!(
             endpoints("127.0.0.1", &known, &policy),

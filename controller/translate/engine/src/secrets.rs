@@ -104,7 +104,7 @@ impl Secrets {
         Ok((id, listed))
     }
 
-    /// Presents a certificate to somebody.
+    /// Use of a certificate that a client or server sees.
     pub fn present(&mut self, key: &ObjectKey, pair: &CertificatePair) -> SecretId {
         let id = ids::certificate(key);
         let value = SecretValue::Certificate {

@@ -275,7 +275,7 @@ pub(crate) fn canonical(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The name that somebody who wrote `name` may have meant.
+/// The most similar name to a misspelt one.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     nearest_name(BY_NAME.keys().copied(), name)
 }

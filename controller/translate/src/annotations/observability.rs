@@ -82,7 +82,7 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
     }
 }
 
-/// ingress-nginx reads what is said of spans only beside the annotation that asks for them.
+/// As in ingress-nginx, settings of spans count only beside the annotation that enables them.
 fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
     if is_there {
         let reason = "enable-opentelemetry is not true";

@@ -1,4 +1,4 @@
-//! Rules of ModSecurity: without an engine that is told to block, they only watch.
+//! Rules of ModSecurity: they only detect unless an engine is switched on.
 
 /// Directives that block nothing themselves. The engine blocks, and only when it is on.
 const WATCHING: &[&str] = &[
@@ -50,7 +50,7 @@ const WATCHING: &[&str] = &[
 /// The rules that ingress-nginx brings along. They switch nothing on.
 const SHIPPED: &str = "/etc/nginx/owasp-modsecurity-crs/";
 
-/// The directive, and its line, that may keep somebody out.
+/// A directive that may deny requests, and its line.
 pub(super) fn closing(rules: &str) -> Option<(String, usize)> {
     let mut lines = rules.lines().enumerate();
     while let Some((number, line)) = lines.next() {

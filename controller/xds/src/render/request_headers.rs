@@ -69,7 +69,7 @@ pub(super) fn removed(global: &GlobalConfig, policy: &Policy) -> Vec<String> {
         .collect()
 }
 
-/// Copies of what is removed, as far as somebody reads them.
+/// Copies of removed headers that others read.
 pub(super) fn copies(global: &GlobalConfig) -> Vec<HeaderMutation> {
     names_copied(global)
         .map(|name| append(set(&format!("{SAID}{name}"), &format!("%REQ({name})%"))))

@@ -1,4 +1,4 @@
-//! Each request is told to the controller, which counts it.
+//! Access log service: the controller counts requests.
 
 use envoy_types::pb::envoy::config::accesslog::v3::{AccessLog, access_log};
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};

@@ -14,7 +14,7 @@ use crate::{
     AddressPolicy, Cluster, Kind, ObjectKey, ObjectRef, Report, Severity, UpstreamOptions,
 };
 
-/// A backend, and what is to be said about it.
+/// A backend, and its reports.
 pub(crate) struct Resolved {
     pub(crate) backend: Backend,
     pub(crate) reports: Vec<Report>,

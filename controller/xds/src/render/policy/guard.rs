@@ -11,7 +11,7 @@ use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 use crate::render::proto::{extension, seconds};
 use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, LOCATION_METADATA};
 
-/// Longer than a service of somebody else is waited for.
+/// Longer than the timeout of an authentication service.
 const PATIENCE: i64 = 75;
 /// Without the controller nobody knows, and so nobody comes in.
 const NOT_KNOWN: i32 = 503;

@@ -1,4 +1,4 @@
-//! Certificates of clients: which requests a server takes, and what pods are told.
+//! Client certificates: requests that a server accepts, and headers for pods.
 //!
 //! A certificate counts when it was checked against what the server believes, whatever name the handshake was for: the
 //! listener says against what, in a header. A request without a good one never reaches a route that wants one.

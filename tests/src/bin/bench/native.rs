@@ -4,7 +4,7 @@
 //! connection manager with the same limits, timeouts and path rules, the same routes and retries, the same cluster options.
 //! These parts are removed, and it is an error if one of them is missing:
 //!
-//! - the wasm filter, from the chain of upgrades, too, and with it the controller's two clusters and ADS;
+//! - the wasm filter, and with it the controller's two clusters and ADS;
 //! - `override_host`, the policy that reads the filter's choice; the cluster balances by that policy's own fallback;
 //! - discovery: routes and endpoints are those of the dump, written into the bootstrap;
 //! - the `https` listener, which is not measured.
@@ -17,7 +17,8 @@ use sluice_tests::envoy::Envoy;
 use sluice_tests::manifests::Manifests;
 use sluice_tests::sluice::{self, Options};
 
-const FILTER: &str = "sluice";
+/// The wasm filter, and the same for requests whose host or path has to be looked up.
+const WASM_FILTERS: [&str; 2] = ["sluice", "sluice.lookup"];
 const LISTENER: &str = "http";
 const OVERRIDE_HOST: &str = "envoy.load_balancing_policies.override_host";
 
@@ -110,35 +111,24 @@ fn serve_by_itself(manager: &mut Value, routes: Vec<Value>) -> Result<()> {
         .context("the connection manager has no rds")?;
     let name = rds["route_config_name"].as_str().unwrap_or_default();
     manager.insert("route_config".to_owned(), named("name", name, routes)?);
-    without_filter(
-        manager
-            .get_mut("http_filters")
-            .context("the connection manager has no filters")?,
-    )?;
-    // Requests for an upgrade have the same chain, or one of their own.
-    let upgrades = manager
-        .get_mut("upgrade_configs")
-        .and_then(Value::as_array_mut);
-    for upgrade in upgrades.into_iter().flatten() {
-        if let Some(filters) = upgrade.get_mut("filters") {
-            without_filter(filters)?;
-        }
-    }
-    Ok(())
-}
-
-fn without_filter(chain: &mut Value) -> Result<()> {
-    let filters = chain
-        .as_array_mut()
-        .context("expected a chain of filters")?;
+    let filters = manager
+        .get_mut("http_filters")
+        .and_then(Value::as_array_mut)
+        .context("the connection manager has no filters")?;
     let before = filters.len();
-    filters.retain(|filter| filter["name"] != FILTER);
+    filters.retain(|filter| !is_wasm(filter));
     ensure!(
-        filters.len() + 1 == before,
-        "expected one filter {FILTER}, got {}",
+        filters.len() + WASM_FILTERS.len() == before,
+        "expected the filters {WASM_FILTERS:?}, got {}",
         before - filters.len()
     );
     Ok(())
+}
+
+/// The wasm filter comes over ADS, others stand in the chain.
+fn is_wasm(filter: &Value) -> bool {
+    let name = filter["name"].as_str().unwrap_or_default();
+    filter.get("config_discovery").is_some() && WASM_FILTERS.contains(&name)
 }
 
 /// The cluster with its endpoints in it, balanced by what is `override_host`'s fallback.
@@ -204,24 +194,20 @@ mod tests {
     #[test]
     fn a_connection_manager_keeps_all_but_the_filter_and_the_discovery() {
         let rds = json!({ "route_config_name": "http" });
-        let upgrades =
-            |filters: &Value| json!([{ "upgrade_type": "websocket", "filters": filters }]);
-        let with = |filters: Value| {
-            let upgrades = upgrades(&filters);
-            json!({ "merge_slashes": true, "rds": rds, "http_filters": filters, "upgrade_configs": upgrades })
-        };
+        let with =
+            |filters: Value| json!({ "merge_slashes": true, "rds": rds, "http_filters": filters });
+        let wasm = |name: &str| json!({ "name": name, "config_discovery": {} });
         let routes = || vec![json!({ "name": "http", "virtual_hosts": [] })];
-        let mut manager = with(json!([{ "name": FILTER }, { "name": "router" }]));
+        let own = json!([{ "name": "sluice.lookup" }, { "name": "router" }]);
+        let mut filters = own.clone();
+        let all = filters.as_array_mut().unwrap();
+        all.extend(WASM_FILTERS.map(wasm));
+        let mut manager = with(filters);
         serve_by_itself(&mut manager, routes()).unwrap();
-        let kept = json!([{ "name": "router" }]);
-        let mut expected = json!({ "merge_slashes": true, "http_filters": kept, "upgrade_configs": upgrades(&kept) });
+        let mut expected = json!({ "merge_slashes": true, "http_filters": own });
         expected["route_config"] = routes()[0].clone();
         assert_eq!(manager, expected);
-        let error =
-            serve_by_itself(&mut with(json!([{ "name": "router" }])), routes()).unwrap_err();
-        assert!(
-            error.to_string().contains("expected one filter sluice"),
-            "{error}"
-        );
+        let error = serve_by_itself(&mut with(own), routes()).unwrap_err();
+        assert!(error.to_string().contains("got 0"), "{error}");
     }
 }

@@ -75,6 +75,8 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
         );
     }
     let text = replaced(&lines.join("\n"), "    sluice_filter off;\n", "")?;
+    // A variable of the module, for a header on several lines.
+    let text = replaced(&text, "${sluice_all_cdn_loop}", "${http_cdn_loop}")?;
     let servers: String = pods
         .iter()
         .map(|pod| format!("    server {pod};\n"))
@@ -104,13 +106,13 @@ mod tests {
 
     const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
-        return 503;\n  }\n}\n";
+        return 503 ${sluice_all_cdn_loop};\n  }\n}\n";
 
     #[test]
     fn an_nginx_by_itself_keeps_all_but_the_filter() {
         let pods = [SocketAddr::from(([10, 0, 0, 1], 80))];
         let expected = "http {\n  upstream sluice_pods {\n    server 10.0.0.1:80;\n    keepalive 320;\n  }\n  server {\n    \
-            return 503;\n  }\n}";
+            return 503 ${http_cdn_loop};\n  }\n}";
         assert_eq!(without_filter(OURS, &pods).unwrap(), expected);
         let error = without_filter("http {}", &pods).unwrap_err().to_string();
         assert!(error.contains("load_module"), "{error}");

@@ -8,6 +8,7 @@ use pretty_assertions::StrComparison;
 use sluice_filter_config::Plain;
 use sluice_ir::ReasonCode;
 use sluice_tests::artifacts;
+use sluice_tests::recordings::rules::Rules;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use sluice_translate::global::KEYS;
 use sluice_translate::{LIMITS, Limit, Support, Supports};
@@ -26,6 +27,22 @@ fn reason_codes_are_documented_with_their_condition() -> Result<()> {
     for code in ReasonCode::ALL {
         let row = format!("| `{code}` | {:?} |", code.condition());
         ensure!(page.contains(&row), "docs/reports.md has no row {row}");
+    }
+    Ok(())
+}
+
+#[test]
+fn differences_page_lists_the_rules_of_recordings() -> Result<()> {
+    let page = fs::read_to_string(artifacts::repository().join("docs/differences.md"))?;
+    let rules = artifacts::repository().join("tests/recordings/accepted.toml");
+    for rule in Rules::read(&rules)?.rules {
+        let data_plane = match rule.data_plane.as_deref() {
+            None => "both",
+            Some("envoy") => "Envoy",
+            Some(other) => other,
+        };
+        let row = format!("| {data_plane} | {} |", rule.reason);
+        ensure!(page.contains(&row), "docs/differences.md has no row {row}");
     }
     Ok(())
 }

@@ -37,6 +37,7 @@ pub mod nginx;
 pub mod ports;
 pub mod proc;
 pub mod process;
+pub mod recordings;
 mod run_dir;
 pub mod script;
 pub mod service;

@@ -28,6 +28,8 @@ cargo xtask <task>
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
+  recordings FILE [--only ID] [--data-plane nginx]
+                                   plays what a running ingress-nginx answered; says what differs
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help
   picture                          draw how requests spread, from real runs, into docs/pictures
@@ -58,6 +60,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
         "cases" => run::cases(arguments),
+        "recordings" => run::recordings(arguments),
         "bench" => run::bench(arguments),
         "picture" => run::picture(),
         "docs" => run::docs(),

@@ -90,6 +90,11 @@ pub(crate) fn cases(arguments: &[String]) -> Result<()> {
     on_a_data_plane("sluice-cases", arguments)
 }
 
+/// `cargo xtask recordings`.
+pub(crate) fn recordings(arguments: &[String]) -> Result<()> {
+    on_a_data_plane("sluice-recordings", arguments)
+}
+
 /// A program that runs Envoy, or nginx with `--data-plane nginx`.
 fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
     if !arguments.iter().any(|argument| argument == "nginx") {

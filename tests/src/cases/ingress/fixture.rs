@@ -6,7 +6,11 @@
 //! | `slow-echo`, `slow` | echoes; `/sleep/N` after N seconds |
 //! | `ext`, `ext-invalid` | an ExternalName service whose name can, and cannot, be resolved |
 //! | `invalid` | there is none |
-//! | any other | echoes; with the query `hsts=true` it sends Strict-Transport-Security |
+//! | any other | echoes; the query may ask for more |
+//!
+//! The query of an echo service: `hsts=true` sends Strict-Transport-Security; `xstatus=N` answers with that status and the text
+//! `status N`, `xheader=NAME:VALUE` (percent-encoded) with that header, `xsize=N` with a body of N bytes, `xdelay=N` after
+//! N seconds. It answers an upgrade to WebSocket with 101.
 //!
 //! A case that describes a service under one of these names has its own.
 
@@ -14,6 +18,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use percent_encoding::percent_decode_str;
 
 use crate::echo::Received;
 use crate::script::Answer;
@@ -45,7 +50,7 @@ pub fn reflex(received: &Received) -> Option<Answer> {
     match received.service.as_str() {
         "httpbun" | "httpbin" | "authsvc" | "auth-service" | "status-svc" => by_path(received),
         "slow-echo" | "slow" => slow(received),
-        _ => strict_transport(received),
+        _ => as_asked(received),
     }
 }
 
@@ -97,20 +102,58 @@ fn slow(received: &Received) -> Option<Answer> {
     })
 }
 
-fn strict_transport(received: &Received) -> Option<Answer> {
-    let asked = received
-        .query
-        .as_ref()?
-        .split('&')
-        .any(|word| word == "hsts=true");
-    let header = (
-        "Strict-Transport-Security".to_owned(),
-        "max-age=3600; preload".to_owned(),
-    );
-    asked.then(|| Answer {
-        headers: vec![header],
+fn as_asked(received: &Received) -> Option<Answer> {
+    if received
+        .header("upgrade")
+        .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+    {
+        return Some(switching(received));
+    }
+    let (mut answer, mut is_asked) = (Answer::default(), false);
+    for word in received.query.as_ref()?.split('&') {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let mut text = |body: String| {
+            answer.body = Some(body);
+            answer.headers.push(header("Content-Type", "text/plain"));
+        };
+        match name {
+            "hsts" if value == "true" => {
+                answer
+                    .headers
+                    .push(header("Strict-Transport-Security", "max-age=3600; preload"));
+            }
+            "xstatus" => {
+                text(format!("status {value}"));
+                answer.status = value.parse().ok()?;
+            }
+            "xsize" => text("x".repeat(value.parse().ok()?)),
+            "xheader" => {
+                let decoded = percent_decode_str(value).decode_utf8().ok()?;
+                let (name, value) = decoded.split_once(':')?;
+                answer.headers.push(header(name, value.trim()));
+            }
+            "xdelay" => answer.delay = Duration::try_from_secs_f64(value.parse().ok()?).ok()?,
+            _ => continue,
+        }
+        is_asked = true;
+    }
+    is_asked.then_some(answer)
+}
+
+fn switching(_: &Received) -> Answer {
+    Answer {
+        status: 101,
+        headers: vec![
+            header("Connection", "upgrade"),
+            header("Upgrade", "websocket"),
+        ],
+        body: Some(String::new()),
         ..Answer::default()
-    })
+    }
+}
+
+fn header(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 #[cfg(test)]

@@ -32,6 +32,6 @@ mod stage;
 pub mod then;
 mod traffic;
 pub mod when;
-mod world;
+pub mod world;
 
 pub use perform::play;

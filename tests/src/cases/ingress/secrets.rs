@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use regex::Regex;
+use sha1::{Digest, Sha1};
 
 use super::action::Kind;
 use super::certificates::Authorities;
@@ -98,13 +101,21 @@ impl Secrets {
         Ok(data)
     }
 
-    /// `<bcrypt x>` is the hash of x, `<ca NAME>` an authority's certificate.
+    /// `<bcrypt x>`, `<sha1 x>` and `<md5 x>` are hashes of x, `<ca NAME>` is an authority's certificate.
     fn plain(&mut self, name: &str, value: &str) -> Result<String> {
         let bcrypt = Regex::new("<bcrypt ([^>]*)>")?;
         let mut plain = value.to_owned();
         for found in bcrypt.captures_iter(value) {
             let hash = bcrypt::hash_with_result(&found[1], BCRYPT_COST)?
                 .format_for_version(bcrypt::Version::TwoY);
+            plain = plain.replace(&found[0], &hash);
+        }
+        let digest = Regex::new("<(sha1|md5) ([^>]*)>")?;
+        for found in digest.captures_iter(value) {
+            let hash = match &found[1] {
+                "sha1" => format!("{{SHA}}{}", BASE64.encode(Sha1::digest(&found[2]))),
+                _ => apr1(&found[2])?,
+            };
             plain = plain.replace(&found[0], &hash);
         }
         let authority = Regex::new("<ca ?([^>]*)>")?;
@@ -114,6 +125,14 @@ impl Secrets {
         }
         Ok(plain)
     }
+}
+
+#[expect(
+    deprecated,
+    reason = "htpasswd writes it by default, so users of Sluice have it"
+)]
+fn apr1(password: &str) -> Result<String> {
+    Ok(crypt3_rs::crypt::apr1::hash_with("$apr1$saltsalt$", password)?.to_string())
 }
 
 /// The authorities that annotations name: every case may use the authority `ca` without describing it.

@@ -1,0 +1,96 @@
+//! A recording: objects, requests, and what ingress-nginx answered.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A file of recordings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// The software that answered.
+    pub measured_with: String,
+    /// Meaning of the fields of an answer; for readers.
+    #[serde(rename = "answer")]
+    _answer: String,
+    /// Name of the set.
+    pub set: String,
+    /// The cases.
+    pub cases: Vec<RecordedCase>,
+}
+
+/// Objects, and the requests that were sent to them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedCase {
+    /// Name of the case.
+    pub id: String,
+    /// The objects, in the vocabulary of acceptance cases.
+    pub given: Map<String, Value>,
+    /// The reason why ingress-nginx did not serve it; then there are no requests.
+    pub not_served: Option<String>,
+    /// The requests, in order.
+    pub requests: Vec<Exchange>,
+}
+
+/// A request and its answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The request.
+    pub request: RecordedRequest,
+    /// The answer.
+    pub answer: Map<String, Value>,
+}
+
+/// A request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedRequest {
+    /// The method.
+    pub method: String,
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The value of `Host`, and the server name of the handshake.
+    pub host: String,
+    /// Path and query; `-` where `raw` has them.
+    pub target: String,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
+    /// The whole request, instead of all of these.
+    pub raw: Option<String>,
+    /// The server name of the handshake, where it is not the host.
+    #[serde(default, deserialize_with = "present")]
+    pub sni: Option<Option<String>>,
+    /// The client's certificate: `CN=NAME[;CA=NAME]`.
+    pub client_cert: Option<String>,
+    /// Bytes of the body.
+    pub body: Option<usize>,
+    /// How many times it is sent.
+    pub repeat: Option<usize>,
+    /// Keeps the cookies of the answer.
+    #[serde(default)]
+    pub save_cookie: bool,
+    /// Sends the kept cookies.
+    #[serde(default)]
+    pub use_cookie: bool,
+}
+
+/// `null` is a value, too.
+fn present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl Recording {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Recording> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
+    }
+}

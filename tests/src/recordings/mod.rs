@@ -1,0 +1,130 @@
+//! Answers of a running ingress-nginx, compared with those of Sluice.
+//!
+//! ```text
+//!   tests/recordings/*.json --plan--> sites: a controller and a data plane for many cases, each in a namespace of its own
+//!                                       |
+//!       differences <--compare-- answer <--exchange-- request
+//! ```
+
+mod compare;
+mod exchange;
+pub mod file;
+pub mod rules;
+mod site;
+mod tenant;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+pub use compare::Difference;
+use compare::differences;
+use exchange::Cookies;
+use file::{RecordedCase, Recording};
+use site::{Plan, Site, plan};
+use tenant::Tenant;
+
+use crate::cases::Selection;
+
+/// Cases of one site that are played at the same time.
+const AT_ONCE: usize = 8;
+
+/// The differences of one request.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The case.
+    pub id: String,
+    /// Its request, counted from 1.
+    pub number: usize,
+    /// The request, in one line.
+    pub request: String,
+    /// The recorded status.
+    pub status: u64,
+    /// Empty if the answer is as recorded.
+    pub differences: Vec<Difference>,
+}
+
+/// Plays the chosen cases of a recording.
+pub async fn play(recording: &Recording, selection: &Selection) -> Result<Vec<Played>> {
+    let cases: Vec<RecordedCase> = recording
+        .cases
+        .iter()
+        .filter(|case| selection.only.is_empty() || selection.only.contains(&case.id))
+        .cloned()
+        .collect();
+    let permits = Arc::new(Semaphore::new(selection.jobs.max(1)));
+    let mut running = JoinSet::new();
+    for plan in plan(&cases)? {
+        let (permits, selection) = (Arc::clone(&permits), selection.clone());
+        running.spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            // A thread of its own, because the end of a controller blocks.
+            let handle = tokio::runtime::Handle::current();
+            let played =
+                tokio::task::spawn_blocking(move || handle.block_on(on_site(plan, &selection)));
+            played.await.context("a site")?
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(played) = running.join_next().await {
+        all.extend(played.context("a site")??);
+    }
+    let order = |id: &str| cases.iter().position(|case| case.id == id);
+    all.sort_by_key(|played| (order(&played.id), played.number));
+    Ok(all)
+}
+
+async fn on_site(plan: Plan, selection: &Selection) -> Result<Vec<Played>> {
+    let names: Vec<&str> = plan
+        .iter()
+        .map(|(_, case)| case.id.as_str())
+        .take(3)
+        .collect();
+    let site = Site::start(&plan, selection)
+        .await
+        .with_context(|| names.join(", "))?;
+    let (site, permits) = (Arc::new(site), Arc::new(Semaphore::new(AT_ONCE)));
+    let mut running = JoinSet::new();
+    for (tenant, case) in plan {
+        let (site, permits) = (Arc::clone(&site), Arc::clone(&permits));
+        running.spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            play_case(&site, &tenant, &case).await
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(played) = running.join_next().await {
+        all.extend(played.context("a case")??);
+    }
+    Ok(all)
+}
+
+async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<Vec<Played>> {
+    let (mut cookies, mut played) = (Cookies::new(), Vec::new());
+    for (n, recorded) in case.requests.iter().enumerate() {
+        let answer = exchange::play(site, tenant, recorded, &mut cookies).await?;
+        let request = &recorded.request;
+        let line = match &request.raw {
+            Some(raw) => raw.lines().next().unwrap_or_default().to_owned(),
+            None => format!(
+                "{} {}://{}{}",
+                request.method, request.scheme, request.host, request.target
+            ),
+        };
+        played.push(Played {
+            id: case.id.clone(),
+            number: n + 1,
+            request: line,
+            status: recorded
+                .answer
+                .get("status")
+                .and_then(Value::as_u64)
+                .unwrap_or_default(),
+            differences: differences(&recorded.answer, &answer),
+        });
+    }
+    Ok(played)
+}

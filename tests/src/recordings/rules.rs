@@ -1,0 +1,99 @@
+//! Differences on purpose, as rules: `tests/recordings/accepted.toml`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use regex::Regex;
+use serde::{Deserialize, Deserializer};
+
+use super::{Difference, Played};
+
+/// Rules by the order of the file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The rules.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// A kind of difference, and the reason for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Its name.
+    pub id: String,
+    /// The fields that differ.
+    #[serde(deserialize_with = "pattern")]
+    pub field: Regex,
+    /// The recorded values.
+    #[serde(default, deserialize_with = "some_pattern")]
+    pub expected: Option<Regex>,
+    /// The observed values.
+    #[serde(default, deserialize_with = "some_pattern")]
+    pub got: Option<Regex>,
+    /// The first lines of the requests.
+    #[serde(default, deserialize_with = "some_pattern")]
+    pub request: Option<Regex>,
+    /// The names of the cases: annotations and keys of the ConfigMap, with a number.
+    #[serde(default, deserialize_with = "some_pattern")]
+    pub case: Option<Regex>,
+    /// The recorded status of the requests.
+    pub status: Option<u64>,
+    /// Sometimes there is no difference.
+    #[serde(default)]
+    pub by_chance: bool,
+    /// The only data plane that differs.
+    pub data_plane: Option<String>,
+    /// The reason, as docs/differences.md has it.
+    pub reason: String,
+}
+
+impl Rules {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Rules> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        toml::from_str(&text).with_context(|| path.display().to_string())
+    }
+
+    /// The rule for a difference.
+    pub fn explain(
+        &self,
+        data_plane: &str,
+        played: &Played,
+        difference: &Difference,
+    ) -> Option<&Rule> {
+        self.rules
+            .iter()
+            .find(|rule| rule.holds(data_plane, played, difference))
+    }
+}
+
+impl Rule {
+    fn holds(&self, data_plane: &str, played: &Played, difference: &Difference) -> bool {
+        let matches = |pattern: &Option<Regex>, text: &str| {
+            pattern
+                .as_ref()
+                .is_none_or(|pattern| pattern.is_match(text))
+        };
+        self.data_plane
+            .as_ref()
+            .is_none_or(|only| only == data_plane)
+            && self.status.is_none_or(|status| status == played.status)
+            && self.field.is_match(&difference.field)
+            && matches(&self.expected, &difference.expected)
+            && matches(&self.got, &difference.got)
+            && matches(&self.request, &played.request)
+            && matches(&self.case, &played.id)
+    }
+}
+
+/// Patterns are of the whole text.
+fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Regex::new(&format!("^(?:{text})$")).map_err(serde::de::Error::custom)
+}
+
+fn some_pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
+    pattern(deserializer).map(Some)
+}

@@ -37,6 +37,7 @@ const NOT_PASSED: &[&str] = &[
     "x-forwarded-for",
     "x-forwarded-host",
     "x-forwarded-method",
+    "x-forwarded-port",
     "x-forwarded-prefix",
     "x-forwarded-proto",
     "x-forwarded-server",

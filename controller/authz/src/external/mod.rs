@@ -144,14 +144,15 @@ pub(crate) fn sign_in(question: &ExternalAuth, refused: Verdict, check: &AuthzRe
     else {
         return refused;
     };
-    let cookies = headers
+    let kept = ["set-cookie", "www-authenticate"];
+    let kept = headers
         .iter()
-        .filter(|(name, _)| name == "set-cookie")
+        .filter(|(name, _)| kept.contains(&name.as_str()))
         .cloned();
     let location = ("location".to_owned(), text(place, check));
     Verdict::Deny {
         status: 302,
-        headers: std::iter::once(location).chain(cookies).collect(),
+        headers: std::iter::once(location).chain(kept).collect(),
     }
 }
 

@@ -13,20 +13,51 @@ use crate::support::Support;
 pub(super) const GROUP: Group = Group {
     title: "Timeouts and retries",
     annotations: &[
-        annotation("proxy-connect-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("proxy-send-timeout", Value::Seconds, Risk::Low, Scope::Location)
-            .differs(
-                "one timeout for both directions: the longer of proxy-send-timeout and proxy-read-timeout",
-            )
-            .nginx(Support::Full),
-        annotation("proxy-read-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("proxy-next-upstream", Value::Text, Risk::Medium, Scope::Location).full(),
-        annotation("proxy-next-upstream-timeout", Value::Seconds, Risk::Low, Scope::Location)
-            .instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout")
-            .nginx(Support::Full)
-            .harmless(&["0"]),
-        annotation("proxy-next-upstream-tries", Value::Int, Risk::Low, Scope::Location)
-            .partly("0 (no limit) and more than 16 are 16"),
+        annotation(
+            "proxy-connect-timeout",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "proxy-send-timeout",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .differs("one timeout for both directions: proxy-read-timeout")
+        .nginx(Support::Full),
+        annotation(
+            "proxy-read-timeout",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "proxy-next-upstream",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "proxy-next-upstream-timeout",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout")
+        .nginx(Support::Full)
+        .harmless(&["0"]),
+        annotation(
+            "proxy-next-upstream-tries",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .partly("0 (no limit) and more than 16 are 16"),
     ],
 };
 

@@ -22,7 +22,7 @@ pub(super) const KEYS: &[Key] = &[
     key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout").native(),
     key("proxy-next-upstream-tries", "3").full(),
     key("proxy-read-timeout", "60").full(),
-    key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
+    key("proxy-send-timeout", "60").differs("one timeout for both directions: proxy-read-timeout").native(),
     key("retry-non-idempotent", "false").full(),
     key("service-upstream", "false").full(),
     key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Unsupported("each worker keeps 320 for each way in which pods are spoken to")),

@@ -33,6 +33,7 @@ use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, KeepAlive, Protocol, Transport};
 
 use super::header::remove;
+use super::manager::MAX_HEADERS;
 use super::proto::{ads, any, extension, millis, number, seconds};
 use super::upstream_tls;
 use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
@@ -164,6 +165,7 @@ fn protocol_options(transport: &Transport) -> Any {
         },
         max_requests_per_connection: requests.and_then(|requests| number(requests.get())),
         max_connection_duration: lifetime.and_then(|lifetime| seconds(lifetime.get().into())),
+        max_headers_count: number(MAX_HEADERS),
         ..CommonOptions::default()
     };
     envoy_types::util::pack_any(HttpProtocolOptions {

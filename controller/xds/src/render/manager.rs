@@ -25,11 +25,13 @@ use super::header::{append, literal, set};
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, compress, encoded, forwarded,
-    policy, request_headers, requests, route_discovery, tracing,
+    local_reply, policy, request_headers, requests, route_discovery, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
+/// More than fit into the size that headers may have.
+pub(super) const MAX_HEADERS: u32 = 16 * 1024;
 /// Envoy's advice for an edge: what one client can make Envoy hold.
 const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
 const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
@@ -287,10 +289,13 @@ fn protocol(global: &GlobalConfig, manager: HttpConnectionManager) -> HttpConnec
             idle_timeout: seconds(keep_alive.max(1).into()),
             max_requests_per_connection: number(if keep_alive == 0 { 1 } else { requests.max(1) }),
             headers_with_underscores_action: underscores.into(),
+            // nginx does not count them; their size is limited.
+            max_headers_count: number(MAX_HEADERS),
             ..HttpProtocolOptions::default()
         }),
         http_protocol_options: Some(Http1ProtocolOptions {
             accept_http_10: true,
+            allow_custom_methods: true,
             ..Default::default()
         }),
         http2_protocol_options: Some(Http2ProtocolOptions {
@@ -314,12 +319,14 @@ fn hardened() -> HttpConnectionManager {
         skip_xff_append: true,
         normalize_path: yes(),
         merge_slashes: true,
+        strip_trailing_host_dot: true,
         // Not decoded here: `encoded.rs` finds the location by the decoded path and gives the pod what was sent.
         path_with_escaped_slashes_action: PathWithEscapedSlashesAction::KeepUnchanged.into(),
         // The pod's own `server` header, or none.
         server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
         // ingress-nginx: the `X-Request-ID` of a client goes on.
         preserve_external_request_id: true,
+        local_reply_config: Some(local_reply::pages()),
         ..HttpConnectionManager::default()
     }
 }

@@ -20,6 +20,7 @@ mod format;
 mod forwarded;
 mod header;
 mod listener;
+mod local_reply;
 mod manager;
 mod passthrough;
 mod policy;

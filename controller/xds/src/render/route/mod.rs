@@ -22,7 +22,7 @@ use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
-use sluice_ir::{Config, GlobalConfig, Header, Server, ServerName};
+use sluice_ir::{Config, GlobalConfig, Header, HeaderName, Server, ServerName};
 
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
@@ -74,6 +74,15 @@ fn hosts_of<'a>(
     names.map(|name| host(name, server, config))
 }
 
+/// Headers with which pods instruct nginx, and which clients never see.
+const INSTRUCTIONS: [&str; 5] = [
+    "x-accel-buffering",
+    "x-accel-charset",
+    "x-accel-expires",
+    "x-accel-limit-rate",
+    "x-accel-redirect",
+];
+
 /// Settings of all hosts, and the virtual host of error services.
 fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
@@ -88,7 +97,9 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
             .global
             .hidden_headers
             .iter()
-            .map(|name| name.as_str().to_owned())
+            .map(HeaderName::as_str)
+            .chain(INSTRUCTIONS)
+            .map(str::to_owned)
             .collect(),
         ..RouteConfiguration::default()
     }

@@ -41,7 +41,7 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
         num_retries: number(if on.is_empty() { 0 } else { more }),
         retriable_status_codes: statuses(&retries.on, idempotent),
         // nginx limits the time between two reads of one attempt.
-        per_try_idle_timeout: seconds(timeouts.read.max(timeouts.send).into()),
+        per_try_idle_timeout: seconds(timeouts.read.into()),
         retry_back_off: Some(back_off),
         ..RetryPolicy::default()
     }

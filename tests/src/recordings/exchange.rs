@@ -19,8 +19,10 @@ use crate::tls::ClientTls;
 
 /// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(8);
-/// Longest wait for requests that are not on the way of the answer: mirrors.
+/// Longest wait for requests that are recorded and not there yet.
 const COPIES: Duration = Duration::from_secs(2);
+/// Wait for copies that are not recorded.
+const UNRECORDED_COPIES: Duration = Duration::from_secs(1);
 /// Headers that say nothing about the product.
 const UNRECORDED: [&str; 5] = ["date", "length", "content-length", "connection", "x-pod"];
 /// The longest text that is recorded as it is.
@@ -37,17 +39,21 @@ pub async fn play(
     site: &Site,
     tenant: &Tenant,
     recorded: &Exchange,
+    has_copies: bool,
     cookies: &mut Cookies,
 ) -> Result<Map<String, Value>> {
     let request = tenant.request(&recorded.request);
-    let wanted = asked_in(&recorded.answer);
+    let wanted = Wanted {
+        requests: asked_in(&recorded.answer),
+        has_copies,
+    };
     let Some(times) = request.repeat else {
         return once(site, tenant, &request, cookies, wanted).await;
     };
     let (mut statuses, mut services) = (BTreeMap::new(), BTreeMap::new());
     let mut pods = BTreeSet::new();
     for _ in 0..times {
-        let answer = once(site, tenant, &request, cookies, 0).await?;
+        let answer = once(site, tenant, &request, cookies, Wanted::default()).await?;
         let status = answer
             .get("status")
             .map_or("error".to_owned(), Value::to_string);
@@ -65,6 +71,13 @@ pub async fn play(
     Ok(answer.as_object().cloned().unwrap_or_default())
 }
 
+/// Requests that pods are to receive before an answer is looked at.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    requests: usize,
+    has_copies: bool,
+}
+
 /// The number of requests that pods received in a recorded answer.
 fn asked_in(answer: &Map<String, Value>) -> usize {
     let others = answer.get("also_asked").and_then(Value::as_array);
@@ -76,20 +89,24 @@ async fn once(
     tenant: &Tenant,
     request: &RecordedRequest,
     cookies: &mut Cookies,
-    wanted: usize,
+    wanted: Wanted,
 ) -> Result<Map<String, Value>> {
     let place = site.world.pods.journal.len();
     let exchange = timeout(ANSWER, send(site, request, cookies)).await;
-    let received = async || {
+    let received = || {
         let since = site.world.pods.journal.since(place);
         let own = |received: &Received| received.namespace == tenant.namespace();
         since.into_iter().filter(own).collect::<Vec<Received>>()
     };
     let until = Instant::now() + COPIES;
-    let mut asked = received().await;
-    while asked.len() < wanted && Instant::now() < until {
+    let mut asked = received();
+    while asked.len() < wanted.requests && Instant::now() < until {
         sleep(Duration::from_millis(10)).await;
-        asked = received().await;
+        asked = received();
+    }
+    if wanted.has_copies {
+        sleep(UNRECORDED_COPIES).await;
+        asked = received();
     }
     let (response, certificate) = match exchange {
         Err(_) => return Ok(failed("timeout")),

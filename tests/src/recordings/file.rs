@@ -87,6 +87,14 @@ fn present<'de, D: serde::Deserializer<'de>>(
     Option::deserialize(deserializer).map(Some)
 }
 
+impl RecordedCase {
+    /// Returns `true` if pods may receive copies of requests, which arrive at any time.
+    pub fn has_copies(&self) -> bool {
+        let ingresses = self.given.get("ingresses").map(Value::to_string);
+        ingresses.is_some_and(|ingresses| ingresses.contains("/mirror-target"))
+    }
+}
+
 impl Recording {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Recording> {

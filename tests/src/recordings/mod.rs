@@ -104,8 +104,9 @@ async fn on_site(plan: Plan, selection: &Selection) -> Result<Vec<Played>> {
 
 async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<Vec<Played>> {
     let (mut cookies, mut played) = (Cookies::new(), Vec::new());
+    let has_copies = case.has_copies();
     for (n, recorded) in case.requests.iter().enumerate() {
-        let answer = exchange::play(site, tenant, recorded, &mut cookies).await?;
+        let answer = exchange::play(site, tenant, recorded, has_copies, &mut cookies).await?;
         let request = &recorded.request;
         let line = match &request.raw {
             Some(raw) => raw.lines().next().unwrap_or_default().to_owned(),

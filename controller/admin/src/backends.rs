@@ -1,4 +1,4 @@
-//! The backends as ingress-nginx shows them: the JSON of its `/configuration/backends` (balancers.md, section 12).
+//! The backends as ingress-nginx shows them: the JSON of its `/configuration/backends`.
 //!
 //! A read model: people and `sluice dbg` read it, no data plane does.
 

@@ -1,14 +1,14 @@
 //! The model of everything that a data plane serves, without Kubernetes, Envoy or nginx.
 //!
 //! ```text
-//!   Config --- servers ---> Server (a host name) --- locations ---> Location --> Action::Forward --+
+//!   Config --- servers ---> Server (a host name) --- routes ---> HttpRoute ---> Action::Forward ---+
 //!          \-- backends --> Backend (a service port) --> endpoints                 <-- BackendId --+
 //! ```
 //!
 //! The translator writes it, the renderers (plugin, xds, nginx) read it. Everything is plain data: ordered,
 //! comparable, serialisable for golden files, and already validated. A value that exists here can be served.
 //!
-//! Absent on purpose: every noun of Kubernetes, Envoy and nginx.
+//! Absent on purpose: types of Kubernetes, Envoy and nginx.
 
 mod backend;
 mod balance;

@@ -137,8 +137,7 @@ pub struct ErrorRequest {
     pub headers: Vec<Header>,
 }
 
-/// Name of a route, unique in a configuration. Data planes carry it, the filter and metrics look it up, and nobody takes it
-/// apart.
+/// Id of a route, unique in a configuration. Data planes carry it; the filter and metrics look it up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RouteId(String);

@@ -86,7 +86,7 @@ pub struct UpstreamTls {
     /// SNI
     #[serde(skip_serializing_if = "is_default")]
     pub server_name: Option<String>,
-    /// The highest version is 1.3 and not 1.2, the lowest is 1.3 and not 1.2.
+    /// Versions offered to endpoints: the lowest and the highest of those that are enabled.
     #[serde(skip_serializing_if = "is_default")]
     pub versions: TlsVersions,
     /// Of TLS 1.2, as [`crate::ServerTls::ciphers`].

@@ -169,7 +169,7 @@ mod tests {
             == ClassDecision::Ours
     }
 
-    /// The table of `controller.md` section 2.
+    /// ingress-nginx's order: field, annotation, flag.
     #[test]
     fn the_first_of_field_annotation_and_flag_decides() {
         assert!(accepts(false, false, Some("known"), None));

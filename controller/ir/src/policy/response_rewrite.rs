@@ -7,7 +7,7 @@ use crate::{Expression, is_default};
 /// Of the answers of pods. Where a text begins like [`Replacement::from`], that part of it is replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResponseRewrite {
-    /// In `HttpRoute` and `Refresh`.
+    /// In the headers `Location` and `Refresh`.
     #[serde(skip_serializing_if = "is_default")]
     pub redirects: Option<Replacement>,
     /// In `Domain` of cookies; the whole of it.

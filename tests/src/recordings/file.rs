@@ -88,6 +88,21 @@ fn present<'de, D: serde::Deserializer<'de>>(
 }
 
 impl RecordedCase {
+    /// Returns `true` if ingress-nginx served nothing of it: every answer is its own page for 404.
+    pub fn is_refused(&self) -> bool {
+        let is_page = |answer: &Map<String, Value>| {
+            let body = answer.get("body").and_then(Value::as_str);
+            let statuses = answer.get("status_counts").and_then(Value::as_object);
+            let is_counted = statuses.is_some_and(|counts| counts.keys().eq(["404"]));
+            let is_one = answer.get("status") == Some(&404.into())
+                && matches!(body, Some("page: 404 Not Found" | ""));
+            (is_one || is_counted) && !answer.contains_key("also_asked")
+        };
+        self.requests
+            .iter()
+            .all(|exchange| is_page(&exchange.answer))
+    }
+
     /// Returns `true` if pods may receive copies of requests, which arrive at any time.
     pub fn has_copies(&self) -> bool {
         let ingresses = self.given.get("ingresses").map(Value::to_string);

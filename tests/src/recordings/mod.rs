@@ -16,7 +16,6 @@ mod tenant;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -41,8 +40,8 @@ pub struct Played {
     pub number: usize,
     /// The request, in one line.
     pub request: String,
-    /// The recorded status.
-    pub status: u64,
+    /// ingress-nginx refused the Ingress: all recorded answers of the case are its page for 404.
+    pub is_refused: bool,
     /// Empty if the answer is as recorded.
     pub differences: Vec<Difference>,
 }
@@ -104,7 +103,7 @@ async fn on_site(plan: Plan, selection: &Selection) -> Result<Vec<Played>> {
 
 async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<Vec<Played>> {
     let (mut cookies, mut played) = (Cookies::new(), Vec::new());
-    let has_copies = case.has_copies();
+    let (has_copies, is_refused) = (case.has_copies(), case.is_refused());
     for (n, recorded) in case.requests.iter().enumerate() {
         let answer = exchange::play(site, tenant, recorded, has_copies, &mut cookies).await?;
         let request = &recorded.request;
@@ -119,11 +118,7 @@ async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<
             id: case.id.clone(),
             number: n + 1,
             request: line,
-            status: recorded
-                .answer
-                .get("status")
-                .and_then(Value::as_u64)
-                .unwrap_or_default(),
+            is_refused,
             differences: differences(&recorded.answer, &answer),
         });
     }

@@ -38,8 +38,9 @@ pub struct Rule {
     /// The names of the cases: annotations and keys of the ConfigMap, with a number.
     #[serde(default, deserialize_with = "some_pattern")]
     pub case: Option<Regex>,
-    /// The recorded status of the requests.
-    pub status: Option<u64>,
+    /// Only cases that ingress-nginx refused as a whole.
+    #[serde(default)]
+    pub refused: bool,
     /// Sometimes there is no difference.
     #[serde(default)]
     pub by_chance: bool,
@@ -79,7 +80,7 @@ impl Rule {
         self.data_plane
             .as_ref()
             .is_none_or(|only| only == data_plane)
-            && self.status.is_none_or(|status| status == played.status)
+            && (!self.refused || played.is_refused)
             && self.field.is_match(&difference.field)
             && matches(&self.expected, &difference.expected)
             && matches(&self.got, &difference.got)

@@ -107,7 +107,7 @@ fn as_asked(received: &Received) -> Option<Answer> {
         .header("upgrade")
         .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
     {
-        return Some(switching(received));
+        return Some(switching());
     }
     let (mut answer, mut is_asked) = (Answer::default(), false);
     for word in received.query.as_ref()?.split('&') {
@@ -140,7 +140,7 @@ fn as_asked(received: &Received) -> Option<Answer> {
     is_asked.then_some(answer)
 }
 
-fn switching(_: &Received) -> Answer {
+fn switching() -> Answer {
     Answer {
         status: 101,
         headers: vec![

@@ -22,6 +22,7 @@ pub struct Main {
 #[derive(Default)]
 pub struct Location {
     filtering: Filtering,
+    server_header: Option<bool>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +58,23 @@ pub(crate) fn filter(
         Filtering::Off
     } else {
         Filtering::On(main.root_index(&text))
+    };
+    Ok(())
+}
+
+/// `sluice_server_header on;`, `sluice_server_header off;`
+pub(crate) fn server_header(
+    conf: &Conf<'_>,
+    _: &mut Main,
+    location: &mut Location,
+) -> Result<(), String> {
+    if location.server_header.is_some() {
+        return Err("is duplicate".to_owned());
+    }
+    location.server_header = match conf.arguments().next().unwrap_or_default() {
+        b"on" => Some(true),
+        b"off" => Some(false),
+        _ => return Err("expected on or off".to_owned()),
     };
     Ok(())
 }
@@ -110,6 +128,11 @@ impl Location {
         if self.filtering == Filtering::Inherited {
             self.filtering = outer.filtering;
         }
+        self.server_header = self.server_header.or(outer.server_header);
+    }
+
+    pub(crate) fn hides_server(&self) -> bool {
+        self.server_header == Some(false)
     }
 
     /// Index of the plugin configuration, and of its root context; `None` if requests are not filtered here.

@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
+//! | `sluice_server_header off;` or `on` | http, server, location | without nginx's own `Server` header; that of a pod is sent |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
 //! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the endpoints in a file of the controller |
 //!
@@ -79,6 +80,11 @@ impl Module for Sluice {
             set: Setter::Location(directives::filter),
         },
         Directive {
+            name: c"sluice_server_header",
+            arguments: Arguments::One,
+            set: Setter::Location(directives::server_header),
+        },
+        Directive {
             name: c"sluice_peer",
             arguments: Arguments::None,
             set: Setter::Peer(PEERS),
@@ -103,6 +109,10 @@ impl Module for Sluice {
 
     fn stop_worker() {
         worker::stop();
+    }
+
+    fn hides_server(location: &Location) -> bool {
+        location.hides_server()
     }
 
     fn is_enabled(location: &Location) -> bool {

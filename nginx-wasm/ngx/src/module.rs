@@ -40,6 +40,9 @@ pub trait Module: Sized + 'static {
     /// A worker process is about to end.
     fn stop_worker();
 
+    /// True if responses of this location have no `Server` header of nginx's own. Those of upstreams stay.
+    fn hides_server(location: &Self::Location) -> bool;
+
     /// True if [`Module::on_request`] is called for requests of this location.
     fn is_enabled(location: &Self::Location) -> bool;
 

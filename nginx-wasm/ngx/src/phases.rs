@@ -1,7 +1,8 @@
 //! nginx's phases, which call the module for each request.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use nginx_sys::{
@@ -9,7 +10,7 @@ use nginx_sys::{
     ngx_array_push, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request,
     ngx_http_handler_pt, ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
     ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter,
-    ngx_int_t,
+    ngx_int_t, ngx_table_elt_t,
 };
 
 use crate::module::{Registered, Step};
@@ -28,6 +29,17 @@ struct NextHeaderFilter(Cell<ngx_http_output_header_filter_pt>);
 unsafe impl Sync for NextHeaderFilter {}
 
 static NEXT_HEADER_FILTER: NextHeaderFilter = NextHeaderFilter(Cell::new(None));
+
+/// A header that nginx does not send, because its hash is 0: in the place of one that it would make itself.
+struct Removed(UnsafeCell<ngx_table_elt_t>);
+
+// SAFETY: nginx's thread is the only one that reads it (rule 1).
+unsafe impl Sync for Removed {}
+
+// SAFETY: an element of numbers, lengths of 0 and null pointers.
+static REMOVED: Removed = Removed(UnsafeCell::new(unsafe {
+    MaybeUninit::zeroed().assume_init()
+}));
 
 /// `postconfiguration`.
 ///
@@ -134,6 +146,10 @@ unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) ->
     // SAFETY: nginx calls this with a live request, and the next filter may be called with it. The table is the module's
     // own, and nginx identifies the module by it.
     unsafe {
+        let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
+        if M::hides_server(location) && (*r).headers_out.server.is_null() {
+            (*r).headers_out.server = REMOVED.0.get();
+        }
         if r == (*r).main
             && let Some(request) = Request::<M::Request>::current(r, M::table())
             && request.state() == State::Continued

@@ -1,4 +1,4 @@
-//! The writer's documents and the reader's tables: every golden `plugin.json` compiles, and every location of it leads
+//! The writer's documents and the reader's tables: every golden `plugin.json` compiles, and every route of it leads
 //! to the endpoints of the backend that it names.
 
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use sluice_filter_config::{Backend, Location, PluginConfig, Snapshot, Tables as Update};
+use sluice_filter_config::{Backend, PluginConfig, Route, Snapshot, Tables as Update};
 use sluice_filter_core::{Decision, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
 use sluice_tests::artifacts;
 
@@ -56,38 +56,36 @@ fn check(document: &[u8]) -> Result<()> {
         .apply(Update::Snapshot(snapshot.clone()), NOW, &mut Counting(1))
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
     ensure!(version == snapshot.version);
-    for id in snapshot.locations.keys() {
+    for id in snapshot.routes.keys() {
         stays_with_its_backends(&mut tables, id, &snapshot)?;
     }
     // Whom a canary takes is a matter of chance, and of other tests.
     let mut plain = snapshot;
     plain
-        .locations
+        .routes
         .values_mut()
-        .for_each(|location| location.canaries.clear());
+        .for_each(|route| route.canaries.clear());
     let mut tables = Tables::default();
     tables
         .apply(Update::Snapshot(plain.clone()), NOW, &mut Counting(1))
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
     let Snapshot {
-        locations,
-        backends,
-        ..
+        routes, backends, ..
     } = plain;
-    for (id, location) in &locations {
-        match backends.get(&location.backend) {
+    for (id, route) in &routes {
+        match backends.get(&route.backend) {
             Some(backend) => leads_to(&mut tables, id, backend)?,
-            None => leads_outside(&mut tables, id, location)?,
+            None => leads_outside(&mut tables, id, route)?,
         }
     }
     Ok(())
 }
 
-/// Whatever is chosen belongs to the location's backend or to one of its canaries.
+/// Whatever is chosen belongs to the route's backend or to one of its canaries.
 fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -> Result<()> {
-    let location = &snapshot.locations[id];
-    let names = std::iter::once(&location.backend)
-        .chain(location.canaries.iter().map(|canary| &canary.backend));
+    let route = &snapshot.routes[id];
+    let names =
+        std::iter::once(&route.backend).chain(route.canaries.iter().map(|canary| &canary.backend));
     // One that has nobody behind it is never taken, so it need not be there.
     let backends: Vec<&Backend> = names
         .filter_map(|name| snapshot.backends.get(name))
@@ -115,11 +113,11 @@ fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -
     Ok(())
 }
 
-/// A host outside of the cluster is none of the filter's, which is told of the location because of something else.
-fn leads_outside(tables: &mut Tables, id: &str, location: &Location) -> Result<()> {
-    let is_worth_it = location.connections.is_some() || location.rewriting.is_some();
+/// A host outside of the cluster is none of the filter's, which is told of the route because of something else.
+fn leads_outside(tables: &mut Tables, id: &str, route: &Route) -> Result<()> {
+    let is_worth_it = route.connections.is_some() || route.rewriting.is_some();
     ensure!(
-        is_worth_it && location.canaries.is_empty(),
+        is_worth_it && route.canaries.is_empty(),
         "{id}: no such backend"
     );
     let decision = tables.decide_admitted(id, &Silent, NOW, &mut Counting(1));
@@ -130,7 +128,7 @@ fn leads_outside(tables: &mut Tables, id: &str, location: &Location) -> Result<(
     Ok(())
 }
 
-fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()> {
+fn leads_to(tables: &mut Tables, route: &str, backend: &Backend) -> Result<()> {
     let mut rng = Counting(1);
     // Those that terminate get nothing new.
     let endpoints = backend
@@ -143,22 +141,22 @@ fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()
     let mut chosen = BTreeMap::new();
     for _ in 0..endpoints.values().map(|weight| u32::from(*weight)).sum() {
         let Decision::Forward(Forward { candidates, .. }) =
-            tables.decide_admitted(location, &Silent, NOW, &mut rng)
+            tables.decide_admitted(route, &Silent, NOW, &mut rng)
         else {
-            bail!("{location}: not forwarded")
+            bail!("{route}: not forwarded")
         };
         let first = candidates.split(',').next().unwrap_or_default().to_owned();
         *chosen.entry(first).or_default() += 1;
     }
     ensure!(
         chosen == endpoints,
-        "{location}: one round takes {chosen:?} of {endpoints:?}"
+        "{route}: one round takes {chosen:?} of {endpoints:?}"
     );
     if endpoints.is_empty() {
-        let decision = tables.decide_admitted(location, &Silent, NOW, &mut rng);
+        let decision = tables.decide_admitted(route, &Silent, NOW, &mut rng);
         ensure!(
             matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)),
-            "{location}: expected 503"
+            "{route}: expected 503"
         );
     }
     Ok(())

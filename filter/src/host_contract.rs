@@ -3,8 +3,8 @@
 use proxy_wasm::types::MapType;
 use sluice_filter_config::Host;
 use sluice_filter_config::host_contract::{
-    BACKEND, BACKEND_HEADER, ENDPOINT, ENDPOINT_HEADER, LOCATION, MANAGED_BACKEND_HEADER,
-    MANAGED_ENDPOINT_HEADER, OWNER,
+    BACKEND, BACKEND_HEADER, ENDPOINT, ENDPOINT_HEADER, MANAGED_BACKEND_HEADER,
+    MANAGED_ENDPOINT_HEADER, OWNER, ROUTE,
 };
 
 use crate::host;
@@ -12,10 +12,10 @@ use crate::host;
 /// Property of Envoy with the name of the matched route.
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
-/// The id of the location that the data plane matched; `None` when it matched none of ours.
-pub(crate) fn location(host: Host) -> Option<String> {
+/// The id of the route that the data plane matched; `None` when it matched none of ours.
+pub(crate) fn route(host: Host) -> Option<String> {
     let path = if host.is_nginx() {
-        LOCATION.property.as_bytes()
+        ROUTE.property.as_bytes()
     } else {
         ROUTE_NAME
     };
@@ -28,7 +28,7 @@ pub(crate) fn is_forwarded(host: Host) -> bool {
     host.is_nginx() || host::property(b"xds\0cluster_name").is_some()
 }
 
-/// Says which backend the candidates belong to, where the location leaves that open.
+/// Says which backend the candidates belong to, where the route leaves that open.
 pub(crate) fn set_backend(host: Host, backend: &str) -> bool {
     match host {
         Host::Envoy => host::set_request_header(BACKEND_HEADER, backend.as_bytes()),

@@ -34,9 +34,9 @@ pub(crate) fn set_scope(scope: &str) -> bool {
     host::set_request_header(SCOPE_HEADER, scope.as_bytes())
 }
 
-/// The match is no location, but the route of encoded paths.
-pub(crate) fn is_encoded_route(location: &str) -> bool {
-    location == ENCODED_ROUTE
+/// The match is no route, but the route of encoded paths.
+pub(crate) fn is_encoded_route(route: &str) -> bool {
+    route == ENCODED_ROUTE
 }
 
 /// Writes the path in the one way that routes are looked for by.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
-use sluice_filter_config::host_contract::UNKNOWN_LOCATIONS;
+use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
@@ -36,7 +36,7 @@ pub(crate) struct Worker {
     in_flight: InFlight,
     connections: Connections,
     wait_until: Option<Timestamp>,
-    unknown_locations: Option<u32>,
+    unknown_routes: Option<u32>,
     /// True if the host has started this VM; false if it only replaced another with it.
     is_started: bool,
     configured: Timestamp,
@@ -63,7 +63,7 @@ impl Worker {
             rng,
             in_flight: InFlight::default(),
             wait_until: None,
-            unknown_locations: None,
+            unknown_routes: None,
             is_started: false,
             configured: Timestamp::default(),
         }
@@ -113,20 +113,20 @@ impl Worker {
         self.control = config.control;
         // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
         let counts = data_plane != Host::NgxWasm;
-        self.unknown_locations = counts.then(|| host::counter(UNKNOWN_LOCATIONS)).flatten();
+        self.unknown_routes = counts.then(|| host::counter(UNKNOWN_ROUTES)).flatten();
         true
     }
 
     /// Decides a request that has just arrived.
     pub(crate) fn on_request_headers(&mut self, context: u32) -> RequestAction {
-        let location = host_contract::location(self.host);
-        if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
+        let route = host_contract::route(self.host);
+        if self.host == Host::NgxWasm && route.as_deref().is_none_or(str::is_empty) {
             return self.continue_retry(context);
         }
-        let Some(location) = location else {
-            return self.without_location(context);
+        let Some(route) = route else {
+            return self.without_route(context);
         };
-        if self.host == Host::ManagedEnvoy && lookup::is_encoded_route(&location) {
+        if self.host == Host::ManagedEnvoy && lookup::is_encoded_route(&route) {
             // Whatever comes later than the policies must not look for another route.
             return if lookup::is_lookup_filter() {
                 lookup::resolve_path()
@@ -137,11 +137,11 @@ impl Worker {
         if self.tables.version().is_none() && self.try_wait(context) {
             return RequestAction::Pause;
         }
-        self.decide(context, &location)
+        self.decide(context, &route)
     }
 
     /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
-    fn without_location(&mut self, context: u32) -> RequestAction {
+    fn without_route(&mut self, context: u32) -> RequestAction {
         if self.host == Host::ManagedEnvoy && lookup::is_lookup_filter() {
             return self.find_scope(context);
         }
@@ -213,8 +213,8 @@ impl Worker {
         if self.tables.version().is_none() && status == Some(200) {
             self.apply_document(body);
         }
-        if let Some(location) = host_contract::location(self.host) {
-            self.decide(context, &location);
+        if let Some(route) = host_contract::route(self.host) {
+            self.decide(context, &route);
         }
     }
 
@@ -298,9 +298,9 @@ impl Worker {
             if !host::switch_to(context) {
                 continue;
             }
-            let action = match host_contract::location(self.host) {
-                Some(location) => self.decide(context, &location),
-                None => self.without_location(context),
+            let action = match host_contract::route(self.host) {
+                Some(route) => self.decide(context, &route),
+                None => self.without_route(context),
             };
             if action == RequestAction::Continue {
                 host::resume_request();

@@ -1,8 +1,8 @@
 //! Canaries: the choice of the backend.
 
-use sluice_filter_config::{Canary, HeaderMatch, HeaderRule, Location, Share};
+use sluice_filter_config::{Canary, HeaderMatch, HeaderRule, Route, Share};
 
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
+use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 
 use crate::in_both;
 
@@ -13,15 +13,15 @@ fn with(personality: Personality, canary: Canary) -> Filter {
         backend: CANARY.into(),
         ..canary
     };
-    let location = Location {
+    let route = Route {
         canaries: vec![canary],
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     };
     let backends = [
         (BACKEND.to_owned(), backend(&["10.0.0.1:80"])),
         (CANARY.to_owned(), backend(&["10.9.0.1:80"])),
     ];
-    Filter::with(personality, snapshot(1, location, backends.into()))
+    Filter::with(personality, snapshot(1, route, backends.into()))
 }
 
 fn header(values: HeaderMatch) -> Canary {
@@ -36,7 +36,7 @@ fn header(values: HeaderMatch) -> Canary {
 
 /// Returns `true` if the canary is chosen; the candidates and the named backend must agree.
 fn takes(filter: &mut Filter, headers: &[(&str, &str)]) -> bool {
-    let (id, _) = filter.request_with_headers(Some(LOCATION), headers);
+    let (id, _) = filter.request_with_headers(Some(ROUTE), headers);
     let (backend, choice) = (
         filter.host().backend(id).unwrap(),
         filter.host().choice(id).unwrap(),
@@ -84,10 +84,10 @@ fn header_cookie_and_weight_choose_the_backend() {
 }
 
 #[test]
-fn a_location_without_canaries_names_no_backend() {
+fn a_route_without_canaries_names_no_backend() {
     in_both(|personality| {
         let mut filter = Filter::with(personality, sluice_tests::fake::tables(1, &["10.0.0.1:80"]));
-        let (id, _) = filter.request(Some(LOCATION));
+        let (id, _) = filter.request(Some(ROUTE));
         assert_eq!(filter.host().backend(id), None);
     });
 }
@@ -108,6 +108,6 @@ fn an_nginx_that_declares_no_variable_for_it_is_served_all_the_same() {
         .env_mut()
         .undeclared
         .push(b"ngx.sluice_backend".to_vec());
-    let (id, _) = filter.request_with_headers(Some(LOCATION), &[]);
+    let (id, _) = filter.request_with_headers(Some(ROUTE), &[]);
     assert_eq!(filter.host().choice(id).as_deref(), Some("10.0.0.1:80"));
 }

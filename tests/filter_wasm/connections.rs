@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{Connections, Location, PluginConfig};
+use sluice_filter_config::{Connections, PluginConfig, Route};
 use sluice_tests::fake::{
-    BACKEND, FakeHost, Filter, LOCATION, Outcome, Personality, Request, SharedData, backend,
-    snapshot,
+    BACKEND, FakeHost, Filter, Outcome, Personality, ROUTE, Request, SharedData, backend, snapshot,
 };
 use sluice_wasm_host::ContextId;
 
@@ -15,7 +14,7 @@ const BOB: &str = "192.0.2.2";
 const MONITOR: &str = "10.9.9.9";
 const MOST: usize = 3;
 
-fn location() -> Location {
+fn route() -> Route {
     let exempt = vec!["10.0.0.0/8".parse().unwrap()];
     let most = u32::try_from(MOST).unwrap().try_into().unwrap();
     let connections = Connections {
@@ -24,16 +23,16 @@ fn location() -> Location {
         status: 429,
         exempt,
     };
-    Location {
+    Route {
         connections: Some(connections),
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     }
 }
 
 /// A worker of a data plane that shares this, and whose random numbers are its own.
-fn worker(host: FakeHost, random: u8, location: Location, pods: &[&str]) -> Filter {
+fn worker(host: FakeHost, random: u8, route: Route, pods: &[&str]) -> Filter {
     let mut filter = Filter::on(FakeHost { random, ..host });
-    let tables = snapshot(1, location, [(BACKEND.to_owned(), backend(pods))].into());
+    let tables = snapshot(1, route, [(BACKEND.to_owned(), backend(pods))].into());
     let config = PluginConfig {
         tables: Some(tables),
         ..filter.checkpoint(false)
@@ -47,7 +46,7 @@ fn envoys(shared: &SharedData, random: u8) -> Filter {
         shared: Some(SharedData::clone(shared)),
         ..FakeHost::new(Personality::Envoy)
     };
-    worker(host, random, location(), &[POD])
+    worker(host, random, route(), &[POD])
 }
 
 /// Of a port that the client never had before.
@@ -58,7 +57,7 @@ fn open(filter: &mut Filter, client: &str) -> (ContextId, Outcome) {
         b"source\0address".to_vec(),
         format!("{client}:{port}").into(),
     );
-    filter.open_request(Some(LOCATION), request.to_pods())
+    filter.open_request(Some(ROUTE), request.to_pods())
 }
 
 fn served(filter: &mut Filter, client: &str) -> ContextId {
@@ -121,7 +120,7 @@ fn worker_without_pods(shared: &SharedData) -> Filter {
         shared: Some(SharedData::clone(shared)),
         ..FakeHost::new(Personality::Envoy)
     };
-    worker(host, 9, location(), &[])
+    worker(host, 9, route(), &[])
 }
 
 #[test]
@@ -157,7 +156,7 @@ fn a_request_that_is_only_sent_elsewhere_does_not_count() {
             .properties
             .insert(b"source\0address".to_vec(), format!("{ALICE}:40000").into());
         assert_ne!(
-            worker.open_request(Some(LOCATION), request).1,
+            worker.open_request(Some(ROUTE), request).1,
             Outcome::Replied(429)
         );
     }
@@ -170,9 +169,9 @@ fn a_host_outside_of_the_cluster_is_guarded_too_and_left_to_the_data_plane() {
         shared: Some(shared),
         ..FakeHost::new(Personality::Envoy)
     };
-    let outside = Location {
+    let outside = Route {
         backend: "outside".into(),
-        ..location()
+        ..route()
     };
     let mut worker = worker(host, 1, outside, &[POD]);
     for _ in 0..MOST {
@@ -180,7 +179,7 @@ fn a_host_outside_of_the_cluster_is_guarded_too_and_left_to_the_data_plane() {
     }
     assert!(is_refused(&mut worker, ALICE));
     assert_eq!(
-        worker.host().counters[b"sluice.unknown_locations".as_slice()],
+        worker.host().counters[b"sluice.unknown_routes".as_slice()],
         0
     );
 }
@@ -191,7 +190,7 @@ fn a_host_that_shares_nothing_serves_all_and_says_so_once() {
         shared: None,
         ..FakeHost::new(Personality::Envoy)
     };
-    let mut worker = worker(host, 1, location(), &[POD]);
+    let mut worker = worker(host, 1, route(), &[POD]);
     for _ in 0..MOST * 2 {
         served(&mut worker, ALICE);
     }
@@ -206,7 +205,7 @@ fn a_host_that_shares_nothing_serves_all_and_says_so_once() {
 
 #[test]
 fn nginx_counts_by_itself_and_the_filter_asks_it_nothing() {
-    let mut worker = worker(FakeHost::new(Personality::Nginx), 1, location(), &[POD]);
+    let mut worker = worker(FakeHost::new(Personality::Nginx), 1, route(), &[POD]);
     for _ in 0..MOST * 2 {
         let before = worker.host().reads;
         served(&mut worker, ALICE);
@@ -219,13 +218,13 @@ fn nginx_counts_by_itself_and_the_filter_asks_it_nothing() {
 }
 
 #[test]
-fn a_location_without_a_limit_asks_the_host_nothing_more() {
+fn a_route_without_a_limit_asks_the_host_nothing_more() {
     let shared = SharedData::default();
     let host = FakeHost {
         shared: Some(SharedData::clone(&shared)),
         ..FakeHost::new(Personality::Envoy)
     };
-    let mut worker = worker(host, 1, Location::to(BACKEND), &[POD]);
+    let mut worker = worker(host, 1, Route::to(BACKEND), &[POD]);
     let before = worker.host().reads;
     let id = served(&mut worker, ALICE);
     worker.end(id);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use sluice_filter_config::PluginConfig;
 
-use sluice_tests::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, change, tables};
+use sluice_tests::fake::{FakeHost, Filter, Outcome, Personality, ROUTE, change, tables};
 
 use crate::in_both;
 
 fn is_served_by(filter: &mut Filter, list: &str) {
     assert_eq!(
-        filter.request(Some(LOCATION)).1,
+        filter.request(Some(ROUTE)).1,
         Outcome::Forwarded(list.to_owned())
     );
 }

@@ -1,8 +1,8 @@
 //! Hash keys of requests, on each host.
 
-use sluice_filter_config::{HashKey, LoadBalance, Location};
+use sluice_filter_config::{HashKey, LoadBalance, Route};
 
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+use sluice_tests::fake::{BACKEND, Filter, Outcome, Personality, ROUTE, backend, snapshot};
 
 use crate::in_both;
 
@@ -15,14 +15,14 @@ fn hashing(personality: Personality, expression: &str) -> Filter {
         personality,
         snapshot(
             1,
-            Location::to(BACKEND),
+            Route::to(BACKEND),
             [(BACKEND.to_owned(), backend)].into(),
         ),
     )
 }
 
 fn first(filter: &mut Filter, headers: &[(&str, &str)]) -> String {
-    let (_, outcome) = filter.request_with_headers(Some(LOCATION), headers);
+    let (_, outcome) = filter.request_with_headers(Some(ROUTE), headers);
     let Outcome::Forwarded(list) = outcome else {
         panic!("{outcome:?}")
     };
@@ -45,7 +45,7 @@ fn keys_fall_where_ingress_nginx_puts_them_and_retries_go_to_the_other() {
                 "{key}"
             );
         }
-        let (_, outcome) = filter.request_with_headers(Some(LOCATION), &[("x-key", "/")]);
+        let (_, outcome) = filter.request_with_headers(Some(ROUTE), &[("x-key", "/")]);
         let expected = "10.184.7.41:8080,10.184.7.40:8080,10.184.7.41:8080";
         assert_eq!(outcome, Outcome::Forwarded(expected.to_owned()));
     });

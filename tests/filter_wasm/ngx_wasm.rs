@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{Affinity, AffinityMode, Cookie, Host, Location, PluginConfig};
+use sluice_filter_config::{Affinity, AffinityMode, Cookie, Host, PluginConfig, Route};
 use sluice_tests::fake::{
-    BACKEND, Filter, LOCATION, Outcome, Personality, Request, backend, snapshot, tables,
+    BACKEND, Filter, Outcome, Personality, ROUTE, Request, backend, snapshot, tables,
 };
 
 const QUICK: Duration = Duration::from_millis(5);
@@ -64,9 +64,9 @@ fn no_metric_is_defined() {
 #[test]
 fn a_request_that_waits_asks_for_itself_and_resumes_no_other() {
     let mut filter = polling();
-    let (first, outcome) = filter.open(Some(LOCATION), &[]);
+    let (first, outcome) = filter.open(Some(ROUTE), &[]);
     assert_eq!(outcome, Outcome::Paused);
-    let (second, _) = filter.open(Some(LOCATION), &[]);
+    let (second, _) = filter.open(Some(ROUTE), &[]);
     assert_eq!(filter.calls().len(), 3, "one of each");
     assert_eq!(filter.calls()[2].path, "/v1/plugin-config");
 
@@ -86,7 +86,7 @@ fn a_request_that_waits_asks_for_itself_and_resumes_no_other() {
 #[test]
 fn a_client_that_goes_away_while_it_asks_is_forgotten() {
     let mut filter = polling();
-    let (gone, _) = filter.open(Some(LOCATION), &[]);
+    let (gone, _) = filter.open(Some(ROUTE), &[]);
     filter.end(gone);
     filter.answer_call(
         1,
@@ -111,13 +111,13 @@ fn a_retry_in_a_context_of_its_own_goes_on_with_what_was_decided() {
     };
     let mut sticky = backend(&["10.0.0.1:80", "10.0.0.2:80"]);
     sticky.affinity = Some(affinity);
-    let location = Location {
+    let route = Route {
         session_path: Some("/".into()),
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     };
-    filter.answer_tables(snapshot(1, location, [(BACKEND.to_owned(), sticky)].into()));
+    filter.answer_tables(snapshot(1, route, [(BACKEND.to_owned(), sticky)].into()));
 
-    let (first, outcome) = filter.open(Some(LOCATION), &[]);
+    let (first, outcome) = filter.open(Some(ROUTE), &[]);
     let Outcome::Forwarded(candidates) = outcome else {
         panic!("{outcome:?}")
     };

@@ -3,10 +3,10 @@
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
-use sluice_filter_config::{LoadBalance, Location, Outlier};
+use sluice_filter_config::{LoadBalance, Outlier, Route};
 use sluice_wasm_host::ContextId;
 
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+use sluice_tests::fake::{BACKEND, Filter, Outcome, Personality, ROUTE, backend, snapshot};
 
 use crate::in_both;
 
@@ -26,14 +26,14 @@ fn with(personality: Personality, load_balance: LoadBalance, ejecting: bool) -> 
         personality,
         snapshot(
             1,
-            Location::to(BACKEND),
+            Route::to(BACKEND),
             [(BACKEND.to_owned(), backend)].into(),
         ),
     )
 }
 
 fn open(filter: &mut Filter) -> (ContextId, String) {
-    let (id, outcome) = filter.open(Some(LOCATION), &[]);
+    let (id, outcome) = filter.open(Some(ROUTE), &[]);
     let Outcome::Forwarded(list) = outcome else {
         panic!("{outcome:?}")
     };

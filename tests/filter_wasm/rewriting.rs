@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{
-    Affinity, AffinityMode, Cookie, HashKey, Location, Replaced, Rewriting,
-};
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
+use sluice_filter_config::{Affinity, AffinityMode, Cookie, HashKey, Replaced, Rewriting, Route};
+use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 use sluice_wasm_host::ContextId;
 
 const POD: &str = "10.0.0.1:80";
@@ -20,20 +18,20 @@ fn replaced(from: &str, to: &str) -> Option<Replaced> {
 }
 
 /// Sessions begin here, too.
-fn location() -> Location {
+fn location() -> Route {
     let rewriting = Rewriting {
         redirects: replaced("http://pod/", "$http_x_forwarded_proto://$http_host/"),
         cookie_domains: replaced("pod", "shop.example"),
         cookie_paths: replaced("/", "/shop/"),
     };
-    Location {
+    Route {
         rewriting: Some(rewriting),
         session_path: Some("/".into()),
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     }
 }
 
-fn filter(personality: Personality, location: Location) -> Filter {
+fn filter(personality: Personality, location: Route) -> Filter {
     let mut backend = backend(&[POD]);
     let cookie = Cookie {
         name: "route".into(),
@@ -56,7 +54,7 @@ fn answer(filter: &mut Filter, headers: &[(&str, &str)], endpoint: &str) -> Vec<
         (":authority", "shop.example"),
         ("x-forwarded-proto", "https"),
     ];
-    let (id, _) = filter.open(Some(LOCATION), &asked);
+    let (id, _) = filter.open(Some(ROUTE), &asked);
     let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
     of(filter, id).extend(headers.iter().map(pair));
     filter.answer_client(id, &[(endpoint, 302)], QUICK);
@@ -138,7 +136,7 @@ fn nginx_does_it_itself() {
 
 #[test]
 fn a_host_outside_of_the_cluster_is_a_pod_like_any_other() {
-    let outside = Location {
+    let outside = Route {
         backend: "outside".into(),
         ..location()
     };
@@ -151,11 +149,11 @@ fn a_host_outside_of_the_cluster_is_a_pod_like_any_other() {
 }
 
 #[test]
-fn only_a_location_with_rules_asks_the_host_for_more() {
-    let reads = |location: Location| {
+fn only_a_route_with_rules_asks_the_host_for_more() {
+    let reads = |location: Route| {
         let mut filter = filter(
             Personality::Envoy,
-            Location {
+            Route {
                 session_path: None,
                 ..location
             },
@@ -164,7 +162,7 @@ fn only_a_location_with_rules_asks_the_host_for_more() {
         answer(&mut filter, ANSWER, POD);
         filter.host().reads - before
     };
-    let without = reads(Location {
+    let without = reads(Route {
         rewriting: None,
         ..location()
     });
@@ -173,7 +171,7 @@ fn only_a_location_with_rules_asks_the_host_for_more() {
         ..Rewriting::default()
     };
     assert_eq!(
-        reads(Location {
+        reads(Route {
             rewriting: Some(fixed),
             ..location()
         }),

@@ -1,7 +1,7 @@
 //! The scope of a request, where Envoy looks for each host by itself.
 
 use sluice_filter_config::{Host, PluginConfig, Snapshot, Tables, Version};
-use sluice_tests::fake::{self, Filter, LOCATION, Outcome, Personality, Request};
+use sluice_tests::fake::{self, Filter, Outcome, Personality, ROUTE, Request};
 use sluice_wasm_host::ContextId;
 
 const LOOKS_UP: &str = "sluice.lookup";
@@ -10,7 +10,7 @@ fn tables() -> Tables {
     let hosts = ["shop.example".to_owned()].into();
     Tables::Snapshot(Snapshot {
         version: Version::new(1, 1),
-        locations: [].into(),
+        routes: [].into(),
         backends: [].into(),
         hosts,
     })
@@ -136,10 +136,10 @@ fn an_encoded_path_is_decoded_before_its_route_is_looked_for_and_is_kept() {
 #[test]
 fn what_needs_no_pod_is_left_to_envoy_where_there_is_no_pod() {
     let mut filter = managed(Some(fake::tables(2, &[])));
-    assert_eq!(filter.open(Some(LOCATION), &[]).1, Outcome::Replied(503));
+    assert_eq!(filter.open(Some(ROUTE), &[]).1, Outcome::Replied(503));
     // A redirect has a route and no cluster.
     assert_eq!(
-        filter.open_request(Some(LOCATION), Request::default()).1,
+        filter.open_request(Some(ROUTE), Request::default()).1,
         Outcome::LeftAlone
     );
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{Affinity, AffinityMode, Cookie, Location, SameSite};
+use sluice_filter_config::{Affinity, AffinityMode, Cookie, Route, SameSite};
 
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+use sluice_tests::fake::{BACKEND, Filter, Outcome, Personality, ROUTE, backend, snapshot};
 
 use crate::in_both;
 
@@ -31,13 +31,13 @@ fn sticky(
     change(&mut affinity);
     let mut backend = backend(&[POD_1, POD_2, "10.0.0.3:80"]);
     backend.affinity = Some(affinity);
-    let location = Location {
+    let route = Route {
         session_path: Some("/shop".into()),
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     };
     Filter::with(
         personality,
-        snapshot(1, location, [(BACKEND.to_owned(), backend)].into()),
+        snapshot(1, route, [(BACKEND.to_owned(), backend)].into()),
     )
 }
 
@@ -50,7 +50,7 @@ fn candidates(outcome: &Outcome) -> Vec<String> {
 
 /// One request; its first candidate answers. Who that was, and the cookies that were set.
 fn visit(filter: &mut Filter, headers: &[(&str, &str)]) -> (String, Vec<String>) {
-    let (id, outcome) = filter.open(Some(LOCATION), headers);
+    let (id, outcome) = filter.open(Some(ROUTE), headers);
     let first = candidates(&outcome).remove(0);
     let cookies = filter.answer_client(id, &[(&first, 200)], QUICK);
     filter.end(id);
@@ -87,7 +87,7 @@ fn the_cookie_names_the_endpoint_that_answered() {
             let mut filter = sticky(personality, mode, |affinity| {
                 affinity.change_on_failure = true;
             });
-            let (id, outcome) = filter.open(Some(LOCATION), &[]);
+            let (id, outcome) = filter.open(Some(ROUTE), &[]);
             let tried = candidates(&outcome);
             let cookies = filter.answer_client(id, &[(&tried[0], 502), (&tried[1], 200)], QUICK);
             filter.end(id);
@@ -109,7 +109,7 @@ fn tls_makes_it_secure_and_old_browsers_get_no_same_site_none() {
             ("curl/8", "; Secure; HttpOnly; SameSite=None"),
             (old, "; Secure; HttpOnly"),
         ] {
-            let (id, outcome) = filter.open(Some(LOCATION), &[("user-agent", user_agent)]);
+            let (id, outcome) = filter.open(Some(ROUTE), &[("user-agent", user_agent)]);
             let request = filter.vm.env_mut().requests.get_mut(&id).unwrap();
             let (path, value) = match personality {
                 Personality::Envoy => ("connection\0tls_version", "TLSv1.3"),
@@ -128,7 +128,7 @@ fn tls_makes_it_secure_and_old_browsers_get_no_same_site_none() {
 fn a_response_that_no_endpoint_gave_sets_no_cookie() {
     in_both(|personality| {
         let mut filter = sticky(personality, AffinityMode::Balanced, |_| {});
-        let (id, _) = filter.open(Some(LOCATION), &[]);
+        let (id, _) = filter.open(Some(ROUTE), &[]);
         let cookies = filter.answer_client(id, &[("", 503)], QUICK);
         assert!(cookies.is_empty());
         filter.end(id);
@@ -139,7 +139,7 @@ fn a_response_that_no_endpoint_gave_sets_no_cookie() {
 fn a_session_that_begins_while_the_tables_are_awaited_gets_its_cookie_too() {
     in_both(|personality| {
         let mut filter = Filter::polling(personality);
-        let (id, outcome) = filter.open(Some(LOCATION), &[]);
+        let (id, outcome) = filter.open(Some(ROUTE), &[]);
         assert_eq!(outcome, Outcome::Paused);
         let mut backend = backend(&[POD_1]);
         let cookie = Cookie {
@@ -152,15 +152,11 @@ fn a_session_that_begins_while_the_tables_are_awaited_gets_its_cookie_too() {
             cookie,
             change_on_failure: false,
         });
-        let location = Location {
+        let route = Route {
             session_path: Some("/".into()),
-            ..Location::to(BACKEND)
+            ..Route::to(BACKEND)
         };
-        filter.answer_tables(snapshot(
-            1,
-            location,
-            [(BACKEND.to_owned(), backend)].into(),
-        ));
+        filter.answer_tables(snapshot(1, route, [(BACKEND.to_owned(), backend)].into()));
         assert_eq!(filter.fate(id), Outcome::Forwarded(POD_1.to_owned()));
         assert_eq!(filter.answer_client(id, &[(POD_1, 200)], QUICK).len(), 1);
         filter.end(id);

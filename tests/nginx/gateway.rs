@@ -47,10 +47,7 @@ impl Gateway {
             "sluice_wasm {};\n{}\n{}",
             filter.display(),
             follow(controller.xds()),
-            server(
-                port.addr(),
-                &format!("set $sluice_location {HOST}/;\n{PROXY}")
-            )
+            server(port.addr(), &format!("set $sluice_route {HOST}/;\n{PROXY}"))
         );
         let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
         let gateway = Gateway {
@@ -132,7 +129,7 @@ impl Fixed {
     /// This `sluice_filter`, and what else the location `fixture` says.
     pub(crate) async fn with(directive: &str, location: &str) -> Result<Fixed> {
         let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
-        let location = format!("set $sluice_location site;\n{PROXY}\n{location}");
+        let location = format!("set $sluice_route site;\n{PROXY}\n{location}");
         let http = format!(
             "sluice_wasm {};\n{directive}\n{}",
             filter.display(),

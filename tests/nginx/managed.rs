@@ -289,7 +289,7 @@ async fn unsupported_features_are_reported_on_the_ingress() -> Result<()> {
         .manifests
         .ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
     let sluice = start(&fixture).await?;
-    let said = "location mixed.test/: backend-protocol: another one for a part of the requests";
+    let said = "route mixed.test/: backend-protocol: another one for a part of the requests";
     ensure!(
         sluice.log().lines().iter().any(|line| line.contains(said)),
         "{}",

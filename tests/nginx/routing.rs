@@ -50,10 +50,10 @@ async fn upstream_servers_serve_without_a_pick() -> Result<()> {
         "sluice_wasm {};\n{}\n\
          upstream pods {{ server {}; sluice_peer; keepalive 4; }}\n\
          server {{ listen {}; {HTTP_1_1}\n\
-         location /known {{ set $sluice_location site; proxy_pass http://pods; }}\n\
-         location /unknown {{ set $sluice_location other; proxy_pass http://pods; }}\n\
+         location /known {{ set $sluice_route site; proxy_pass http://pods; }}\n\
+         location /unknown {{ set $sluice_route other; proxy_pass http://pods; }}\n\
          location /unnamed {{ proxy_pass http://pods; }}\n\
-         location /off {{ sluice_filter off; set $sluice_location site; proxy_pass http://pods; }} }}",
+         location /off {{ sluice_filter off; set $sluice_route site; proxy_pass http://pods; }} }}",
         artifacts::compiled_filter()?.display(),
         fixed("site", &[picked.addr()]),
         own.addr(),

@@ -74,8 +74,8 @@ fn hosts_paths_and_names_outside_their_grammars_are_not_served() {
         assert!(id.split('/').all(is_name), "{id:?}");
     }
     for server in &servers {
-        for location in config["servers"][server]["routes"].as_array().unwrap() {
-            let path = path(location);
+        for route in config["servers"][server]["routes"].as_array().unwrap() {
+            let path = path(route);
             assert!(
                 path.starts_with('/') && !path.chars().any(char::is_control),
                 "{server}: {path:?}"
@@ -84,10 +84,10 @@ fn hosts_paths_and_names_outside_their_grammars_are_not_served() {
     }
 }
 
-fn path(location: &Value) -> String {
-    let path = location["path"]
+fn path(route: &Value) -> String {
+    let path = route["path"]
         .as_object()
         .and_then(|path| path.values().next());
     let text = path.and_then(|path| path.as_str().or_else(|| path["pattern"].as_str()));
-    text.unwrap_or_else(|| panic!("{location}")).to_owned()
+    text.unwrap_or_else(|| panic!("{route}")).to_owned()
 }

@@ -8,19 +8,19 @@ use std::num::NonZeroU16;
 
 use sluice_filter_config::{
     Affinity, AffinityMode, Backend, Canary, Cookie, HashKey, HeaderMatch, HeaderRule,
-    LARGEST_PATTERN, LoadBalance, Location, MOST_MATCHING, MOST_VARIABLES, Tables,
+    LARGEST_PATTERN, LoadBalance, MOST_MATCHING, MOST_VARIABLES, Route, Tables,
 };
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
+use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 
 /// No request takes more: tens of milliseconds of native code, where everything is as large as it may be.
 const MAX_INSTRUCTIONS: u64 = 100_000_000;
 /// Memory limit of the filter in our nginx module (`nginx-wasm/module`).
 const MEMORY_LIMIT: usize = 256 << 20;
-/// Of one location; the translator reports more (`servers/canary.rs`).
+/// Of one route; the translator reports more (`servers/canary.rs`).
 const MAX_CANARIES: usize = 16;
 
-fn metered(location: Location, backend: Backend) -> Filter {
-    let tables: Tables = snapshot(1, location, BTreeMap::from([(BACKEND.to_owned(), backend)]));
+fn metered(route: Route, backend: Backend) -> Filter {
+    let tables: Tables = snapshot(1, route, BTreeMap::from([(BACKEND.to_owned(), backend)]));
     Filter::metered(Personality::Envoy, tables, MEMORY_LIMIT)
 }
 
@@ -32,7 +32,7 @@ fn metered(location: Location, backend: Backend) -> Filter {
 fn cost(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) -> u64 {
     let mut ask = || {
         filter.instructions(|filter| {
-            filter.request_with_headers(Some(LOCATION), headers);
+            filter.request_with_headers(Some(ROUTE), headers);
         })
     };
     ask();
@@ -69,10 +69,10 @@ fn canary() -> Canary {
     }
 }
 
-fn location_with_canaries(canaries: Vec<Canary>) -> Location {
-    Location {
+fn location_with_canaries(canaries: Vec<Canary>) -> Route {
+    Route {
         canaries,
-        ..Location::to(BACKEND)
+        ..Route::to(BACKEND)
     }
 }
 
@@ -144,13 +144,13 @@ fn cost_of_64_kilobyte_cookies_is_bounded() {
         };
         ensure_bounded(
             &format!("a session in {name}"),
-            &mut metered(Location::to(BACKEND), sticky),
+            &mut metered(Route::to(BACKEND), sticky),
             &headers,
         );
         let key = "$cookie_none".repeat(MOST_VARIABLES);
         ensure_bounded(
             &format!("a key in {name}"),
-            &mut metered(Location::to(BACKEND), backend_hashed_by(&key)),
+            &mut metered(Route::to(BACKEND), backend_hashed_by(&key)),
             &headers,
         );
         let by_cookie = Canary {
@@ -158,10 +158,10 @@ fn cost_of_64_kilobyte_cookies_is_bounded() {
             ..canary()
         };
         for count in [1, MAX_CANARIES] {
-            let location = location_with_canaries(vec![by_cookie.clone(); count]);
+            let route = location_with_canaries(vec![by_cookie.clone(); count]);
             ensure_bounded(
                 &format!("{count} canaries in {name}"),
-                &mut metered(location, backend_with_pods(3)),
+                &mut metered(route, backend_with_pods(3)),
                 &headers,
             );
         }
@@ -179,7 +179,7 @@ fn cost_of_ten_thousand_arguments_and_headers_is_bounded() {
     );
     for key in ["$arg_none", "$args", "$request_uri"] {
         for count in [1, MOST_VARIABLES] {
-            let mut filter = metered(Location::to(BACKEND), backend_hashed_by(&key.repeat(count)));
+            let mut filter = metered(Route::to(BACKEND), backend_hashed_by(&key.repeat(count)));
             ensure_bounded(
                 &format!("{count} {key} of 10,000"),
                 &mut filter,
@@ -195,7 +195,7 @@ fn cost_of_ten_thousand_arguments_and_headers_is_bounded() {
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
     let mut filter = metered(
-        Location::to(BACKEND),
+        Route::to(BACKEND),
         backend_hashed_by(&"$http_none".repeat(MOST_VARIABLES)),
     );
     ensure_bounded("16 headers of 5,000", &mut filter, &many);
@@ -207,7 +207,7 @@ fn subset_of_65535_costs_no_more_than_the_largest_allowed() {
     for count in [1, 3, 5_000] {
         let load_balance = LoadBalance::chash_subset(key.clone(), NonZeroU16::MAX);
         let mut filter = metered(
-            Location::to(BACKEND),
+            Route::to(BACKEND),
             Backend {
                 load_balance,
                 ..backend_with_pods(count)
@@ -232,7 +232,7 @@ fn hundred_thousand_endpoints_fit_into_a_worker_and_picks_are_bounded() {
         let what = format!("{load_balance:?} of 100,000 endpoints");
         // That it is taken is the proof that the document and its tables fit: a guest that needs more memory traps.
         let mut filter = metered(
-            Location::to(BACKEND),
+            Route::to(BACKEND),
             Backend {
                 load_balance,
                 ..backend_with_pods(100_000)

@@ -155,7 +155,7 @@ async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<
     sluice.wait_for_status("open.test", "/", 200).await?;
     ensure!(
         request_with(&sluice, "closed", None).await?.status == 401,
-        "another location's answer holds"
+        "another route's answer holds"
     );
     // Asked anew for each method and each host.
     for (method, host) in [

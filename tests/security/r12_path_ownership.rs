@@ -154,8 +154,8 @@ fn translation(objects: &[Value]) -> Result<Translation> {
     ))
 }
 
-fn matches(location: &HttpRoute, request: &str) -> bool {
-    match &location.matches.path {
+fn matches(route: &HttpRoute, request: &str) -> bool {
+    match &route.matches.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
             .strip_prefix(path.as_str())
@@ -175,12 +175,9 @@ async fn data_plane_tries_paths_in_the_order_of_the_ir(plane: Plane) -> Result<(
         let name = ServerName::parse(&host).map_err(|_| anyhow::anyhow!("{host}"))?;
         let server = &translation.config().servers[&name];
         for request in REQUESTS {
-            let first = server
-                .routes
-                .iter()
-                .find(|location| matches(location, request));
+            let first = server.routes.iter().find(|route| matches(route, request));
             let answer = sluice.get(&host, request).await?;
-            let expected = match first.map(|location| &location.action) {
+            let expected = match first.map(|route| &route.action) {
                 Some(Action::Forward(to)) => to
                     .primary()
                     .as_str()
@@ -198,7 +195,7 @@ async fn data_plane_tries_paths_in_the_order_of_the_ir(plane: Plane) -> Result<(
             let paths: Vec<_> = server
                 .routes
                 .iter()
-                .map(|location| location.id.as_str())
+                .map(|route| route.id.as_str())
                 .collect();
             ensure!(
                 got == expected,

@@ -207,14 +207,11 @@ pub(crate) fn some_data_plane(annotation: usize, value: usize) -> Option<DataPla
 /// No path of the owner's host lets anybody in.
 pub(crate) fn is_closed(translation: &Translation) -> bool {
     let config = config(translation);
-    let locations = config["servers"][HOST]["routes"]
+    let routes = config["servers"][HOST]["routes"]
         .as_array()
         .cloned()
         .unwrap_or_default();
-    !locations.is_empty()
-        && locations
-            .iter()
-            .all(|location| location["action"] == "denied")
+    !routes.is_empty() && routes.iter().all(|route| route["action"] == "denied")
 }
 
 /// Returns `true` if the data plane honours the annotation.

@@ -1,4 +1,4 @@
-//! Decision on a request: what its location asks for, all of it or one thing.
+//! Decision on a request: what its route asks for, all of it or one thing.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,9 +13,9 @@ use crate::access_list::{self, Standing};
 use crate::basic::BasicAuthenticator;
 use crate::deny::deny;
 use crate::external::{self, Backends, ExternalAuthenticator, Settings};
-use crate::policies::{LocationPolicy, Policies};
+use crate::policies::{Policies, RoutePolicy};
 
-/// Decides for all locations. A handle, cheap to clone.
+/// Decides for all routes. A handle, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authorizer {
     policies: Arc<RwLock<Arc<Policies>>>,
@@ -82,22 +82,22 @@ impl Authorizer {
         })
     }
 
-    /// Whoever asks, and about whatever location: 503 for one that is not published, 400 for a host that can be read in two ways.
+    /// Whoever asks, and about whatever route: 503 for one that is not published, 400 for a host that can be read in two ways.
     pub(crate) async fn check(&self, check: &AuthzRequest) -> Verdict {
         if !is_authority(&check.host) {
             return deny(400);
         }
         let policies = self.policies();
-        let Some(location) = policies.location(&check.location) else {
+        let Some(route) = policies.route(&check.route) else {
             return deny(503);
         };
-        let verdict = if location.guard.satisfy_any {
-            self.one_of(location, &policies, check).await
+        let verdict = if route.guard.satisfy_any {
+            self.one_of(route, &policies, check).await
         } else {
-            self.all_of(location, &policies, check).await
+            self.all_of(route, &policies, check).await
         };
-        match (verdict, &location.guard.external) {
-            (Ok(changes), _) => Verdict::Allow(without_forgeries(location, changes, check)),
+        match (verdict, &route.guard.external) {
+            (Ok(changes), _) => Verdict::Allow(without_forgeries(route, changes, check)),
             (Err(refused), Some(question)) => external::sign_in(question, refused, check),
             (Err(refused), None) => refused,
         }
@@ -106,15 +106,15 @@ impl Authorizer {
     /// The addresses were looked at by Envoy.
     async fn all_of(
         &self,
-        location: &LocationPolicy,
+        route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<Changes, Verdict> {
-        if let Some(asked) = &location.guard.basic {
-            self.basic.check(asked, location, policies, check).await?;
+        if let Some(asked) = &route.guard.basic {
+            self.basic.check(asked, route, policies, check).await?;
         }
-        match &location.guard.external {
-            Some(question) => self.external.check(question, location, check).await,
+        match &route.guard.external {
+            Some(question) => self.external.check(question, route, check).await,
             None => Ok(Changes::default()),
         }
     }
@@ -122,24 +122,24 @@ impl Authorizer {
     /// nginx: the first that lets in, does; else a 401 says more than a 403.
     async fn one_of(
         &self,
-        location: &LocationPolicy,
+        route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<Changes, Verdict> {
         let mut refused = None;
-        match access_list::standing(&location.access, check.client) {
+        match access_list::standing(&route.access, check.client) {
             Standing::Allowed => return Ok(Changes::default()),
             Standing::Denied => refused = Some(deny(403)),
             Standing::Unknown => {}
         }
-        if let Some(asked) = &location.guard.basic {
-            match self.basic.check(asked, location, policies, check).await {
+        if let Some(asked) = &route.guard.basic {
+            match self.basic.check(asked, route, policies, check).await {
                 Ok(()) => return Ok(Changes::default()),
                 Err(verdict) => refused = Some(verdict),
             }
         }
-        if let Some(question) = &location.guard.external {
-            match self.external.check(question, location, check).await {
+        if let Some(question) = &route.guard.external {
+            match self.external.check(question, route, check).await {
                 Ok(changes) => return Ok(changes),
                 Err(verdict) if is_forbidden(&verdict) && refused.is_some() => {}
                 Err(verdict) => refused = Some(verdict),
@@ -171,20 +171,16 @@ fn is_authority(host: &str) -> bool {
 
 /// Whoever has let in: what an authentication service may say and did not say, no client says in its place, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
-fn without_forgeries(
-    location: &LocationPolicy,
-    mut changes: Changes,
-    check: &AuthzRequest,
-) -> Changes {
-    let passwords = location.guard.basic.iter().map(|_| "authorization");
-    let all: Vec<&str> = location
+fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
+    let passwords = route.guard.basic.iter().map(|_| "authorization");
+    let all: Vec<&str> = route
         .auth_headers
         .iter()
         .map(HeaderName::as_str)
         .chain(passwords)
         .collect();
     let said = check.headers.iter().map(|(name, _)| name.as_str());
-    let alike = said.filter(|said| location.auth_headers.iter().any(|name| name.is_alike(said)));
+    let alike = said.filter(|said| route.auth_headers.iter().any(|name| name.is_alike(said)));
     for name in all.iter().copied().chain(alike) {
         let is_set = changes.set.iter().any(|(set, _)| set == name);
         if !is_set && !changes.remove.iter().any(|removed| removed == name) {

@@ -1,7 +1,7 @@
-//! Authorization of requests, where that takes more than an address: data planes ask for each request of such a location.
+//! Authorization of requests, where that takes more than an address: data planes ask for each request of such a route.
 //!
 //! ```text
-//!   Publisher --publish--> policies (what each location asks for, its users)
+//!   Publisher --publish--> policies (what each route asks for, its users)
 //!                             ^
 //!   Envoy, ext_authz -----+   |      +--> basic/: remembered, or computed where it may take its time
 //!                         +-> authorizer
@@ -9,7 +9,7 @@
 //!          (nginx_endpoint)                  client --> pool --> dial
 //! ```
 //!
-//! A location that nobody has published is closed: a controller that has just started knows nothing yet, and lets nobody
+//! A route that nobody has published is closed: a controller that has just started knows nothing yet, and lets nobody
 //! in.
 //!
 //! Absent on purpose: what is published (the caller says, and has the endpoints of services: [`Backends`]), routes and

@@ -5,7 +5,7 @@ use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sluice_nginx::guard::{
-    CLIENT, COOKIE, HOST, LOCATION, METHOD, MOST_COOKIES, RETRY_AFTER, SCHEME, SIGN_IN, TO_POD, URI,
+    CLIENT, COOKIE, HOST, METHOD, MOST_COOKIES, RETRY_AFTER, ROUTE, SCHEME, SIGN_IN, TO_POD, URI,
 };
 use sluice_xds_server::{AuthzRequest, Verdict};
 
@@ -30,7 +30,7 @@ fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
     let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
     let clients = headers.iter().filter(|(name, _)| !is_ours(name));
     Some(AuthzRequest {
-        location: told(LOCATION)?.to_owned(),
+        route: told(ROUTE)?.to_owned(),
         client: told(CLIENT).and_then(|address| address.parse().ok()),
         method: owned(METHOD),
         scheme: owned(SCHEME),
@@ -114,16 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_a_location_is_none() {
+    fn a_question_without_a_route_is_none() {
         assert_eq!(read(&headers(&[(URI, "/")])), None);
         let read = read(&headers(&[
-            (LOCATION, "a/"),
+            (ROUTE, "a/"),
             (URI, "/x"),
             (CLIENT, "192.0.2.1"),
             ("cookie", "a"),
         ]))
         .unwrap();
-        assert_eq!((read.location.as_str(), read.path.as_str()), ("a/", "/x"));
+        assert_eq!((read.route.as_str(), read.path.as_str()), ("a/", "/x"));
         assert_eq!(read.headers, [("cookie".to_owned(), b"a".to_vec())]);
     }
 

@@ -13,7 +13,7 @@ use sluice_ir::{
 
 /// Access control of one route.
 #[derive(Clone, Debug)]
-pub(crate) struct LocationPolicy {
+pub(crate) struct RoutePolicy {
     pub(crate) guard: Authentication,
     pub(crate) access: IpAccess,
     /// Request headers that only an authentication service may set.
@@ -32,7 +32,7 @@ struct Known {
 /// Access control of all routes.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
-    locations: HashMap<String, LocationPolicy>,
+    routes: HashMap<String, RoutePolicy>,
     users: HashMap<SecretId, Arc<Known>>,
     /// Something in it is only for those who have not heard yet.
     pub(crate) lingers: bool,
@@ -51,13 +51,13 @@ impl Policies {
                 policies.users.entry(id.clone()).or_insert_with(known);
             }
             for (id, policy) in config.routes().filter_map(policy_of) {
-                policies.locations.entry(id).or_insert(policy);
+                policies.routes.entry(id).or_insert(policy);
             }
             if std::ptr::eq(config, now) {
-                of_now = (policies.locations.len(), policies.users.len());
+                of_now = (policies.routes.len(), policies.users.len());
             }
         }
-        policies.lingers = of_now != (policies.locations.len(), policies.users.len());
+        policies.lingers = of_now != (policies.routes.len(), policies.users.len());
         policies
     }
 
@@ -67,7 +67,7 @@ impl Policies {
             server
                 .routes
                 .iter()
-                .any(|location| location.policy.authentication.is_some())
+                .any(|route| route.policy.authentication.is_some())
         };
         let mut servers = changed(&before.servers, &now.servers)
             .flat_map(|server| [server.before, server.now])
@@ -75,8 +75,8 @@ impl Policies {
         before.users == now.users && before.listeners == now.listeners && !servers.any(watches)
     }
 
-    pub(crate) fn location(&self, id: &str) -> Option<&LocationPolicy> {
-        self.locations.get(id)
+    pub(crate) fn route(&self, id: &str) -> Option<&RoutePolicy> {
+        self.routes.get(id)
     }
 
     pub(crate) fn users(&self, id: &SecretId) -> Option<&Users> {
@@ -93,14 +93,14 @@ impl Known {
     }
 }
 
-fn policy_of(location: &HttpRoute) -> Option<(String, LocationPolicy)> {
-    let policy = &location.policy;
+fn policy_of(route: &HttpRoute) -> Option<(String, RoutePolicy)> {
+    let policy = &route.policy;
     let guard = policy.authentication.clone()?;
     let question = guard.external.as_ref().map(digest).unwrap_or_default();
     let (access, auth_headers) = (policy.ip_access.clone(), policy.auth_headers.clone());
     Some((
-        location.id.as_str().to_owned(),
-        LocationPolicy {
+        route.id.as_str().to_owned(),
+        RoutePolicy {
             guard,
             access,
             auth_headers,

@@ -20,7 +20,7 @@ pub struct GlobalConfig {
     pub hsts: Option<Hsts>,
     /// Client address and trusted headers.
     pub forwarded: Forwarded,
-    /// The `Host` that pods see where no location says another one.
+    /// The `Host` that pods see where no route says another one.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
     /// Set in requests to pods.
@@ -37,7 +37,7 @@ pub struct GlobalConfig {
     /// Names of headers may hold an underscore. Without this such headers are dropped.
     #[serde(skip_serializing_if = "is_default")]
     pub underscores_in_headers: bool,
-    /// Bytes of a request's body where a location says nothing else; `None` is no limit.
+    /// Bytes of a request's body where a route says nothing else; `None` is no limit.
     #[serde(skip)]
     pub max_body_size: Option<u64>,
     /// Buffering of bodies, where a route does not set it.

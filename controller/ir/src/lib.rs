@@ -95,7 +95,7 @@ pub struct Config {
     /// Listeners beside those for http and https, which serve `servers`.
     #[serde(skip_serializing_if = "is_default")]
     pub listeners: BTreeMap<ListenerName, Listener>,
-    /// Every backend that a location names.
+    /// Every backend that a route names.
     pub backends: Shared<BackendId, Backend>,
     /// Ports beside those for HTTP.
     #[serde(skip_serializing_if = "is_default")]
@@ -158,7 +158,7 @@ impl Config {
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
         self.routes()
-            .filter_map(|location| location.error_pages.as_ref()?.backend.as_ref())
+            .filter_map(|route| route.error_pages.as_ref()?.backend.as_ref())
             .collect()
     }
 
@@ -166,12 +166,12 @@ impl Config {
     #[must_use]
     pub fn mirrors(&self) -> BTreeSet<&BackendId> {
         self.routes()
-            .flat_map(|location| &location.policy.mirrors)
+            .flat_map(|route| &route.policy.mirrors)
             .map(|mirror| &mirror.backend)
             .collect()
     }
 
-    /// This configuration, with the locations and backends that only the other one has: what must be known while one
+    /// This configuration, with the routes and backends that only the other one has: what must be known while one
     /// becomes the other.
     #[must_use]
     pub fn with_routes_of(&self, other: &Config) -> Config {
@@ -179,8 +179,8 @@ impl Config {
         // A redirect does not need the backends: until it takes over, its requests go where they went.
         let decided = self
             .routes()
-            .filter(|location| !matches!(location.action, Action::Redirect(_)));
-        let known: BTreeSet<&RouteId> = decided.map(|location| &location.id).collect();
+            .filter(|route| !matches!(route.action, Action::Redirect(_)));
+        let known: BTreeSet<&RouteId> = decided.map(|route| &route.id).collect();
         add_routes(&mut both.servers, &other.servers, &known);
         for (name, listener) in &other.listeners {
             let now = both.listeners.entry(name.clone());
@@ -223,12 +223,12 @@ mod tests {
             BackendId::new(format!("default/{service}/80")),
         );
         let path = PathMatch::Exact(path.to_owned());
-        let location = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
+        let route = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
         let mut config = Config::default();
         config.servers.insert(
             name,
             Arc::new(Server {
-                routes: vec![location],
+                routes: vec![route],
                 ..Server::default()
             }),
         );
@@ -239,10 +239,7 @@ mod tests {
     #[test]
     fn while_one_becomes_the_other_both_are_known_and_the_new_one_decides() {
         let both = forwarding("/a", "new").with_routes_of(&forwarding("/a", "old"));
-        let actions: Vec<_> = both
-            .routes()
-            .map(|location| location.action.clone())
-            .collect();
+        let actions: Vec<_> = both.routes().map(|route| route.action.clone()).collect();
         assert_eq!(actions, [Action::to(BackendId::new("default/new/80"))]);
         assert_eq!(both.backends.len(), 2);
         assert_eq!(

@@ -116,7 +116,7 @@ impl HttpRoute {
     }
 }
 
-/// A second backend of a location.
+/// A second backend of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Canary {
     /// Backend of the canary.
@@ -179,7 +179,7 @@ impl RouteId {
 pub enum Action {
     /// Sends it to a backend.
     Forward(Destination),
-    /// Answers 503: something that guards access to this location cannot be honoured, so nothing gets through.
+    /// Answers 503: something that guards access to this route cannot be honoured, so nothing gets through.
     Denied,
     /// Answers that it is elsewhere.
     Redirect(Redirect),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{SecretId, is_default};
 
-/// Two locations that speak differently to the same pods have two backends.
+/// Two routes that speak differently to the same pods have two backends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Transport {
     /// Seconds until a connection is made.

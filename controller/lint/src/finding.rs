@@ -177,16 +177,16 @@ impl Finding {
     }
 }
 
-/// The Ingresses that have a location which lets requests through.
+/// The Ingresses that have a route which lets requests through.
 fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
-    let locations = snapshot
+    let routes = snapshot
         .config()
         .servers
         .values()
         .flat_map(|server| &server.routes);
-    locations
-        .filter(|location| !matches!(location.action, Action::Denied))
-        .filter_map(|location| snapshot.owner(&location.id).cloned())
+    routes
+        .filter(|route| !matches!(route.action, Action::Denied))
+        .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
 }
 

@@ -49,7 +49,7 @@ fn a_service_elsewhere_is_no_difference() {
 }
 
 #[test]
-fn an_ingress_without_any_location_that_works_does_not_work_at_all() {
+fn an_ingress_without_any_route_that_works_does_not_work_at_all() {
     let rule = RULE.replace("a.b", "not_a_host");
     assert_eq!(only(&ingress("shop", "", &rule)).verdict, Verdict::NotAtAll);
     let both = format!("{RULE}\n  tls: [{{hosts: [a.b]}}]");

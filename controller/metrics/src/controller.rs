@@ -176,13 +176,13 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         }
     }
     let config = snapshot.config();
-    for location in config.routes() {
-        let Some(backend) = location.primary_backend() else {
+    for route in config.routes() {
+        let Some(backend) = route.primary_backend() else {
             continue;
         };
         let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
-        if let Some(key) = snapshot.owner(&location.id).filter(|_| is_empty) {
+        if let Some(key) = snapshot.owner(&route.id).filter(|_| is_empty) {
             gauge
                 .with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"])
                 .set(1.0);

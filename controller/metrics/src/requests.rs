@@ -1,7 +1,7 @@
 //! Client requests, one by one from access logs.
 //!
 //! ```text
-//!   Envoy --access log, batched--> sluice_xds_server::AccessLogService --> take: location -> labels -> series
+//!   Envoy --access log, batched--> sluice_xds_server::AccessLogService --> take: route -> labels -> series
 //! ```
 //!
 //! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
@@ -139,7 +139,7 @@ impl Requests {
         let snapshot = self.0.view.snapshot();
         let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
         for request in requests {
-            let at = (request.location.as_str(), request.backend.as_str());
+            let at = (request.route.as_str(), request.backend.as_str());
             let place = places
                 .entry(at)
                 .or_insert_with(|| Place::of(&snapshot, at.0, at.1));
@@ -169,16 +169,16 @@ impl Requests {
 }
 
 impl Place {
-    fn of(snapshot: &Snapshot, location: &str, backend: &str) -> Option<Self> {
-        let (server, location) = snapshot.route(location)?;
-        let owner = snapshot.owner(&location.id)?;
-        let is_canary = location
+    fn of(snapshot: &Snapshot, route: &str, backend: &str) -> Option<Self> {
+        let (server, route) = snapshot.route(route)?;
+        let owner = snapshot.owner(&route.id)?;
+        let is_canary = route
             .canaries
             .iter()
             .any(|canary| canary.backend.as_str() == backend);
         let backend_id = BackendId::new(backend);
         Some(Place {
-            path: location.matches.path.text().to_owned(),
+            path: route.matches.path.text().to_owned(),
             namespace: owner.namespace.clone(),
             ingress: owner.name.clone(),
             service: ids::upstream_name(&backend_id).to_owned(),

@@ -30,7 +30,7 @@ const OF_REQUEST: &[(&str, &str)] = &[
     ("http_referer", "http_referer"),
     ("http_user_agent", "http_user_agent"),
     ("req_id", REQUEST_ID),
-    ("location", host_contract::LOCATION.name),
+    ("route", host_contract::ROUTE.name),
     ("upstream_addr", "upstream_addr"),
     ("upstream_status", "upstream_status"),
     ("upstream_response_time", "upstream_response_time"),

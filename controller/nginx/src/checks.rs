@@ -25,12 +25,12 @@ pub(crate) fn check_listeners(config: &Config) -> impl Iterator<Item = Unsupport
 
 /// Unsupported features of one location of a host.
 pub(crate) fn check_location(
-    location: &HttpRoute,
+    route: &HttpRoute,
     host: Host<'_>,
     context: RenderContext<'_>,
 ) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    let part = || Part::Route(location.id.clone());
+    let part = || Part::Route(route.id.clone());
     let mut add = |what, closes| {
         all.push(Unsupported {
             part: part(),
@@ -51,25 +51,25 @@ pub(crate) fn check_location(
     {
         add("ssl-passthrough", false);
     }
-    if !location.matches.is_path_only() {
+    if !route.matches.is_path_only() {
         add(
             "matches on methods, headers or query parameters",
-            location.has_access_control(),
+            route.has_access_control(),
         );
     }
-    if has_different_filters(location) {
+    if has_different_filters(route) {
         add("header filters of one of several backends", false);
     }
-    if let Some(main) = location.primary_backend() {
-        check_backends(main, location, context)
+    if let Some(main) = route.primary_backend() {
+        check_backends(main, route, context)
             .into_iter()
             .for_each(|what| add(what, true));
-        kong::unsupported(main, location, context)
+        kong::unsupported(main, route, context)
             .into_iter()
             .for_each(|what| add(what, false));
-        assert_handled(&location.policy);
+        assert_handled(&route.policy);
     }
-    let service = location
+    let service = route
         .error_pages
         .as_ref()
         .and_then(|pages| pages.backend.as_ref());
@@ -100,22 +100,20 @@ fn check_client_certificates(
 }
 
 /// nginx chooses headers before the filter chooses a backend.
-fn has_different_filters(location: &HttpRoute) -> bool {
-    let backends = location
-        .destination()
-        .map_or(&[][..], Destination::backends);
+fn has_different_filters(route: &HttpRoute) -> bool {
+    let backends = route.destination().map_or(&[][..], Destination::backends);
     backends.len() > 1 && backends.iter().any(|backend| !backend.filters.is_empty())
 }
 
 /// Backend settings that would be served differently from what was written; the location is closed.
 fn check_backends(
     main: &BackendId,
-    location: &HttpRoute,
+    route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
     let config = context.config;
-    let canaries = location.canaries.iter().map(|canary| &canary.backend);
-    let weighted = location
+    let canaries = route.canaries.iter().map(|canary| &canary.backend);
+    let weighted = route
         .destination()
         .map_or(&[][..], Destination::alternatives);
     let canaries = canaries.chain(weighted.iter().map(|weighted| &weighted.backend));
@@ -134,7 +132,7 @@ fn check_backends(
         }
     }
     all.extend(
-        location
+        route
             .https_backend
             .as_ref()
             .and_then(|id| check_https_backend(main, id, context)),

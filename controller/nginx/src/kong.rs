@@ -68,12 +68,12 @@ impl KongConf {
 impl Retry {
     /// `None` where nothing is retried, or nginx itself does it.
     pub(crate) fn of(
-        (location, at): (&HttpRoute, &str),
+        (route, at): (&HttpRoute, &str),
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Option<Self> {
-        let kind = Kind::of(location).filter(|_| context.settings.engine.is_kongs())?;
-        let on = &location.policy.retries.on;
+        let kind = Kind::of(route).filter(|_| context.settings.engine.is_kongs())?;
+        let on = &route.policy.retries.on;
         let failures = [(502, on.error || on.invalid_header), (504, on.timeout)];
         let failures = failures.into_iter().filter(|(_, is_on)| *is_on);
         Some(Retry {
@@ -90,13 +90,13 @@ impl Retry {
 }
 
 impl Kind {
-    fn of(location: &HttpRoute) -> Option<Self> {
-        let Action::Forward(_) = &location.action else {
+    fn of(route: &HttpRoute) -> Option<Self> {
+        let Action::Forward(_) = &route.action else {
             return None;
         };
-        let retries = &location.policy.retries;
+        let retries = &route.policy.retries;
         let never = !(retries.on.error || retries.on.timeout || retries.on.invalid_header);
-        if never || location.error_pages.is_some() || retries.attempts.get() < 2 {
+        if never || route.error_pages.is_some() || retries.attempts.get() < 2 {
             return None;
         }
         // nginx itself ends what goes on after ten redirects.
@@ -139,14 +139,14 @@ impl Kind {
 /// Features of a location that ngx_wasm_module does not support.
 pub(crate) fn unsupported(
     main: &BackendId,
-    location: &HttpRoute,
+    route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
     if !context.settings.engine.is_kongs() {
         return Vec::new();
     }
-    let (policy, retries) = (&location.policy, &location.policy.retries);
-    let has_retries = retries.attempts.get() > 1 && Kind::of(location).is_none();
+    let (policy, retries) = (&route.policy, &route.policy.retries);
+    let has_retries = retries.attempts.get() > 1 && Kind::of(route).is_none();
     let streams = transport(main, context.config).protocol == Protocol::Http2;
     let missing = [
         (
@@ -166,7 +166,7 @@ pub(crate) fn unsupported(
             "proxy-next-upstream-timeout: ngx_wasm_module",
         ),
         (
-            has_retries && location.error_pages.is_some(),
+            has_retries && route.error_pages.is_some(),
             "custom-http-errors: with ngx_wasm_module nothing is tried again",
         ),
         (
@@ -221,10 +221,10 @@ mod tests {
 
     #[test]
     fn the_template_declares_every_variable_of_the_host_contract() {
-        use sluice_filter_config::host_contract::{BACKEND, ENDPOINT, LOCATION, OWNER};
+        use sluice_filter_config::host_contract::{BACKEND, ENDPOINT, OWNER, ROUTE};
 
         let template = include_str!("../templates/http/pods.conf");
-        for variable in [LOCATION, ENDPOINT, BACKEND, OWNER] {
+        for variable in [ROUTE, ENDPOINT, BACKEND, OWNER] {
             let declaration = format!("set ${} \"\";", variable.name);
             assert!(template.contains(&declaration), "{declaration}");
         }

@@ -165,7 +165,7 @@ fn without<'a>(closed: &BTreeSet<&RouteId>, server: &'a Server) -> Cow<'a, Serve
     let open = server
         .routes
         .iter()
-        .filter(|location| !closed.contains(&location.id))
+        .filter(|route| !closed.contains(&route.id))
         .cloned();
     Cow::Owned(Server {
         routes: open.collect(),

@@ -21,7 +21,7 @@ pub enum Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Route(location) => write!(f, "location {}", location.as_str()),
+            Part::Route(route) => write!(f, "route {}", route.as_str()),
             Part::Listener(name) => write!(f, "listener {name}"),
             Part::Setting(key) => write!(f, "data.{key}"),
             Part::Port(port) => write!(f, "data.{}", port.number),
@@ -36,7 +36,7 @@ pub struct Unsupported {
     pub part: Part,
     /// The setting.
     pub what: Cow<'static, str>,
-    /// Without it nothing must be served: the location answers 503, and every request gets 403 where it is for all hosts.
+    /// Without it nothing must be served: the route answers 503, and every request gets 403 where it is for all hosts.
     pub closes: bool,
 }
 
@@ -65,8 +65,8 @@ impl Unsupported {
     #[must_use]
     pub fn consequence(&self) -> &'static str {
         match (&self.part, self.closes) {
-            (Part::Route(_), true) => "the location answers 503",
-            (Part::Route(_), false) => "the location is served without",
+            (Part::Route(_), true) => "the route answers 503",
+            (Part::Route(_), false) => "the route is served without",
             (Part::Setting(_), true) => "every request answers 403",
             (Part::Setting(_), false) => "everything is served without",
             (Part::Listener(_), _) => "listener not served",

@@ -65,10 +65,8 @@ pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wir
         .map(|(id, of_id)| (id.to_string(), backend(id, of_id)))
 }
 
-/// The locations that the filter has a say in: those that forward, and what error services are asked and copies are sent by.
-pub(crate) fn locations(
-    config: &ir::Config,
-) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+/// The routes that the filter has a say in: those that forward, and what error services are asked and copies are sent by.
+pub(crate) fn routes(config: &ir::Config) -> impl Iterator<Item = (String, wire::Route)> + '_ {
     config
         .all_servers()
         .flat_map(|server| forwarding(server))
@@ -76,7 +74,7 @@ pub(crate) fn locations(
 }
 
 /// Internal routes: to error services and to mirrors.
-pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Route)> + '_ {
     let services = config
         .error_services()
         .into_iter()
@@ -88,29 +86,27 @@ pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::
     let leads = |(route, id): (String, &ir::BackendId)| {
         (
             route,
-            wire::Location {
+            wire::Route {
                 backend: id.to_string(),
-                ..wire::Location::default()
+                ..wire::Route::default()
             },
         )
     };
     services.chain(copies).map(leads)
 }
 
-/// Of one server the locations that forward.
-pub(crate) fn forwarding(
-    server: &ir::Server,
-) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    server.routes.iter().filter_map(|location| {
-        let destination = location.destination()?;
-        let forwards = wire::Location {
+/// Of one server the routes that forward.
+pub(crate) fn forwarding(server: &ir::Server) -> impl Iterator<Item = (String, wire::Route)> + '_ {
+    server.routes.iter().filter_map(|route| {
+        let destination = route.destination()?;
+        let forwards = wire::Route {
             backend: destination.primary().to_string(),
-            canaries: alternatives(location, destination),
-            session_path: location.session_path.clone(),
-            connections: location.policy.limits.as_ref().and_then(connections),
-            rewriting: rewriting::rewriting(&location.policy.response_rewrite),
+            canaries: alternatives(route, destination),
+            session_path: route.session_path.clone(),
+            connections: route.policy.limits.as_ref().and_then(connections),
+            rewriting: rewriting::rewriting(&route.policy.response_rewrite),
         };
-        Some((location.id.as_str().to_owned(), forwards))
+        Some((route.id.as_str().to_owned(), forwards))
     })
 }
 
@@ -140,9 +136,9 @@ fn connections(limits: &ir::ClientLimits) -> Option<wire::Connections> {
 }
 
 /// Canaries first: what their rules leave is shared by weight.
-fn alternatives(location: &ir::HttpRoute, destination: &ir::Destination) -> Vec<wire::Canary> {
-    let canaries = location.canaries.iter().map(canary);
-    let taken: f64 = location
+fn alternatives(route: &ir::HttpRoute, destination: &ir::Destination) -> Vec<wire::Canary> {
+    let canaries = route.canaries.iter().map(canary);
+    let taken: f64 = route
         .canaries
         .iter()
         .map(|canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1)))

@@ -1,7 +1,7 @@
 //! The IR to the filter's plugin configuration.
 //!
 //! ```text
-//!   ir::Config --convert--> wire locations and backends --Log--> snapshot | delta | nothing new
+//!   ir::Config --convert--> wire routes and backends --Log--> snapshot | delta | nothing new
 //! ```
 //!
 //! [`Log`] is the controller's side of the filter's long-poll: it knows the current tables and what changed on the

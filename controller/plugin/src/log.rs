@@ -27,7 +27,7 @@ pub enum Answer {
 #[derive(Debug, Default)]
 pub struct Log {
     sequence: u64,
-    locations: Table<wire::Location>,
+    routes: Table<wire::Route>,
     backends: Table<wire::Backend>,
     hosts: Table<()>,
     names_hosts: bool,
@@ -39,7 +39,7 @@ pub struct Log {
 #[derive(Debug)]
 struct Step {
     base: Version,
-    locations: BTreeSet<String>,
+    routes: BTreeSet<String>,
     backends: BTreeSet<String>,
     hosts: BTreeSet<String>,
 }
@@ -48,10 +48,7 @@ impl Log {
     /// The current version.
     #[must_use]
     pub fn version(&self) -> Version {
-        let content = self
-            .locations
-            .content()
-            .wrapping_add(self.backends.content());
+        let content = self.routes.content().wrapping_add(self.backends.content());
         Version::new(self.sequence, content.wrapping_add(self.hosts.content()))
     }
 
@@ -63,12 +60,12 @@ impl Log {
     /// Publishes a whole configuration; `false` when that changes nothing.
     pub fn replace(&mut self, config: &ir::Config) -> bool {
         let base = self.version();
-        let locations = self.locations.replace(convert::locations(config));
+        let routes = self.routes.replace(convert::routes(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
         self.record(Step {
             base,
-            locations,
+            routes,
             backends,
             hosts,
         })
@@ -85,7 +82,7 @@ impl Log {
             .map(|changed| changed.name)
             .collect();
         let has_other_listeners = before.listeners != now.listeners;
-        let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
+        let of = |config: &ir::Config| -> BTreeMap<String, wire::Route> {
             let servers = servers.iter().filter_map(|name| config.servers.get(*name));
             let listeners = config.listeners.values().filter(|_| has_other_listeners);
             let servers = servers.chain(listeners.flat_map(|listener| listener.servers.values()));
@@ -93,8 +90,8 @@ impl Log {
             forwarding.chain(convert::asked(config)).collect()
         };
         let (was, mut is) = (of(before), of(now));
-        let mut locations: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
-        locations.retain(|id| self.locations.set(id, is.remove(id)));
+        let mut routes: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
+        routes.retain(|id| self.routes.set(id, is.remove(id)));
         let backends = self.set_backends(now, changed_backends);
         // All, when there are none yet, or some are there that nobody needs any more.
         let hosts = if self.names_hosts == self.hosts.ids().next().is_none() {
@@ -104,7 +101,7 @@ impl Log {
         };
         self.record(Step {
             base,
-            locations,
+            routes,
             backends,
             hosts,
         })
@@ -120,7 +117,7 @@ impl Log {
         let backends = self.set_backends(config, backends);
         self.record(Step {
             base,
-            locations: BTreeSet::new(),
+            routes: BTreeSet::new(),
             backends,
             hosts: BTreeSet::new(),
         })
@@ -175,7 +172,7 @@ impl Log {
     }
 
     fn record(&mut self, step: Step) -> bool {
-        if step.locations.is_empty() && step.backends.is_empty() && step.hosts.is_empty() {
+        if step.routes.is_empty() && step.backends.is_empty() && step.hosts.is_empty() {
             return false;
         }
         self.sequence += 1;
@@ -212,7 +209,7 @@ impl Log {
     pub fn snapshot(&self) -> wire::Snapshot {
         wire::Snapshot {
             version: self.version(),
-            locations: self.locations.values(),
+            routes: self.routes.values(),
             backends: self.backends.values(),
             hosts: self.hosts.ids().cloned().collect(),
         }
@@ -224,9 +221,9 @@ impl Log {
         let base = steps()
             .next()
             .map_or_else(|| self.version(), |step| step.base);
-        let (locations, removed_locations) = self
-            .locations
-            .pick(steps().flat_map(|step| &step.locations).collect());
+        let (routes, removed_routes) = self
+            .routes
+            .pick(steps().flat_map(|step| &step.routes).collect());
         let (backends, removed_backends) = self
             .backends
             .pick(steps().flat_map(|step| &step.backends).collect());
@@ -236,9 +233,9 @@ impl Log {
         wire::Delta {
             base,
             version: self.version(),
-            locations,
+            routes,
             backends,
-            removed_locations,
+            removed_routes,
             removed_backends,
             hosts: hosts.into_keys().collect(),
             removed_hosts,
@@ -327,9 +324,9 @@ mod tests {
             let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
             let id = ir::BackendId::new(format!("n/{service}/80"));
             let path = ir::PathMatch::Prefix("/".to_owned());
-            let location = ir::HttpRoute::new(&name, path, ir::Action::to(id), Arc::default());
+            let route = ir::HttpRoute::new(&name, path, ir::Action::to(id), Arc::default());
             let server = ir::Server {
-                routes: vec![location],
+                routes: vec![route],
                 ..ir::Server::default()
             };
             config.servers.insert(name.clone(), server.into());

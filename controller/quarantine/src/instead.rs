@@ -10,7 +10,7 @@ use sluice_translate::ObjectKey;
 
 use super::part::Publication;
 
-/// One Ingress of a host, whose locations were refused.
+/// One Ingress of a host, whose routes were refused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused<'a> {
     pub(super) owner: &'a ObjectKey,
@@ -21,10 +21,10 @@ pub(super) struct Refused<'a> {
 /// A host of which nothing is served; its other names are closed with it.
 pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
     let root = PathMatch::Prefix("/".to_owned());
-    let location = HttpRoute::new(host, root, Action::Denied, Arc::default());
+    let route = HttpRoute::new(host, root, Action::Denied, Arc::default());
     Server {
         aliases: server.aliases.clone(),
-        routes: vec![location],
+        routes: vec![route],
         ..Server::default()
     }
 }
@@ -94,24 +94,24 @@ pub(super) fn replaced(
         return Some(Arc::clone(was));
     }
     let mut kept: Vec<HttpRoute> = Vec::new();
-    // Names of locations are unique. What would come second would never be reached.
+    // Names of routes are unique. What would come second would never be reached.
     let mut closing: Vec<HttpRoute> = Vec::new();
-    for location in &server.routes {
+    for route in &server.routes {
         let culprit = now
-            .owner(&location.id)
+            .owner(&route.id)
             .and_then(|owner| refused.iter().find(|it| it.owner == owner));
-        match culprit.map(|culprit| last(host, location, culprit)) {
-            None => kept.push(location.clone()),
+        match culprit.map(|culprit| last(host, route, culprit)) {
+            None => kept.push(route.clone()),
             Some(Some(last)) => kept.push(last.clone()),
             Some(None)
-                if location.has_access_control()
-                    || !matches!(location.matches.path, PathMatch::Regex(_)) =>
+                if route.has_access_control()
+                    || !matches!(route.matches.path, PathMatch::Regex(_)) =>
             {
-                kept.push(closed(host, location));
+                kept.push(closed(host, route));
             }
             // Nobody is kept out here, and a beginning is more than the pattern: others keep what is theirs below it.
             Some(None) => {
-                let closed = closed(host, location);
+                let closed = closed(host, route);
                 closing.retain(|other| other.id != closed.id);
                 closing.push(closed);
                 continue;
@@ -121,22 +121,18 @@ pub(super) fn replaced(
     }
     kept.append(&mut closing);
     let mut seen = BTreeSet::new();
-    kept.retain(|location| seen.insert(location.id.clone()));
+    kept.retain(|route| seen.insert(route.id.clone()));
     Some(Arc::new(Server {
         routes: kept,
         ..Server::clone(server)
     }))
 }
 
-/// The location of the same path that was accepted.
-fn last<'a>(
-    host: &ServerName,
-    location: &HttpRoute,
-    refused: &Refused<'a>,
-) -> Option<&'a HttpRoute> {
+/// The route of the same path that was accepted.
+fn last<'a>(host: &ServerName, route: &HttpRoute, refused: &Refused<'a>) -> Option<&'a HttpRoute> {
     let before = refused.before?;
     let was = before.config.servers.get(host)?;
-    let same = was.routes.iter().find(|was| was.id == location.id)?;
+    let same = was.routes.iter().find(|was| was.id == route.id)?;
     (before.owner(&same.id) == Some(refused.owner)).then_some(same)
 }
 
@@ -166,26 +162,26 @@ fn beginning(path: &PathMatch) -> String {
     }
 }
 
-/// All that a location may take, without a pattern that an engine could refuse.
-fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
-    let path = match &location.matches.path {
-        PathMatch::Exact(_) | PathMatch::Prefix(_) => location.matches.path.clone(),
+/// All that a route may take, without a pattern that an engine could refuse.
+fn closed(host: &ServerName, route: &HttpRoute) -> HttpRoute {
+    let path = match &route.matches.path {
+        PathMatch::Exact(_) | PathMatch::Prefix(_) => route.matches.path.clone(),
         PathMatch::Regex(regex) => {
             let beginning = sluice_pattern::covering_prefix(&regex.pattern);
             PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)))
         }
     };
     let closed = HttpRoute::new(host, path, Action::Denied, Arc::default());
-    if location.matches.is_path_only() {
+    if route.matches.is_path_only() {
         return closed;
     }
     // Values of headers and parameters may be what was refused.
     let matches = RouteMatch {
-        method: location.matches.method.clone(),
+        method: route.matches.method.clone(),
         ..closed.matches.clone()
     };
     HttpRoute {
-        id: location.id.clone(),
+        id: route.id.clone(),
         matches,
         ..closed
     }
@@ -195,7 +191,7 @@ fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
 fn all_but(owner: &ObjectKey, publication: &Publication, server: &Server) -> Server {
     let mut rest = server.clone();
     rest.routes
-        .retain(|location| publication.owner(&location.id) != Some(owner));
+        .retain(|route| publication.owner(&route.id) != Some(owner));
     rest
 }
 

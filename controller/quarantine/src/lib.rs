@@ -58,7 +58,7 @@ struct Held {
 /// The rejected content; another content is tried again.
 #[derive(Debug, PartialEq)]
 enum Content {
-    Locations(Vec<HttpRoute>),
+    Routes(Vec<HttpRoute>),
     Host(Whole),
 }
 
@@ -196,9 +196,9 @@ fn content(now: &Publication, part: &Part) -> Option<Content> {
     let own = server
         .routes
         .iter()
-        .filter(|location| now.owner(&location.id) == Some(owner));
+        .filter(|route| now.owner(&route.id) == Some(owner));
     let own: Vec<HttpRoute> = own.cloned().collect();
-    (!own.is_empty()).then_some(Content::Locations(own))
+    (!own.is_empty()).then_some(Content::Routes(own))
 }
 
 fn whole(now: &Publication, host: &ServerName) -> Option<Whole> {

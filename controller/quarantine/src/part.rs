@@ -16,9 +16,9 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// The Ingress that a location is from.
-    pub(super) fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
-        self.snapshot.owner(location)
+    /// The Ingress that a route is from.
+    pub(super) fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
+        self.snapshot.owner(route)
     }
 
     /// True if the configuration contains something of a part.
@@ -27,10 +27,7 @@ impl Publication {
             return true;
         }
         let of_owner = |server: &Arc<Server>| {
-            let mut owners = server
-                .routes
-                .iter()
-                .map(|location| self.owner(&location.id));
+            let mut owners = server.routes.iter().map(|route| self.owner(&route.id));
             part.owner
                 .as_ref()
                 .is_none_or(|owner| owners.any(|other| other == Some(owner)))
@@ -47,7 +44,7 @@ impl Publication {
         let owners: BTreeSet<&ObjectKey> = server
             .routes
             .iter()
-            .filter_map(|location| self.owner(&location.id))
+            .filter_map(|route| self.owner(&route.id))
             .collect();
         let whole = owners.is_empty().then_some(None);
         let owners = owners.into_iter().map(|owner| Some(owner.clone()));
@@ -132,8 +129,8 @@ impl Publication {
             return Arc::clone(server);
         }
         let mut server = Server::clone(server);
-        server.routes.retain(|location| {
-            let owner = self.owner(&location.id);
+        server.routes.retain(|route| {
+            let owner = self.owner(&route.id);
             owner.is_none() || owners.contains(&owner)
         });
         Arc::new(server)

@@ -88,7 +88,7 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
             let ids = server
                 .into_iter()
                 .flat_map(|server| &server.routes)
-                .map(|location| &location.id);
+                .map(|route| &route.id);
             ids.filter_map(|id| snapshot.owner(id)).cloned().collect()
         }
     }
@@ -142,15 +142,14 @@ fn secret(name: &str) -> Vec<ObjectRef> {
 
 /// The Ingresses that lead to a backend, whatever for.
 fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
-    let locations = snapshot
+    let routes = snapshot
         .config()
         .servers
         .values()
         .flat_map(|server| &server.routes);
-    let leading_there =
-        locations.filter(|location| location.backends().any(|id| id.as_str() == backend));
+    let leading_there = routes.filter(|route| route.backends().any(|id| id.as_str() == backend));
     let owners: BTreeSet<&ObjectKey> = leading_there
-        .filter_map(|location| snapshot.owner(&location.id))
+        .filter_map(|route| snapshot.owner(&route.id))
         .collect();
     owners.into_iter().cloned().map(ingress).collect()
 }

@@ -115,8 +115,8 @@ impl World {
 
 fn paths(config: &Config, host: &str) -> Vec<(String, bool)> {
     let server = &config.servers[&ServerName::parse(host).unwrap()];
-    let locations = server.routes.iter();
-    locations
+    let routes = server.routes.iter();
+    routes
         .map(|it| {
             (
                 it.matches.path.text().to_owned(),

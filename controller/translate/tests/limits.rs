@@ -77,9 +77,9 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
         (most("paths of an Ingress") + 1, true),
     ] {
         let translation = translated(&[ingress(&guard, paths), open.clone()]);
-        let mut locations = server(&translation).routes.iter();
+        let mut routes = server(&translation).routes.iter();
         assert!(
-            locations.all(|location| (location.action == Action::Denied) == is_closed),
+            routes.all(|route| (route.action == Action::Denied) == is_closed),
             "{paths}"
         );
     }

@@ -1,5 +1,5 @@
 //! Several namespaces on one host (R12 of the security rules): whatever paths and patterns they write, each request goes where
-//! a few plain rules say. The rules are checked on what a router does that tries locations one after the other.
+//! a few plain rules say. The rules are checked on what a router does that tries routes one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -113,7 +113,7 @@ fn service(path: &str, is_exact: bool) -> String {
     }
 }
 
-/// A location: whose, and how long what all of its requests begin with is.
+/// A route: whose, and how long what all of its requests begin with is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Path {
     namespace: String,
@@ -125,8 +125,8 @@ struct Path {
 
 impl Path {
     /// `None` where somebody is led from a bare form to the one with a slash.
-    fn of(location: &HttpRoute) -> Option<Path> {
-        let backend = location.primary_backend()?;
+    fn of(route: &HttpRoute) -> Option<Path> {
+        let backend = route.primary_backend()?;
         let mut parts = backend.as_str().split('/');
         let (namespace, service) = (parts.next()?.to_owned(), parts.next()?.to_owned());
         let (kind, number) = service.split_once('-')?;
@@ -134,7 +134,7 @@ impl Path {
         // A prefix with an exact twin has a slash more among patterns.
         let begins = match kind {
             "pattern" => &PATTERNS[number].0[..PATTERNS[number].1],
-            _ => location.matches.path.text(),
+            _ => route.matches.path.text(),
         };
         Some(Path {
             namespace,
@@ -151,8 +151,8 @@ impl Path {
     }
 }
 
-fn takes(location: &HttpRoute, request: &str) -> bool {
-    match &location.matches.path {
+fn takes(route: &HttpRoute, request: &str) -> bool {
+    match &route.matches.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
             .strip_prefix(path.as_str())
@@ -168,7 +168,7 @@ fn found<'a>(server: &'a Server, request: &str) -> Vec<&'a HttpRoute> {
     server
         .routes
         .iter()
-        .filter(|location| takes(location, request))
+        .filter(|route| takes(route, request))
         .collect()
 }
 
@@ -253,7 +253,7 @@ fn check(written: &[Written]) -> Result<(), TestCaseError> {
             is_lost || own.as_ref() == Some(&winner),
             "{request}: {winner:?} and not {own:?}"
         );
-        for other in found.iter().filter_map(|location| Path::of(location)) {
+        for other in found.iter().filter_map(|route| Path::of(route)) {
             let is_older = other.age(&ages) < winner.age(&ages);
             // No older namespace has anything as long.
             prop_assert!(
@@ -296,7 +296,7 @@ fn taken(world: &[Written], request: &str) -> String {
     let server = server(&world.iter().enumerate().collect::<Vec<_>>());
     let first = found(&server, request).first().copied().cloned();
     first
-        .and_then(|location| Path::of(&location))
+        .and_then(|route| Path::of(&route))
         .map_or_else(|| "-".to_owned(), |path| path.namespace)
 }
 

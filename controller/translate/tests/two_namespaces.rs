@@ -95,11 +95,11 @@ fn harm(stranger: Value) -> Vec<String> {
     let name = ServerName::parse(HOST).unwrap();
     let (old, new) = (&before.servers[&name], &after.servers[&name]);
     let mut harm = Vec::new();
-    let found = |location: &HttpRoute| new.routes.iter().find(|other| other.id == location.id);
+    let found = |route: &HttpRoute| new.routes.iter().find(|other| other.id == route.id);
     let changed = old
         .routes
         .iter()
-        .filter(|location| found(location) != Some(location));
+        .filter(|route| found(route) != Some(route));
     harm.extend(changed.map(|location| format!("location {}", location.id.as_str())));
     let facts = [
         (

@@ -14,7 +14,7 @@ use envoy_types::pb::envoy::service::accesslog::v3::{
     StreamAccessLogsMessage, StreamAccessLogsResponse,
 };
 use envoy_types::pb::google::protobuf::{self, value};
-use sluice_xds::{CONNECTING_TAG, LOCATION_KEY};
+use sluice_xds::{CONNECTING_TAG, ROUTE_KEY};
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::debug;
@@ -22,8 +22,8 @@ use tracing::debug;
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessLogEntry {
-    /// The location that took it, by its id; empty: none.
-    pub location: String,
+    /// The route that took it, by its id; empty: none.
+    pub route: String,
     /// The backend that answered, by its id; empty: none.
     pub backend: String,
     /// `GET`, `POST` ...; empty for one that Envoy has no name for.
@@ -117,19 +117,19 @@ impl From<HttpAccessLogEntry> for AccessLogEntry {
             to_end: since_pod(&common, common.time_to_last_upstream_rx_byte.as_ref()),
             received: request.request_headers_bytes + request.request_body_bytes,
             sent: response.response_headers_bytes + response.response_body_bytes,
-            location: location(common.metadata.as_ref()).unwrap_or(common.route_name),
+            route: route(common.metadata.as_ref()).unwrap_or(common.route_name),
             backend: common.upstream_cluster,
         }
     }
 }
 
 /// Route of a logged request. An error service has another one in the end than the request had.
-fn location(metadata: Option<&Metadata>) -> Option<String> {
+fn route(metadata: Option<&Metadata>) -> Option<String> {
     match &metadata?
         .filter_metadata
         .get("sluice")?
         .fields
-        .get(LOCATION_KEY)?
+        .get(ROUTE_KEY)?
         .kind
     {
         Some(value::Kind::StringValue(id)) => Some(id.clone()),
@@ -214,7 +214,7 @@ mod tests {
             ..HttpAccessLogEntry::default()
         };
         let expected = AccessLogEntry {
-            location: "a.example/".to_owned(),
+            route: "a.example/".to_owned(),
             method: "POST",
             status: 201,
             duration: Some(Duration::from_millis(9)),

@@ -17,7 +17,7 @@ use envoy_types::pb::envoy::service::auth::v3::{
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 use envoy_types::pb::google::rpc;
 use futures::future::BoxFuture;
-use sluice_xds::{CLIENT_METADATA, LOCATION_METADATA, PATH_HEADER};
+use sluice_xds::{CLIENT_METADATA, PATH_HEADER, ROUTE_METADATA};
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status};
@@ -25,8 +25,8 @@ use tonic::{Request as Rpc, Response, Status};
 /// The head of a request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AuthzRequest {
-    /// The location that takes it, by its id.
-    pub location: String,
+    /// The route that takes it, by its id.
+    pub route: String,
     /// Client address, from trusted headers only.
     pub client: Option<IpAddr>,
     /// `GET`, `POST` ...
@@ -81,7 +81,7 @@ impl fmt::Debug for AuthzRequest {
     /// Headers hold passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthzRequest")
-            .field("location", &self.location)
+            .field("route", &self.route)
             .finish_non_exhaustive()
     }
 }
@@ -135,7 +135,7 @@ fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
     let sent = headers.iter().find(|(name, _)| name == PATH_HEADER);
     let sent = sent.and_then(|(_, path)| String::from_utf8(path.clone()).ok());
     Some(AuthzRequest {
-        location: text(LOCATION_METADATA)?,
+        route: text(ROUTE_METADATA)?,
         client: text(CLIENT_METADATA).and_then(|address| address.parse().ok()),
         method: http.method,
         scheme: http.scheme,
@@ -260,17 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_of_the_location_that_envoy_names() {
+    fn a_request_is_of_the_route_that_envoy_names() {
         let mut metadata = MetadataMap::new();
         assert!(
             read(&metadata, request()).is_none(),
-            "nobody knows which location it is for"
+            "nobody knows which route it is for"
         );
-        metadata.insert(LOCATION_METADATA, "a.example/".parse().unwrap());
+        metadata.insert(ROUTE_METADATA, "a.example/".parse().unwrap());
         metadata.insert(CLIENT_METADATA, "10.1.2.3".parse().unwrap());
         let check = read(&metadata, request()).unwrap();
         assert_eq!(
-            (check.location.as_str(), check.client),
+            (check.route.as_str(), check.client),
             ("a.example/", "10.1.2.3".parse().ok())
         );
         let headers = [

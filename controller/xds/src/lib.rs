@@ -25,8 +25,8 @@ pub use render::{Discovery, HTTPS, RouteCache};
 pub use resource::{Name, ResourceType};
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
-    Certificate, ENDPOINT_HEADER, FilterCode, Https, LOCATION_KEY, LOCATION_METADATA, MOST_COOKIES,
-    OTHER_HOSTS, PATH_HEADER, SCOPES_FROM, Settings,
+    Certificate, ENDPOINT_HEADER, FilterCode, Https, MOST_COOKIES, OTHER_HOSTS, PATH_HEADER,
+    ROUTE_KEY, ROUTE_METADATA, SCOPES_FROM, Settings,
 };
 pub use snapshot::Resources;
 pub use update::{Change, Update};

@@ -21,8 +21,8 @@ pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
-/// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
-pub const LOCATION_KEY: &str = "location";
+/// In a request's metadata: its route, where the route is an error service's by the time that it is logged.
+pub const ROUTE_KEY: &str = "route";
 /// Access log field for the time to connect to an upstream.
 pub const CONNECTING_TAG: &str = "connecting";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
@@ -35,8 +35,8 @@ pub(crate) const TRACES_CLUSTER: &str = "sluice_otlp";
 pub const COOKIE_HEADER: &str = "x-sluice-set-cookie-";
 /// As many as there are; more are dropped.
 pub const MOST_COOKIES: usize = 8;
-/// Metadata of an authorization request: the location that takes the request ...
-pub const LOCATION_METADATA: &str = "sluice-location";
+/// Metadata of an authorization request: the route that takes the request ...
+pub const ROUTE_METADATA: &str = "sluice-route";
 /// ... and the address of the client.
 pub const CLIENT_METADATA: &str = "sluice-client";
 /// The cluster, over HTTP/1, that the filter calls for its log.

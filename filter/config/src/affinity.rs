@@ -37,7 +37,7 @@ pub struct Cookie {
     /// `Max-Age`, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<i64>,
-    /// `Path`. Absent: the location's.
+    /// `Path`. Absent: the route's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `Domain`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A backend that takes a part of a location's requests. One that has no rule takes none.
+/// A backend that takes a part of a route's requests. One that has no rule takes none.
 ///
 /// Rules are asked in the order of ingress-nginx: header, cookie, weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

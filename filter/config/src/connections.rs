@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
-    /// Locations with the same zone are counted together.
+    /// Routes with the same zone are counted together.
     pub zone: String,
     /// So many are served.
     pub most: NonZeroU32,

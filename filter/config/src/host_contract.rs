@@ -1,10 +1,10 @@
-//! The contract between the filter and the data planes: the names by which they exchange locations and choices.
+//! The contract between the filter and the data planes: the names by which they exchange routes and choices.
 //!
 //! | | the filter reads | the filter writes |
 //! |---|---|---|
 //! | an Envoy of somebody else | the route name | [`ENDPOINT_HEADER`], [`BACKEND_HEADER`] |
 //! | an Envoy that Sluice configures | the route name | [`MANAGED_ENDPOINT_HEADER`], [`MANAGED_BACKEND_HEADER`] |
-//! | nginx | [`LOCATION`] | [`ENDPOINT`], [`BACKEND`], [`OWNER`] |
+//! | nginx | [`ROUTE`] | [`ENDPOINT`], [`BACKEND`], [`OWNER`] |
 //!
 //! Drop-in configurations use these names as well, so a change of one breaks them.
 
@@ -14,7 +14,7 @@ pub const HEADER_PREFIX: &str = "x-sluice-";
 
 /// Request header with the endpoints to try, `ip:port,ip:port`. Envoy's `override_host` policy reads it.
 pub const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
-/// Request header with the id of the backend, for locations with canaries.
+/// Request header with the id of the backend, for routes with canaries.
 pub const BACKEND_HEADER: &str = "x-sluice-cluster";
 
 /// [`ENDPOINT_HEADER`] in an Envoy that Sluice configures.
@@ -31,13 +31,13 @@ pub const SCOPE_HEADER: &str = "x-sluice-scope";
 pub const OTHER_HOSTS: &str = "_";
 /// Request header with path and query as the client sent them, of a request whose `:path` was decoded.
 pub const PATH_HEADER: &str = "x-sluice-path";
-/// Name of the route for paths with percent-encoded bytes. No location has this name.
+/// Name of the route for paths with percent-encoded bytes. No route has this name.
 pub const ENCODED_ROUTE: &str = "sluice.encoded";
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
 
-/// Counter of requests whose location the filter does not know.
-pub const UNKNOWN_LOCATIONS: &str = "sluice.unknown_locations";
+/// Counter of requests whose route the filter does not know.
+pub const UNKNOWN_ROUTES: &str = "sluice.unknown_routes";
 
 /// A variable of nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +57,11 @@ macro_rules! nginx_variable {
     };
 }
 
-/// The id of the location, set by the configuration.
-pub const LOCATION: NginxVariable = nginx_variable!("sluice_location");
+/// The id of the route, set by the configuration.
+pub const ROUTE: NginxVariable = nginx_variable!("sluice_route");
 /// The endpoints to try, `ip:port,ip:port`.
 pub const ENDPOINT: NginxVariable = nginx_variable!("sluice_endpoint");
-/// The id of the backend, for locations with canaries.
+/// The id of the backend, for routes with canaries.
 pub const BACKEND: NginxVariable = nginx_variable!("sluice_backend");
 /// The context that picked the endpoints of a request: ngx_wasm_module gives each retry a context of its own.
 pub const OWNER: NginxVariable = nginx_variable!("sluice_ticket");

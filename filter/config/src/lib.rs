@@ -19,9 +19,9 @@ mod connections;
 mod hash;
 pub mod host_contract;
 mod load_balance;
-mod location;
 mod outlier;
 mod rewriting;
+mod route;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,9 +37,9 @@ pub use canary::{
 pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable, variable_name};
 pub use load_balance::{LARGEST_SUBSET, LoadBalance, Parameters};
-pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
 pub use rewriting::{Replaced, Rewriting};
+pub use route::Route;
 pub use version::{InvalidVersion, Version};
 
 /// The schema this crate reads and writes. A document with another number is refused.
@@ -68,7 +68,7 @@ pub struct PluginConfig {
     pub tables: Option<Tables>,
 }
 
-/// The data plane that runs the filter: where it reads the location from and where it leaves its choice.
+/// The data plane that runs the filter: where it reads the route from and where it leaves its choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Host {
@@ -78,10 +78,10 @@ pub enum Host {
     /// As `Envoy`, in an Envoy of our own: writes `:sluice-endpoint`. No client can send a header of such a name, and
     /// Envoy sends none to an HTTP/1 pod, so nothing has to be taken away on the way in or out.
     ManagedEnvoy,
-    /// Reads the variable `sluice_location`, writes the variable `sluice_endpoint`.
+    /// Reads the variable `sluice_route`, writes the variable `sluice_endpoint`.
     Nginx,
     /// As `Nginx`, in Kong's ngx_wasm_module. It resumes a request only with the answer of that request's own call, and gives
-    /// each retry a context of its own: `sluice_location` is empty there, and the variable `sluice_ticket` tells whose it is.
+    /// each retry a context of its own: `sluice_route` is empty there, and the variable `sluice_ticket` tells whose it is.
     NgxWasm,
 }
 
@@ -119,8 +119,8 @@ pub enum Tables {
 pub struct Snapshot {
     /// The version that this snapshot is.
     pub version: Version,
-    /// By location id, as the data plane's route names it.
-    pub locations: BTreeMap<String, Location>,
+    /// By route id, as the data plane's route names it.
+    pub routes: BTreeMap<String, Route>,
     /// By backend id.
     pub backends: BTreeMap<String, Backend>,
     /// Hosts that are named exactly, in lower case. Only for an Envoy that looks for each by itself.
@@ -136,15 +136,15 @@ pub struct Delta {
     pub base: Version,
     /// The version after it.
     pub version: Version,
-    /// Locations added or replaced.
+    /// Routes added or replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub locations: BTreeMap<String, Location>,
+    pub routes: BTreeMap<String, Route>,
     /// Backends added or replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backends: BTreeMap<String, Backend>,
-    /// Locations that are gone.
+    /// Routes that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub removed_locations: Vec<String>,
+    pub removed_routes: Vec<String>,
     /// Backends that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed_backends: Vec<String>,
@@ -163,9 +163,9 @@ impl Delta {
         Delta {
             base,
             version,
-            locations: BTreeMap::new(),
+            routes: BTreeMap::new(),
             backends: BTreeMap::new(),
-            removed_locations: Vec::new(),
+            removed_routes: Vec::new(),
             removed_backends: Vec::new(),
             hosts: BTreeSet::new(),
             removed_hosts: Vec::new(),
@@ -236,7 +236,7 @@ mod tests {
         let backend = Backend::round_robin("ns-s-80", vec![Endpoint::at("[::1]:80")]);
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(7, 0xfeed),
-            locations: [("a/".to_owned(), Location::to("ns/s/80"))].into(),
+            routes: [("a/".to_owned(), Route::to("ns/s/80"))].into(),
             backends: [("ns/s/80".to_owned(), backend)].into(),
             hosts: BTreeSet::new(),
         });
@@ -247,7 +247,7 @@ mod tests {
     /// As JSON, because that is what both sides agree on: every field of the schema once.
     const EVERYTHING: &str = r#"{"schema":1,"host":"nginx","zone":"a","tables":{"snapshot":{
         "version":"1-000000000000000000000000000000aa",
-        "locations":{"h/":{"backend":"n/s/80","canaries":[
+        "routes":{"h/":{"backend":"n/s/80","canaries":[
             {"backend":"n/a/80","header":{"name":"X-Canary"},"cookie":"c","weight":{"weight":5,"total":1000}},
             {"backend":"n/b/80","header":{"name":"x","values":{"exact":"eu"}},"affinity":"legacy"},
             {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/",

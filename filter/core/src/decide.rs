@@ -6,9 +6,9 @@ use crate::affinity::{self, Affinity, CookieContext, Placement};
 use crate::balance::Candidates;
 use crate::canary;
 use crate::connections::ConnectionLimit;
-use crate::location::Location;
 use crate::outcome::{Interest, NewSession, Outcome, RequestToken};
 use crate::rewriting::Rewriting;
+use crate::route::Route;
 use crate::tables::ById;
 use crate::{Backend, Reply, Request, Rng, Tables, Timestamp};
 
@@ -26,7 +26,7 @@ pub enum Decision<'a> {
     /// Count it against this limit first: [`Tables::decide_admitted`] when its client may have one more request in
     /// process, [`ConnectionLimit::refusal`] otherwise. Nothing has changed yet.
     CheckLimit(&'a ConnectionLimit),
-    /// Not a location of these tables: leave it to the data plane, which has its own fallback.
+    /// Not a route of these tables: leave it to the data plane, which has its own fallback.
     Unknown,
     /// Leave it to the data plane, which resolves the backend by DNS: these tables hold no endpoints of it.
     External {
@@ -40,7 +40,7 @@ pub enum Decision<'a> {
 pub struct Forward<'a> {
     /// To the first of these endpoints, retries to the following: `ip:port,ip:port`.
     pub candidates: &'a str,
-    /// The id of the backend that they belong to, where the location leaves it open.
+    /// The id of the backend that they belong to, where the route leaves it open.
     pub backend: Option<&'a str>,
     /// To be given back when the request is over, where somebody wants to hear of it.
     pub token: Option<RequestToken>,
@@ -56,46 +56,46 @@ struct Router<'a> {
 }
 
 impl Tables {
-    /// Decides one request by the location that the data plane matched. Allocates nothing, except for a new session.
+    /// Decides one request by the route that the data plane matched. Allocates nothing, except for a new session.
     pub fn decide(
         &mut self,
-        location: &str,
+        route: &str,
         request: &impl Request,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'_> {
-        let (location, router) = self.split(location);
-        match location {
-            Some(Location {
+        let (route, router) = self.split(route);
+        match route {
+            Some(Route {
                 connections: Some(limit),
                 ..
             }) => Decision::CheckLimit(limit),
-            Some(location) => router.decide(location, request, now, rng),
+            Some(route) => router.decide(route, request, now, rng),
             None => Decision::Unknown,
         }
     }
 
-    /// As [`Tables::decide`], for a request that its location's limit has counted or does not apply to.
+    /// As [`Tables::decide`], for a request that its route's limit has counted or does not apply to.
     pub fn decide_admitted(
         &mut self,
-        location: &str,
+        route: &str,
         request: &impl Request,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'_> {
-        let (location, router) = self.split(location);
-        location.map_or(Decision::Unknown, |location| {
-            router.decide(location, request, now, rng)
+        let (route, router) = self.split(route);
+        route.map_or(Decision::Unknown, |route| {
+            router.decide(route, request, now, rng)
         })
     }
 
-    fn split(&mut self, location: &str) -> (Option<&Location>, Router<'_>) {
+    fn split(&mut self, route: &str) -> (Option<&Route>, Router<'_>) {
         let router = Router {
             backends: &mut self.backends,
             key: &mut self.key,
             list: &mut self.list,
         };
-        (self.locations.get(location), router)
+        (self.routes.get(route), router)
     }
 
     /// The `Set-Cookie` of a response, now that it is known which endpoint gave it.
@@ -113,7 +113,7 @@ impl Tables {
         Some(session.affinity.cookie.render(&CookieContext {
             upstream_key: upstream_key.as_bytes(),
             backend_key: &backend.backend_key(),
-            location_path: &session.path,
+            route_path: &session.path,
             https,
             none_is_understood: session.none_is_understood,
             now,
@@ -135,7 +135,7 @@ impl Tables {
 }
 
 /// Backend of a request, and the meaning of sessions there.
-struct Route<'l> {
+struct Destination<'l> {
     id: &'l Rc<str>,
     affinity: Option<Rc<Affinity>>,
     session_path: Option<&'l Rc<str>>,
@@ -144,23 +144,23 @@ struct Route<'l> {
 impl<'a> Router<'a> {
     fn decide(
         mut self,
-        location: &'a Location,
+        route: &'a Route,
         request: &impl Request,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'a> {
-        let rewriting = location.rewriting.as_ref();
-        let Some(primary) = self.backends.get(&location.backend) else {
+        let rewriting = route.rewriting.as_ref();
+        let Some(primary) = self.backends.get(&route.backend) else {
             return Decision::External { rewriting };
         };
         if primary.endpoints().is_empty() {
             return Decision::Reply(Reply::NO_ENDPOINTS);
         }
-        let Route {
+        let Destination {
             id,
             affinity,
             session_path,
-        } = self.route(location, request, rng);
+        } = self.destination(route, request, rng);
         let Some(backend) = self.backends.get_mut(id) else {
             return Decision::External { rewriting };
         };
@@ -170,7 +170,7 @@ impl<'a> Router<'a> {
         };
         write(self.list, backend, &candidates);
         let token = token(id, backend, &candidates, session);
-        let backend = (!location.canaries.is_empty()).then_some(&**id);
+        let backend = (!route.canaries.is_empty()).then_some(&**id);
         Decision::Forward(Forward {
             candidates: self.list,
             backend,
@@ -180,35 +180,35 @@ impl<'a> Router<'a> {
     }
 
     /// The backend of a request.
-    fn route<'l>(
+    fn destination<'l>(
         &mut self,
-        location: &'l Location,
+        route: &'l Route,
         request: &impl Request,
         rng: &mut impl Rng,
-    ) -> Route<'l> {
-        let primary = self.backends.get(&location.backend);
+    ) -> Destination<'l> {
+        let primary = self.backends.get(&route.backend);
         let affinity = primary.and_then(Backend::affinity).cloned();
         let session = affinity.as_deref().map_or(0, headers);
-        request.expect(location.headers + session + primary.map_or(0, Backend::headers));
-        let session_path = location.session_path.as_ref();
-        let canary = match location.canaries.is_empty() {
+        request.expect(route.headers + session + primary.map_or(0, Backend::headers));
+        let session_path = route.session_path.as_ref();
+        let canary = match route.canaries.is_empty() {
             true => None,
-            false => self.canary(location, affinity.as_deref(), request, rng),
+            false => self.canary(route, affinity.as_deref(), request, rng),
         };
         match canary {
-            Some(canary) if canary.shares_sessions => Route {
+            Some(canary) if canary.shares_sessions => Destination {
                 id: &canary.backend,
                 affinity,
                 session_path,
             },
             // ingress-nginx lists no location for such a canary, so that no session begins on it.
-            Some(canary) => Route {
+            Some(canary) => Destination {
                 id: &canary.backend,
                 affinity: self.affinity(&canary.backend),
                 session_path: None,
             },
-            None => Route {
-                id: &location.backend,
+            None => Destination {
+                id: &route.backend,
                 affinity,
                 session_path,
             },
@@ -224,15 +224,15 @@ impl<'a> Router<'a> {
 
     fn canary<'l>(
         &mut self,
-        location: &'l Location,
+        route: &'l Route,
         affinity: Option<&Affinity>,
         request: &impl Request,
         rng: &mut impl Rng,
     ) -> Option<&'l canary::Canary> {
-        if affinity.is_some_and(|affinity| self.has_session(&location.backend, affinity, request)) {
+        if affinity.is_some_and(|affinity| self.has_session(&route.backend, affinity, request)) {
             return None;
         }
-        for canary in &location.canaries {
+        for canary in &route.canaries {
             let own = self.affinity(&canary.backend);
             let affinity = if canary.shares_sessions {
                 affinity
@@ -245,13 +245,13 @@ impl<'a> Router<'a> {
             }
         }
         let there = |n: usize| {
-            location
+            route
                 .canaries
                 .get(n)
                 .is_some_and(|canary| self.serves(&canary.backend))
         };
-        let chosen = canary::choose(&location.canaries, there, request, rng)?;
-        location.canaries.get(chosen)
+        let chosen = canary::choose(&route.canaries, there, request, rng)?;
+        route.canaries.get(chosen)
     }
 
     fn serves(&self, backend: &Rc<str>) -> bool {

@@ -1,9 +1,9 @@
 //! Decisions of the filter, as plain functions.
 //!
 //! ```text
-//!   PluginConfig --apply--> Tables { locations, backends: endpoints + balancer }
+//!   PluginConfig --apply--> Tables { routes, backends: endpoints + balancer }
 //!                              |
-//!   location, now, rng --------+--decide--> Decision::{Forward(candidates), Reply, Unknown}
+//!   route, now, rng --------+--decide--> Decision::{Forward(candidates), Reply, Unknown}
 //!
 //!   responses of the controller --> LongPoll --> next call, and when
 //! ```
@@ -32,7 +32,6 @@ mod endpoint_set;
 pub mod endpoint_state;
 mod endpoints;
 mod hash_key;
-mod location;
 mod long_poll;
 mod outcome;
 pub mod outlier;
@@ -41,6 +40,7 @@ mod policy;
 mod reply;
 mod request;
 mod rewriting;
+mod route;
 pub mod scope;
 mod tables;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Canonical form of a path, by which locations are found: decoded, without double slashes and dot segments, as in nginx before
-//! it looks for a location.
+//! Canonical form of a path, by which routes are found: decoded, without double slashes and dot segments, as in nginx before
+//! it looks for a route.
 //!
 //! Characters that a path cannot have unencoded (blanks, control characters, `%`, `?`, `#`, all beyond ASCII) stay encoded, so
 //! that the path can be sent on; nginx encodes the same ones when it sends a path that it has changed.

@@ -52,7 +52,7 @@ mod tests {
         let mut tables = Tables::default();
         let snapshot = Snapshot {
             version: Version::new(1, 1),
-            locations: [].into(),
+            routes: [].into(),
             backends: [].into(),
             hosts: ["a.test".to_owned()].into(),
         };

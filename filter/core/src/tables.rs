@@ -1,4 +1,4 @@
-//! Tables of the filter: locations and backends at one version.
+//! Tables of the filter: routes and backends at one version.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use sluice_filter_config::{self as wire, Version};
 
-use crate::location::Location;
 use crate::outcome::Serials;
 use crate::policy::CompiledBackend;
+use crate::route::Route;
 use crate::{Backend, InvalidBackend, Rng, Timestamp};
 
 /// Found by id, several times in each request: a fast hash. Whoever wants ids to collide has to make a Service for each.
@@ -23,7 +23,7 @@ pub struct Tables {
     zone: Option<String>,
     serials: Serials,
     algorithm_changes: Vec<AlgorithmChange>,
-    pub(crate) locations: ById<Box<str>, Location>,
+    pub(crate) routes: ById<Box<str>, Route>,
     pub(crate) backends: ById<Rc<str>, Backend>,
     known_hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
     pub(crate) list: String,
@@ -126,7 +126,7 @@ impl Tables {
             let predecessor = predecessors.remove(&*id);
             self.install(id, compiled, predecessor, now, rng);
         }
-        self.locations = locations(snapshot.locations).collect();
+        self.routes = routes(snapshot.routes).collect();
         self.known_hosts = snapshot
             .hosts
             .into_iter()
@@ -152,14 +152,14 @@ impl Tables {
             let predecessor = self.backends.remove(&*id);
             self.install(id, compiled, predecessor, now, rng);
         }
-        self.locations.extend(locations(delta.locations));
+        self.routes.extend(routes(delta.routes));
         self.known_hosts
             .extend(delta.hosts.into_iter().map(String::into_boxed_str));
         for host in &delta.removed_hosts {
             self.known_hosts.remove(host.as_str());
         }
-        for id in &delta.removed_locations {
-            self.locations.remove(id.as_str());
+        for id in &delta.removed_routes {
+            self.routes.remove(id.as_str());
         }
         for id in &delta.removed_backends {
             self.backends.remove(id.as_str());
@@ -207,12 +207,12 @@ impl Tables {
     }
 }
 
-fn locations(
-    locations: impl IntoIterator<Item = (String, wire::Location)>,
-) -> impl Iterator<Item = (Box<str>, Location)> {
-    locations
+fn routes(
+    routes: impl IntoIterator<Item = (String, wire::Route)>,
+) -> impl Iterator<Item = (Box<str>, Route)> {
+    routes
         .into_iter()
-        .map(|(id, location)| (id.into(), location.into()))
+        .map(|(id, route)| (id.into(), route.into()))
 }
 
 #[cfg(test)]
@@ -226,8 +226,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_nanos(1);
 
     /// Candidates, or what else became of the request.
-    fn decide(tables: &mut Tables, location: &str) -> String {
-        match tables.decide(location, &FakeRequest::default(), NOW, &mut ZeroRng) {
+    fn decide(tables: &mut Tables, route: &str) -> String {
+        match tables.decide(route, &FakeRequest::default(), NOW, &mut ZeroRng) {
             Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
             Decision::Reply(Reply { status, .. }) => status.to_string(),
             Decision::Unknown => "unknown".to_owned(),
@@ -247,7 +247,7 @@ mod tests {
     fn snapshot(content: u128, addresses: &[&str]) -> wire::Tables {
         wire::Tables::Snapshot(wire::Snapshot {
             version: Version::new(1, content),
-            locations: [("h/".to_owned(), wire::Location::to("n/s/80"))].into(),
+            routes: [("h/".to_owned(), wire::Route::to("n/s/80"))].into(),
             backends: [("n/s/80".to_owned(), backend(addresses))].into(),
             hosts: [].into(),
         })
@@ -266,23 +266,23 @@ mod tests {
     }
 
     #[test]
-    fn a_location_leads_to_its_backends_endpoints_in_turn() {
+    fn a_route_leads_to_its_backends_endpoints_in_turn() {
         let mut tables = loaded(&["10.0.0.1:80", "10.0.0.2:80"]);
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80,10.0.0.2:80");
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
     }
 
     #[test]
-    fn a_backend_without_endpoints_is_503_and_an_unknown_location_is_left_alone() {
+    fn a_backend_without_endpoints_is_503_and_an_unknown_route_is_left_alone() {
         let mut tables = loaded(&[]);
         assert_eq!(decide(&mut tables, "h/"), "503");
         assert_eq!(decide(&mut tables, "h/other"), "unknown");
     }
 
     #[test]
-    fn a_limited_location_is_decided_once_the_request_is_counted() {
+    fn a_limited_route_is_decided_once_the_request_is_counted() {
         let mut tables = Tables::default();
-        let mut limited = wire::Location::to("n/s/80");
+        let mut limited = wire::Route::to("n/s/80");
         limited.connections = Some(wire::Connections {
             zone: "n/i".to_owned(),
             most: 1.try_into().unwrap(),
@@ -293,7 +293,7 @@ mod tests {
         else {
             unreachable!()
         };
-        limits.locations = [("h/".to_owned(), limited)].into();
+        limits.routes = [("h/".to_owned(), limited)].into();
         tables
             .apply(wire::Tables::Snapshot(limits), NOW, &mut ZeroRng)
             .unwrap();
@@ -326,8 +326,8 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let mut change = delta(1, 2);
         change.backends = [("n/t/80".to_owned(), backend(&["10.0.0.9:80"]))].into();
-        change.locations = [("h/t".to_owned(), wire::Location::to("n/t/80"))].into();
-        change.removed_locations = vec!["h/".into()];
+        change.routes = [("h/t".to_owned(), wire::Route::to("n/t/80"))].into();
+        change.removed_routes = vec!["h/".into()];
         change.removed_backends = vec!["n/s/80".into()];
         tables
             .apply(wire::Tables::Delta(change), NOW, &mut ZeroRng)

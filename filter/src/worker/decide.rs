@@ -12,17 +12,17 @@ use crate::request_action::RequestAction;
 use crate::{host, host_contract};
 
 impl Worker {
-    /// Decides a request of this location, and makes it so in the host.
-    pub(super) fn decide(&mut self, context: u32, location: &str) -> RequestAction {
+    /// Decides a request of this route, and makes it so in the host.
+    pub(super) fn decide(&mut self, context: u32, route: &str) -> RequestAction {
         let (now, request) = (host::now(), HostRequest::new(self.host));
-        let decision = match self.tables.decide(location, &request, now, &mut self.rng) {
+        let decision = match self.tables.decide(route, &request, now, &mut self.rng) {
             Decision::CheckLimit(limit) => {
                 match enter(self.host, &mut self.connections, limit, &request, now) {
                     Entry::Refused => Decision::Reply(limit.refusal()),
                     entry => {
                         self.in_flight.keep_connection(context, entry.client());
                         self.tables
-                            .decide_admitted(location, &request, now, &mut self.rng)
+                            .decide_admitted(route, &request, now, &mut self.rng)
                     }
                 }
             }
@@ -41,7 +41,7 @@ impl Worker {
                 host_contract::clear_choice(self.host);
             }
             Decision::Unknown => {
-                let counter = self.unknown_locations;
+                let counter = self.unknown_routes;
                 if let Some(counter) = counter.filter(|_| host_contract::is_forwarded(self.host)) {
                     host::count(counter);
                 }

@@ -45,7 +45,7 @@ use request::{Request, RequestContext};
 
 /// Variables that the filter and the configuration share.
 const ENDPOINT: &str = host_contract::ENDPOINT.name;
-const LOCATION: &str = host_contract::LOCATION.name;
+const ROUTE: &str = host_contract::ROUTE.name;
 const BACKEND: &str = host_contract::BACKEND.name;
 /// `1` for a request that came back to this proxy; the configuration may map it.
 const RETURNS: &str = "sluice_returns";
@@ -90,7 +90,7 @@ impl Module for Sluice {
             set: Setter::Peer(PEERS),
         },
     ];
-    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION, RETURNS];
+    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, ROUTE, RETURNS];
     const HEADERS: &'static [(&'static str, &'static str)] = &[("sluice_all_cdn_loop", "cdn-loop")];
 
     fn inherit(outer: &Location, location: &mut Location) {

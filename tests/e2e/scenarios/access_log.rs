@@ -51,7 +51,7 @@ pub(crate) async fn requests(data_plane: &str) -> Result<()> {
         "{served}"
     );
     ensure!(
-        served["status"] == 200 && served["location"] == format!("{HOST}/"),
+        served["status"] == 200 && served["route"] == format!("{HOST}/"),
         "{served}"
     );
     ensure!(

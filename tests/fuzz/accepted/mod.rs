@@ -142,14 +142,14 @@ fn with_pattern(pattern: &str) -> Translated {
         groups: 0,
         alternatives: false,
     };
-    let location = HttpRoute::new(
+    let route = HttpRoute::new(
         &name,
         PathMatch::Regex(regex),
         Action::Denied,
         Default::default(),
     );
     let server = Server {
-        routes: vec![location],
+        routes: vec![route],
         ..Server::default()
     };
     let mut config = Translated::default();

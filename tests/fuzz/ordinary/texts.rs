@@ -130,7 +130,7 @@ pub(crate) const HEADERS: &[&str] = &[
     "Server",
     "Date",
     "Via",
-    "Location",
+    "Route",
     "Authorization",
     "Cookie",
     "Content-Type",

@@ -1,4 +1,4 @@
-//! The one way to write a path, by which locations and guards are found.
+//! The one way to write a path, by which routes and guards are found.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The meaning of a path: its decoded form with slashes and dots resolved, as nginx does before it looks for a location. The
+//! The meaning of a path: its decoded form with slashes and dots resolved, as nginx does before it looks for a route. The
 //! recordings of ingress-nginx agree for those that are there.
 
 use crate::setup::Plane;

@@ -145,7 +145,7 @@ async fn no_header_name_blocks_updates(plane: Plane) -> Result<()> {
     sluice.stop()
 }
 
-/// In `proxy-set-headers`, as in ingress-nginx; a location may say another one.
+/// In `proxy-set-headers`, as in ingress-nginx; a route may say another one.
 async fn pods_see_the_host_set_by_the_operator(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let data = json!({ "Host": "inside.example", "X-Asked": "$host" });

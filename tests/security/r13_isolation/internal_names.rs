@@ -12,7 +12,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(path_named_like_an_internal_location_belongs_to_the_tenant);
 
-/// Every name of an internal location that there is or was, as a path, where such locations are.
+/// Every name of an internal route that there is or was, as a path, where such routes are.
 async fn path_named_like_an_internal_location_belongs_to_the_tenant(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
@@ -98,9 +98,6 @@ fn internal_nginx_locations_never_begin_like_paths() -> Result<()> {
             );
         }
     }
-    ensure!(
-        own > 10,
-        "golden cases have locations of our own, found {own}"
-    );
+    ensure!(own > 10, "golden cases have routes of our own, found {own}");
     Ok(())
 }

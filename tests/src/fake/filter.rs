@@ -261,18 +261,18 @@ impl Filter {
             .unwrap();
     }
 
-    /// A request that matched a location, or none; it stays open when it waits.
-    pub fn request(&mut self, location: Option<&str>) -> (ContextId, Outcome) {
-        self.request_with_headers(location, &[])
+    /// A request that matched a route, or none; it stays open when it waits.
+    pub fn request(&mut self, route: Option<&str>) -> (ContextId, Outcome) {
+        self.request_with_headers(route, &[])
     }
 
     /// The same with headers.
     pub fn request_with_headers(
         &mut self,
-        location: Option<&str>,
+        route: Option<&str>,
         headers: &[(&str, &str)],
     ) -> (ContextId, Outcome) {
-        let (id, outcome) = self.open(location, headers);
+        let (id, outcome) = self.open(route, headers);
         if outcome != Outcome::Paused {
             self.end(id);
         }
@@ -280,16 +280,12 @@ impl Filter {
     }
 
     /// A request that stays open.
-    pub fn open(
-        &mut self,
-        location: Option<&str>,
-        headers: &[(&str, &str)],
-    ) -> (ContextId, Outcome) {
+    pub fn open(&mut self, route: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
         let pair =
             |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let headers = headers.iter().map(pair).collect();
         self.open_request(
-            location,
+            route,
             Request {
                 headers,
                 ..Request::default()
@@ -301,16 +297,15 @@ impl Filter {
     /// The same for a request with whatever the host knows of it.
     pub fn open_request(
         &mut self,
-        location: Option<&str>,
+        route: Option<&str>,
         mut request: Request,
     ) -> (ContextId, Outcome) {
         let context = self.vm.create_http(&self.root).unwrap();
         let id = context.id();
-        if let Some(location) = location {
-            request.properties.insert(
-                self.host().location_property(),
-                location.as_bytes().to_vec(),
-            );
+        if let Some(route) = route {
+            request
+                .properties
+                .insert(self.host().route_property(), route.as_bytes().to_vec());
         }
         self.vm.env_mut().requests.insert(id, request);
         let action = self.vm.on_request_headers(&context, 1, true).unwrap();
@@ -380,7 +375,7 @@ impl Filter {
     }
 }
 
-/// The location of [`super::tables()`].
-pub const LOCATION: &str = "shop.example/";
+/// The route of [`super::tables()`].
+pub const ROUTE: &str = "shop.example/";
 /// The backend of [`super::tables()`].
 pub const BACKEND: &str = "ns/shop/80";

@@ -1,6 +1,6 @@
 //! A fake host with state: properties and headers in, effects out.
 //!
-//! Two personalities, as measured (`envoy.md`, `nginx-wasm.md` of the reference): where a location is read and a
+//! Two personalities, as measured (`envoy.md`, `nginx-wasm.md` of the reference): where a route is read and a
 //! choice is left, what is refused, and in which phase.
 
 use std::borrow::Cow;
@@ -85,11 +85,11 @@ impl FakeHost {
         }
     }
 
-    /// The property with the matched location.
-    pub fn location_property(&self) -> Vec<u8> {
+    /// The property with the matched route.
+    pub fn route_property(&self) -> Vec<u8> {
         match self.personality {
             Personality::Envoy => b"xds\0route_name".to_vec(),
-            Personality::Nginx => b"ngx.sluice_location".to_vec(),
+            Personality::Nginx => b"ngx.sluice_route".to_vec(),
         }
     }
 

@@ -11,7 +11,7 @@ mod host;
 mod request;
 mod tables;
 
-pub use filter::{BACKEND, Filter, LOCATION, Outcome};
+pub use filter::{BACKEND, Filter, Outcome, ROUTE};
 pub use host::{FakeHost, SharedData};
 pub use request::{Call, Personality, Request, nginx_lists};
 pub use tables::{backend, change, snapshot, tables};

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use sluice_filter_config::{self as wire, Tables, Version};
 
-use super::filter::{BACKEND, LOCATION};
+use super::filter::{BACKEND, ROUTE};
 
-/// Tables with one location, `shop.example/`, and these endpoints behind it.
+/// Tables with one route, `shop.example/`, and these endpoints behind it.
 pub fn tables(content: u128, endpoints: &[&str]) -> Tables {
     let backends = [(BACKEND.to_owned(), backend(endpoints))].into();
-    snapshot(content, wire::Location::to(BACKEND), backends)
+    snapshot(content, wire::Route::to(BACKEND), backends)
 }
 
-/// Tables with this location, `shop.example/`.
+/// Tables with this route, `shop.example/`.
 pub fn snapshot(
     content: u128,
-    location: wire::Location,
+    route: wire::Route,
     backends: BTreeMap<String, wire::Backend>,
 ) -> Tables {
-    let locations = [(LOCATION.to_owned(), location)].into();
+    let routes = [(ROUTE.to_owned(), route)].into();
     let version = Version::new(1, content);
     Tables::Snapshot(wire::Snapshot {
         version,
-        locations,
+        routes,
         backends,
         hosts: [].into(),
     })

@@ -32,12 +32,12 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     };
     let name = ServerName::parse("a.example").unwrap();
     let path = PathMatch::Prefix("/".to_owned());
-    let location = HttpRoute::new(&name, path, Action::Denied, Shared::new(policy));
+    let route = HttpRoute::new(&name, path, Action::Denied, Shared::new(policy));
     let mut config = Config::default();
     config.servers.insert(
         name,
         Server {
-            routes: vec![location],
+            routes: vec![route],
             ..Server::default()
         }
         .into(),
@@ -49,7 +49,7 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
 fn check(credentials: Option<&str>) -> AuthzRequest {
     let header = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)).into_bytes());
     AuthzRequest {
-        location: "a.example/".to_owned(),
+        route: "a.example/".to_owned(),
         client: "10.1.2.3".parse().ok(),
         headers: header
             .map(|value| ("authorization".to_owned(), value))

@@ -13,13 +13,13 @@ use sluice_xds_server::{AuthzRequest, Verdict};
 use hashing::{Busy, Hashing};
 
 use crate::deny::deny;
-use crate::policies::{LocationPolicy, Policies};
+use crate::policies::{Policies, RoutePolicy};
 use crate::random::random_key;
 
 /// Bytes for right answers: some 64,000 of them.
 const BUDGET: usize = 8 << 20;
 
-/// The passwords of all locations.
+/// The passwords of all routes.
 pub(crate) struct BasicAuthenticator {
     remembered: Mutex<Remembered>,
     hashing: Hashing,
@@ -39,18 +39,18 @@ impl BasicAuthenticator {
     pub(crate) async fn check(
         &self,
         asked: &BasicAuth,
-        location: &LocationPolicy,
+        route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<(), Verdict> {
-        // A location and its users are published together.
+        // A route and its users are published together.
         let Some(users) = policies.users(&asked.users) else {
             return Err(deny(503));
         };
         let Some(credentials) = check.header("authorization").and_then(Credentials::parse) else {
             return Err(challenge(&asked.realm));
         };
-        let tenant = location.guard.tenant.as_str();
+        let tenant = route.guard.tenant.as_str();
         let proof = self.remembered().proof(users.version(), &credentials);
         if self.remembered().knows(tenant, &proof) {
             return Ok(());

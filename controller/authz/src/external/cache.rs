@@ -1,7 +1,7 @@
 //! Answers of authentication services, for as long as their owner lets them be kept.
 //!
 //! A key is a digest of everything that an answer can depend on and that the owner has not said to be of no importance: the
-//! location, the host, the method, what is asked and where, and then the owner's own key, part by part. Requests that say
+//! route, the host, the method, what is asked and where, and then the owner's own key, part by part. Requests that say
 //! nothing of who they are from share no answer.
 
 use std::fmt;
@@ -93,7 +93,7 @@ impl AuthCache {
         }
         let url = text(&question.url, check);
         let of_request = [
-            check.location.as_str(),
+            check.route.as_str(),
             check.method.as_str(),
             check.host.as_str(),
             url.as_str(),

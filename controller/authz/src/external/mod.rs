@@ -23,7 +23,7 @@ use expression::text;
 use pool::Pool;
 
 use crate::deny::deny;
-use crate::policies::LocationPolicy;
+use crate::policies::RoutePolicy;
 use crate::random::random_key;
 
 /// Endpoints of Services that authenticate, as they are right now.
@@ -32,7 +32,7 @@ pub trait Backends: fmt::Debug + Send + Sync {
     fn backend(&self, id: &BackendId) -> Option<Arc<Backend>>;
 }
 
-/// How external services are asked, whichever location asks them.
+/// How external services are asked, whichever route asks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Judges every address before a connection to it; [`crate::Authorizer::set_address_policy`] replaces it.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub cdn_id: String,
 }
 
-/// The services of all locations.
+/// The services of all routes.
 #[derive(Debug)]
 pub(crate) struct ExternalAuthenticator {
     pool: Pool,
@@ -77,15 +77,15 @@ impl ExternalAuthenticator {
     pub(crate) async fn check(
         &self,
         question: &ExternalAuth,
-        location: &LocationPolicy,
+        route: &RoutePolicy,
         check: &AuthzRequest,
     ) -> Result<Changes, Verdict> {
-        match self.answer(question, location, check).await {
+        match self.answer(question, route, check).await {
             Ok(answer) => read(question, &answer),
             Err(error) => {
                 debug!(
-                    "location {}: external authentication failed: {error:#}",
-                    check.location
+                    "route {}: external authentication failed: {error:#}",
+                    check.route
                 );
                 Err(deny(500))
             }
@@ -95,15 +95,15 @@ impl ExternalAuthenticator {
     async fn answer(
         &self,
         question: &ExternalAuth,
-        location: &LocationPolicy,
+        route: &RoutePolicy,
         check: &AuthzRequest,
     ) -> anyhow::Result<Arc<Answer>> {
-        let tenant = location.guard.tenant.as_str();
+        let tenant = route.guard.tenant.as_str();
         let terms = question.cache.as_ref().filter(|_| question.is_idempotent());
         let key = terms.and_then(|terms| {
             Some((
                 terms,
-                self.cache.key(question, terms, &location.question, check)?,
+                self.cache.key(question, terms, &route.question, check)?,
             ))
         });
         let Some((terms, key)) = key else {

@@ -20,7 +20,7 @@ pub struct RequestLog(LogTail);
 /// A line in the format of `requests.conf`.
 #[derive(Deserialize)]
 struct Line {
-    location: String,
+    route: String,
     /// The canary's backend, if the request went to one.
     backend: String,
     main: String,
@@ -88,7 +88,7 @@ fn request(line: &[u8]) -> Option<AccessLogEntry> {
     };
     let backend = if has_upstream { backend } else { String::new() };
     Some(AccessLogEntry {
-        location: line.location,
+        route: line.route,
         backend,
         method: method(&line.method),
         status: line.status.parse().ok()?,
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"route":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let directory = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ mod tests {
         write!(file, "{LINE}\nnonsense\n{}", &LINE[..20]).unwrap();
         let read = log.next().unwrap();
         let expected = AccessLogEntry {
-            location: "a/".to_owned(),
+            route: "a/".to_owned(),
             backend: "d/w/80".to_owned(),
             method: "GET",
             status: 200,

@@ -20,7 +20,7 @@ pub struct ErrorPages {
 }
 
 impl ErrorPages {
-    /// Names the requests for an error service, as [`crate::RouteId`] names those of a location. It is none's: hosts
+    /// Names the requests for an error service, as [`crate::RouteId`] names those of a route. It is none's: hosts
     /// have no `!`.
     #[must_use]
     pub fn route(service: &BackendId) -> String {

@@ -9,7 +9,7 @@ use crate::{Cidr, is_default};
 /// Limits for each client address, counted by each data plane for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClientLimits {
-    /// Locations with the same zone are counted together.
+    /// Routes with the same zone are counted together.
     pub zone: String,
     /// Requests in a second.
     #[serde(skip_serializing_if = "is_default")]

@@ -50,7 +50,7 @@ impl Fraction {
 }
 
 impl Mirror {
-    /// Names the requests that copies are, as [`crate::RouteId`] names those of a location. It is none's: hosts have no
+    /// Names the requests that copies are, as [`crate::RouteId`] names those of a route. It is none's: hosts have no
     /// `!`.
     #[must_use]
     pub fn route(backend: &BackendId) -> String {

@@ -42,9 +42,9 @@ fn view() -> View {
     view
 }
 
-fn request(location: &str) -> AccessLogEntry {
+fn request(route: &str) -> AccessLogEntry {
     AccessLogEntry {
-        location: location.to_owned(),
+        route: route.to_owned(),
         backend: "default/web/80".to_owned(),
         method: "GET",
         status: 200,

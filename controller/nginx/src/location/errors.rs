@@ -41,8 +41,8 @@ pub(crate) struct Service {
 }
 
 /// Error pages of a location.
-pub(crate) fn pages(location: &HttpRoute, config: &Config) -> Vec<Page> {
-    let Some((pages, statuses)) = served(location, config) else {
+pub(crate) fn pages(route: &HttpRoute, config: &Config) -> Vec<Page> {
+    let Some((pages, statuses)) = served(route, config) else {
         return Vec::new();
     };
     statuses
@@ -56,13 +56,13 @@ pub(crate) fn pages(location: &HttpRoute, config: &Config) -> Vec<Page> {
 /// The locations that a server's pages lead to, each once.
 pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
     let mut all = BTreeMap::new();
-    for location in &server.routes {
-        let Some((pages, statuses)) = served(location, context.config) else {
+    for route in &server.routes {
+        let Some((pages, statuses)) = served(route, context.config) else {
             continue;
         };
         for status in statuses {
             // All locations with this name are of one Ingress, and so are their headers.
-            let headers = &location.policy.auth_headers;
+            let headers = &route.policy.auth_headers;
             let service = pages
                 .backend
                 .as_ref()
@@ -77,11 +77,11 @@ pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
 
 /// The statuses of a location that nginx can replace, and by what.
 fn served<'a>(
-    location: &'a HttpRoute,
+    route: &'a HttpRoute,
     config: &Config,
 ) -> Option<(&'a ErrorPages, impl Iterator<Item = u16> + use<'a>)> {
-    let forwards = matches!(location.action, Action::Forward(_));
-    let pages = location.error_pages.as_ref().filter(|_| forwards)?;
+    let forwards = matches!(route.action, Action::Forward(_));
+    let pages = route.error_pages.as_ref().filter(|_| forwards)?;
     let known = pages
         .statuses
         .iter()

@@ -99,25 +99,25 @@ const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
 impl Forward {
     pub(crate) fn new(
-        (location, at): (&HttpRoute, &str),
+        (route, at): (&HttpRoute, &str),
         id: &BackendId,
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Self {
-        let (policy, global) = (&location.policy, &context.config.global);
+        let (policy, global) = (&route.policy, &context.config.global);
         let transport = upstream::transport(id, context.config);
-        let https_backend = location.https_backend.as_ref().unwrap_or(id);
+        let https_backend = route.https_backend.as_ref().unwrap_or(id);
         let for_https = upstream::transport(https_backend, context.config);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
         let has_own_body = policy.max_body_size != global.max_body_size;
-        let https = location.https_redirect.as_ref();
-        let mirrors = || mirror::of(location, context.config).map(|(mirror, _)| mirror);
+        let https = route.https_redirect.as_ref();
+        let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
-            guard: guard(location, host),
+            guard: guard(route, host),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.bandwidth_limit,
@@ -127,10 +127,10 @@ impl Forward {
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: https.map(|https| redirect::to_https(https, host.name)),
-            rewrite: rewrite(location),
+            rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
-            errors: errors::pages(location, context.config),
+            errors: errors::pages(route, context.config),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
@@ -144,15 +144,15 @@ impl Forward {
                 false => replacing(&policy.response_rewrite),
             },
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
-            pods: pods(location, host, context, is_grpc),
-            clients: ResponseHeaders::for_location(location, global).or_else(around),
+            pods: pods(route, host, context, is_grpc),
+            clients: ResponseHeaders::for_location(route, global).or_else(around),
             tls: transport
                 .tls
                 .as_ref()
                 .or(for_https.tls.as_ref())
                 .map(|tls| Tls::new(tls, context)),
             scheme,
-            retry: Retry::of((location, at), host, context),
+            retry: Retry::of((route, at), host, context),
             target: target(&transport, &for_https, context),
         }
     }
@@ -188,9 +188,9 @@ impl Forward {
     }
 }
 
-fn guard(location: &HttpRoute, host: Host<'_>) -> Option<GuardConf> {
-    let guard = location.policy.authentication.as_ref()?;
-    Some(GuardConf::of(guard, has_page(location), host))
+fn guard(route: &HttpRoute, host: Host<'_>) -> Option<GuardConf> {
+    let guard = route.policy.authentication.as_ref()?;
+    Some(GuardConf::of(guard, has_page(route), host))
 }
 
 fn module_and_scheme(is_grpc: bool, is_tls: bool) -> (&'static str, &'static str) {
@@ -237,9 +237,9 @@ fn access(policy: &Policy) -> IpAccess {
     }
 }
 
-fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
+fn rewrite(route: &HttpRoute) -> Option<(Word, Value)> {
     let text = |text: &str| Text::default().then(text);
-    let (from, to) = match (&location.matches.path, location.rewrite.as_ref()?) {
+    let (from, to) = match (&route.matches.path, route.rewrite.as_ref()?) {
         (PathMatch::Regex(regex), PathRewrite::Template(to)) => {
             (pattern(regex), template(Text::default(), to))
         }
@@ -258,13 +258,8 @@ fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
 }
 
 /// Empty if `http {}` has the same directive.
-fn pods(
-    location: &HttpRoute,
-    host: Host<'_>,
-    context: RenderContext<'_>,
-    is_grpc: bool,
-) -> Vec<Line> {
-    let own = headers::for_location(location, host.server.client_certificates.as_ref());
+fn pods(route: &HttpRoute, host: Host<'_>, context: RenderContext<'_>, is_grpc: bool) -> Vec<Line> {
+    let own = headers::for_location(route, host.server.client_certificates.as_ref());
     if is_grpc {
         let mut lines = headers::for_upstream(&context.config.global, own);
         lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 /// Path of the controller's authorization endpoint.
 pub const PATH: &str = "/v1/guard";
 /// Of a question: the location, by its id.
-pub const LOCATION: &str = "sluice-location";
+pub const ROUTE: &str = "sluice-route";
 /// Of a question: the client's address, as far as headers are believed.
 pub const CLIENT: &str = "sluice-client";
 /// Of a question: the request's method.
@@ -185,7 +185,7 @@ impl Asking {
             .or(guards.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
-            (LOCATION, variable(host_contract::LOCATION.name)),
+            (ROUTE, variable(host_contract::ROUTE.name)),
             (CLIENT, variable("remote_addr")),
             (METHOD, variable("request_method")),
             (SCHEME, variable(expression::SCHEME)),
@@ -208,8 +208,8 @@ impl Asking {
             signs_in: guards
                 .iter()
                 .any(|guard| GuardConf::of(guard, false, host).signs_in),
-            may_be_busy: host.server.routes.iter().any(|location| {
-                let guard = guard_of(location).filter(|_| !has_page(location));
+            may_be_busy: host.server.routes.iter().any(|route| {
+                let guard = guard_of(route).filter(|_| !has_page(route));
                 guard.is_some_and(|guard| guard.basic.is_some())
             }),
         })
@@ -217,14 +217,14 @@ impl Asking {
 }
 
 /// True if an error service answers for errors of nginx's own.
-pub(crate) fn has_page(location: &HttpRoute) -> bool {
-    location
+pub(crate) fn has_page(route: &HttpRoute) -> bool {
+    route
         .error_pages
         .as_ref()
         .is_some_and(|pages| pages.statuses.contains(&500))
 }
 
-fn guard_of(location: &HttpRoute) -> Option<&Authentication> {
-    let forwards = matches!(location.action, Action::Forward(_));
-    location.policy.authentication.as_ref().filter(|_| forwards)
+fn guard_of(route: &HttpRoute) -> Option<&Authentication> {
+    let forwards = matches!(route.action, Action::Forward(_));
+    route.policy.authentication.as_ref().filter(|_| forwards)
 }

@@ -98,12 +98,12 @@ fn defaults(global: &GlobalConfig) -> impl Iterator<Item = (String, Text)> {
 
 /// Request headers to upstreams that one location sets.
 pub(crate) fn for_location(
-    location: &HttpRoute,
+    route: &HttpRoute,
     clients: Option<&ClientCertificates>,
 ) -> Vec<(String, Text)> {
-    let policy = &location.policy;
+    let policy = &route.policy;
     let text = |text: &str| Text::default().then(text);
-    let changes = request_header_changes(filters(location));
+    let changes = request_header_changes(filters(route));
     let mut own: Vec<_> = changes.iter().map(request_header).collect();
     own.extend(
         policy
@@ -117,12 +117,9 @@ pub(crate) fn for_location(
             .as_ref()
             .map(|connection| ("Connection".to_owned(), text(connection))),
     );
-    let prefix = location
-        .rewrite
-        .as_ref()
-        .and(policy.forwarded_prefix.as_ref());
+    let prefix = route.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
-    own.extend(location.error_request.iter().flat_map(for_error_service));
+    own.extend(route.error_request.iter().flat_map(for_error_service));
     own.extend(
         clients
             .into_iter()
@@ -133,13 +130,13 @@ pub(crate) fn for_location(
 }
 
 /// Filters of a route and of its only backend; those of one of several are reported.
-fn filters(location: &HttpRoute) -> impl Iterator<Item = &Filter> {
-    let of_backend = location.destination().map(Destination::backends);
+fn filters(route: &HttpRoute) -> impl Iterator<Item = &Filter> {
+    let of_backend = route.destination().map(Destination::backends);
     let of_backend = match of_backend {
         Some([only]) => only.filters.as_slice(),
         _ => &[],
     };
-    location.filters.iter().chain(of_backend)
+    route.filters.iter().chain(of_backend)
 }
 
 /// nginx sends no header whose value is empty.
@@ -206,11 +203,11 @@ impl ResponseHeaders {
     }
 
     /// Those of a location that sets some itself.
-    pub(crate) fn for_location(location: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
-        let policy = &location.policy;
+    pub(crate) fn for_location(route: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
+        let policy = &route.policy;
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
-        let changes = response_header_changes(filters(location));
+        let changes = response_header_changes(filters(route));
         let own: Vec<_> = own.chain(cors).collect();
         let has_cookies = policy
             .authentication

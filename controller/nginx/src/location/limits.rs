@@ -33,8 +33,8 @@ pub(crate) struct ConnectionLimit {
 /// In the order of the locations that are the first of theirs.
 pub(crate) fn zones(config: &Config) -> Vec<Zone> {
     let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
-    for location in config.routes() {
-        let Some(limits) = &location.policy.limits else {
+    for route in config.routes() {
+        let Some(limits) = &route.policy.limits else {
             continue;
         };
         let name = name(limits);

@@ -33,8 +33,8 @@ pub(crate) struct Matching {
 impl Matching {
     pub(crate) fn of(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
-        for location in &server.routes {
-            if let PathMatch::Regex(regex) = &location.matches.path {
+        for route in &server.routes {
+            if let PathMatch::Regex(regex) = &route.matches.path {
                 patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
             }
         }
@@ -138,7 +138,7 @@ mod tests {
 
     /// As nginx reads them, without what only PCRE reads.
     fn written(paths: &[PathMatch]) -> Vec<String> {
-        let location = |path: &PathMatch| {
+        let route = |path: &PathMatch| {
             HttpRoute::new(
                 &ServerName::CatchAll,
                 path.clone(),
@@ -146,9 +146,9 @@ mod tests {
                 Arc::default(),
             )
         };
-        let locations = paths.iter().map(location).collect();
+        let routes = paths.iter().map(route).collect();
         let mut matching = Matching::of(&Server {
-            routes: locations,
+            routes,
             ..Server::default()
         });
         let matches = paths.iter().flat_map(|path| matching.next(path));

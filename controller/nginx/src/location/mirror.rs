@@ -58,12 +58,12 @@ fn identity(mirror: &Mirror) -> String {
 /// Those of a server, each once.
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
-    for location in &server.routes {
-        for (mirror, place) in of(location, config) {
+    for route in &server.routes {
+        for (mirror, place) in of(route, config) {
             all.entry(identity(mirror))
                 .or_insert_with(|| (mirror, place, Vec::new()))
                 .2
-                .push(&location.policy);
+                .push(&route.policy);
         }
     }
     all.into_values()
@@ -74,11 +74,11 @@ pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
 /// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
 pub(crate) fn of<'a>(
-    location: &'a HttpRoute,
+    route: &'a HttpRoute,
     config: &Config,
 ) -> impl Iterator<Item = (&'a Mirror, String)> {
-    let forwards = location.destination().is_some();
-    let mirrors = location.policy.mirrors.iter();
+    let forwards = route.destination().is_some();
+    let mirrors = route.policy.mirrors.iter();
     let served =
         mirrors.filter(move |mirror| forwards && config.backends.contains_key(&mirror.backend));
     served.map(|mirror| {
@@ -100,7 +100,7 @@ pub(crate) struct Sampled {
 /// Every fraction of requests that is copied somewhere, each once.
 pub(crate) fn sampled(config: &Config) -> Vec<Sampled> {
     let locations = config.routes();
-    let mirrors = locations.flat_map(|location| of(location, config));
+    let mirrors = locations.flat_map(|route| of(route, config));
     let sampled: BTreeMap<String, Fraction> = mirrors
         .filter_map(|(mirror, _)| Some((sample(mirror)?, mirror.fraction?)))
         .collect();
@@ -133,7 +133,7 @@ pub(crate) fn socket(settings: &Settings) -> Word {
 /// Every relay, each once.
 pub(crate) fn relays(config: &Config) -> Vec<Relay> {
     let locations = config.routes();
-    let mirrors = locations.flat_map(|location| of(location, config));
+    let mirrors = locations.flat_map(|route| of(route, config));
     let relayed = mirrors
         .filter(|(mirror, _)| mirror.address.is_none())
         .map(|(mirror, _)| &mirror.backend);

@@ -50,21 +50,21 @@ impl LocationConf {
     /// `None` when nginx could not read it.
     pub(crate) fn new(
         (sign, path): (&'static str, &str),
-        location: &HttpRoute,
+        route: &HttpRoute,
         host: Host<'_>,
         context: RenderContext<'_>,
         is_closed: bool,
     ) -> Option<Self> {
-        let content = match &location.action {
+        let content = match &route.action {
             _ if is_closed => Content::Denied,
             Action::Denied => Content::Denied,
             Action::Redirect(redirect) => {
-                Content::Redirect(redirect::answer(redirect, &location.matches.path))
+                Content::Redirect(redirect::answer(redirect, &route.matches.path))
             }
             Action::Forward(to) => {
                 let id = to.primary();
                 let at = format!("{sign}{path}");
-                Content::Forward(Box::new(Forward::new((location, &at), id, host, context)))
+                Content::Forward(Box::new(Forward::new((route, &at), id, host, context)))
             }
         };
         let required = |clients: &ClientCertificates| clients.verify == VerifyClient::Required;
@@ -74,9 +74,9 @@ impl LocationConf {
             .as_ref()
             .is_some_and(required);
         let (counted, logged) = (context.settings.requests.is_some(), context.logs);
-        let main = (counted || logged).then(|| value(main(location)));
-        let unlogged = logged && location.policy.access_log_off;
-        let (path, id) = (word(path), value(location.id.as_str()));
+        let main = (counted || logged).then(|| value(main(route)));
+        let unlogged = logged && route.policy.access_log_off;
+        let (path, id) = (word(path), value(route.id.as_str()));
         let made = LocationConf {
             sign,
             path,
@@ -102,6 +102,6 @@ impl LocationConf {
 }
 
 /// The main backend of a location, without its canaries.
-fn main(location: &HttpRoute) -> &str {
-    location.primary_backend().map_or("", BackendId::as_str)
+fn main(route: &HttpRoute) -> &str {
+    route.primary_backend().map_or("", BackendId::as_str)
 }

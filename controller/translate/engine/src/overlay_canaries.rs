@@ -24,28 +24,28 @@ pub(crate) fn overlay_canaries(
     backends: &Backends,
 ) -> Arc<Server> {
     let mut overlaid = Arc::clone(server);
-    for (position, location) in server.routes.iter().enumerate() {
-        let Some(main) = location.primary_backend() else {
+    for (position, route) in server.routes.iter().enumerate() {
+        let Some(main) = route.primary_backend() else {
             continue;
         };
         let canaries = registry.canaries(&without_variant(main));
-        let asked = group.error_services.get(&location.id);
+        let asked = group.error_services.get(&route.id);
         if canaries.is_empty() && asked.is_none() {
             continue;
         }
-        let Some(location) = Arc::make_mut(&mut overlaid).routes.get_mut(position) else {
+        let Some(route) = Arc::make_mut(&mut overlaid).routes.get_mut(position) else {
             continue;
         };
-        location.canaries.extend(canaries.iter().cloned());
+        route.canaries.extend(canaries.iter().cloned());
         if let Some(asked) = asked {
-            ask(location, main, asked, backends);
+            ask(route, main, asked, backends);
         }
     }
     overlaid
 }
 
-/// A location whose pods are missing leads to its error service, if that has any.
-fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: &Backends) {
+/// A route whose pods are missing leads to its error service, if that has any.
+fn ask(route: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: &Backends) {
     let ErrorService {
         backend,
         next,
@@ -53,14 +53,14 @@ fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backend
     } = asked;
     let is_dead = |id: &BackendId| backends.get(id).is_none_or(|backend| is_dead(backend));
     if is_dead(backend) {
-        location
+        route
             .error_pages
             .iter_mut()
             .for_each(|pages| pages.backend.clone_from(next));
     } else if is_dead(main) {
-        location.action = Action::to(backend.clone());
-        location.https_backend = None;
-        location.error_request = Some(ErrorRequest {
+        route.action = Action::to(backend.clone());
+        route.https_backend = None;
+        route.error_request = Some(ErrorRequest {
             status: 503,
             headers: headers.clone(),
         });

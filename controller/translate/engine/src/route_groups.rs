@@ -46,10 +46,10 @@ impl RouteGroup {
         self.names.iter().filter_map(ServerName::wildcard_suffix)
     }
 
-    /// The ports of Services that its locations lead to.
+    /// The ports of Services that its routes lead to.
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
-        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
-        let mains = locations.filter_map(HttpRoute::primary_backend);
+        let routes = self.servers.iter().flat_map(|(_, server)| &server.routes);
+        let mains = routes.filter_map(HttpRoute::primary_backend);
         let mains = mains.map(without_variant);
         mains.collect()
     }
@@ -59,10 +59,10 @@ impl RouteGroup {
         if self.error_services.is_empty() {
             return BTreeSet::new();
         }
-        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
-        let watched = locations.filter_map(|location| {
-            let main = location.primary_backend()?;
-            let asked = self.error_services.get(&location.id)?;
+        let routes = self.servers.iter().flat_map(|(_, server)| &server.routes);
+        let watched = routes.filter_map(|route| {
+            let main = route.primary_backend()?;
+            let asked = self.error_services.get(&route.id)?;
             Some([main.clone(), asked.backend.clone()])
         });
         watched.flatten().collect()
@@ -149,7 +149,7 @@ impl RouteGroups {
         self.by_object.of(object)
     }
 
-    /// Those with a location that leads to a port of a Service.
+    /// Those with a route that leads to a port of a Service.
     pub(crate) fn of_port(&self, port: &BackendId) -> impl Iterator<Item = RouteGroupId> {
         self.by_port.of(port)
     }

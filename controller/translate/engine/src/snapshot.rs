@@ -8,7 +8,7 @@ use sluice_ir::{Config, HttpRoute, RouteId, ServerName, SharedMap};
 
 use crate::{ObjectKey, Report, Translation, ids};
 
-/// The configuration, the owners of its locations, and the reports.
+/// The configuration, the owners of its routes, and the reports.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     config: Config,
@@ -51,15 +51,15 @@ impl Snapshot {
         Some((name, route))
     }
 
-    /// The Ingresses that have a location.
+    /// The Ingresses that have a route.
     #[must_use]
     pub fn owners(&self) -> BTreeSet<&ObjectKey> {
         self.owners.values().collect()
     }
 
-    /// The Ingress that a location is from; `None` for what flags and the generated root bring.
+    /// The Ingress that a route is from; `None` for what flags and the generated root bring.
     #[must_use]
-    pub fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
-        self.owners.get(location)
+    pub fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
+        self.owners.get(route)
     }
 }

@@ -321,7 +321,7 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
             server
                 .routes
                 .iter()
-                .for_each(|location| drop(self.owners.remove(&location.id)));
+                .for_each(|route| drop(self.owners.remove(&route.id)));
             updated
                 .servers
                 .insert(name.clone(), self.config.servers.remove(name));

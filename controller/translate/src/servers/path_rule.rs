@@ -89,7 +89,7 @@ impl PathRule {
         self.annotations.paths.is_pattern(&self.path)
     }
 
-    /// The location that it becomes, with the path that it has come to.
+    /// The route that it becomes, with the path that it has come to.
     pub(super) fn route(
         &self,
         server: &ServerName,
@@ -137,7 +137,7 @@ impl PathRule {
         })
     }
 
-    /// As ingress-nginx: a redirect of its own and a closed location come first.
+    /// As ingress-nginx: a redirect of its own and a closed route come first.
     fn https(&self, host: &HostContext<'_>) -> Option<HttpsRedirect> {
         /// Clients know the port that everybody knows, not the one that is listened on.
         const HTTPS: u16 = 443;

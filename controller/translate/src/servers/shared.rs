@@ -1,7 +1,7 @@
 //! Hosts on which several namespaces have paths (R12 of the security rules).
 //!
 //! In ingress-nginx one pattern makes every path of its host a pattern. Here it makes those of its namespace patterns, and what
-//! others wrote goes on meaning what they wrote: each namespace's paths become locations as if it were alone, and `precedence.rs`
+//! others wrote goes on meaning what they wrote: each namespace's paths become routes as if it were alone, and `precedence.rs`
 //! says in which order all of them are tried. Where no path is a pattern, a longer path comes before a shorter one, whoever has
 //! it, as in ingress-nginx; of the same path, and of a default backend and the path `/`, the older namespace keeps all that it
 //! takes.
@@ -66,7 +66,7 @@ impl ServerBuilder {
     }
 }
 
-/// The locations of a host with patterns on it, in the order in which they are tried.
+/// The routes of a host with patterns on it, in the order in which they are tried.
 pub(super) fn routes<'a>(
     rules: &'a [PathRule],
     name: &ServerName,

@@ -1,4 +1,4 @@
-//! Paths with something encoded: which location they mean is known when they are decoded.
+//! Paths with something encoded: which route they mean is known when they are decoded.
 //!
 //! ```text
 //!   /admin%2fx --> route of encoded paths --> sluice.lookup (wasm): :path = /admin/x, x-sluice-path = /admin%2fx

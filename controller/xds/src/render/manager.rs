@@ -148,7 +148,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
-    // Before all that a location decides about.
+    // Before all that a route decides about.
     filters.push(unless_known(ours(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
     let compressors = compress::compressors(&global.compression).into_iter();
@@ -320,7 +320,7 @@ fn hardened() -> HttpConnectionManager {
         normalize_path: yes(),
         merge_slashes: true,
         strip_trailing_host_dot: true,
-        // Not decoded here: `encoded.rs` finds the location by the decoded path and gives the pod what was sent.
+        // Not decoded here: `encoded.rs` finds the route by the decoded path and gives the pod what was sent.
         path_with_escaped_slashes_action: PathWithEscapedSlashesAction::KeepUnchanged.into(),
         // The pod's own `server` header, or none.
         server_header_transformation: ServerHeaderTransformation::PassThrough.into(),

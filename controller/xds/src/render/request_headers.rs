@@ -53,7 +53,7 @@ pub(super) fn of_host(global: &GlobalConfig) -> Vec<HeaderValueOption> {
         .collect()
 }
 
-/// Headers that the routes of a location remove; external authentication handles its own.
+/// Headers that the routes of a route remove; external authentication handles its own.
 pub(super) fn removed(global: &GlobalConfig, policy: &Policy) -> Vec<String> {
     let is_asked = policy.authentication.is_some();
     let by_service = |name: &&str| {

@@ -65,7 +65,7 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
         tag: (*tag).to_owned(),
         r#type: Some(Tag::Value((*value).to_owned())),
     });
-    // ingress-nginx: without a name of their own, spans have the location's.
+    // ingress-nginx: without a name of their own, spans have the route's.
     let operation = tracing
         .operation
         .as_ref()

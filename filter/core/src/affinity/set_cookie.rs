@@ -13,7 +13,7 @@ pub struct CookieTemplate {
     pub expires: Option<i64>,
     /// `Max-Age`, in seconds.
     pub max_age: Option<i64>,
-    /// `Path`, instead of the location's.
+    /// `Path`, instead of the route's.
     pub path: Option<String>,
     /// `Domain`.
     pub domain: Option<String>,
@@ -32,8 +32,8 @@ pub struct CookieContext<'a> {
     pub upstream_key: &'a [u8],
     /// The backend key.
     pub backend_key: &'a [u8],
-    /// The location's path.
-    pub location_path: &'a str,
+    /// The route's path.
+    pub route_path: &'a str,
     /// True if the client's connection is TLS.
     pub https: bool,
     /// True if the client reads `SameSite=None` correctly.
@@ -66,7 +66,7 @@ impl CookieTemplate {
         if let Some(domain) = &self.domain {
             attribute("Domain=", domain);
         }
-        attribute("Path=", self.path.as_deref().unwrap_or(of.location_path));
+        attribute("Path=", self.path.as_deref().unwrap_or(of.route_path));
         if self.secure.unwrap_or(of.https) {
             attribute("Secure", "");
         }
@@ -131,7 +131,7 @@ mod tests {
         CookieContext {
             upstream_key: b"k",
             backend_key: b"b",
-            location_path: "/shop",
+            route_path: "/shop",
             https,
             none_is_understood,
             now: Timestamp::from_nanos(1_700_000_000_000_000_000),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_is_the_locations_and_secure_is_the_connections_unless_said() {
+    fn the_path_is_the_route_and_secure_is_the_connections_unless_said() {
         assert_eq!(
             named().render(&of(false, true)),
             "route=k|b; Path=/shop; HttpOnly"

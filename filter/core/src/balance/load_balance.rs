@@ -139,7 +139,7 @@ mod tests {
 
     fn parse(json: &str) -> Result<LoadBalance, String> {
         let document = format!(
-            r#"{{"schema":1,"tables":{{"snapshot":{{"version":"1-{:032x}","locations":{{}},"backends":{{
+            r#"{{"schema":1,"tables":{{"snapshot":{{"version":"1-{:032x}","routes":{{}},"backends":{{
                 "b":{{"name":"b","load_balance":{json},"attempts":1,"endpoints":[]}}}}}}}}}}"#,
             1
         );

@@ -1,4 +1,4 @@
-//! Canaries: which backend of a location a request goes to.
+//! Canaries: which backend of a route a request goes to.
 //!
 //! ingress-nginx's `route_to_alternative_balancer`, for several canaries:
 //!
@@ -20,7 +20,7 @@ use crate::{Request, Rng};
 
 pub use rule::{Answer, Rules};
 
-/// A backend that takes a part of a location's requests.
+/// A backend that takes a part of a route's requests.
 #[derive(Debug)]
 pub struct Canary {
     /// The id of the backend.
@@ -32,9 +32,9 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Those of one location: they share what matching may take.
+    /// Those of one route: they share what matching may take.
     #[must_use]
-    pub fn from_location(canaries: &[wire::Canary]) -> Vec<Canary> {
+    pub fn from_routes(canaries: &[wire::Canary]) -> Vec<Canary> {
         let patterns = canaries
             .iter()
             .filter(|canary| Rules::has_pattern(canary))

@@ -22,7 +22,7 @@ fn header(values: HeaderMatch) -> Option<HeaderRule> {
 }
 
 fn chosen(canaries: &[wire::Canary], request: &FakeRequest) -> Option<usize> {
-    let canaries = Canary::from_location(canaries);
+    let canaries = Canary::from_routes(canaries);
     choose(&canaries, |_| true, request, &mut SplitMix64(1))
 }
 
@@ -35,7 +35,7 @@ fn ask(value: &str) -> FakeRequest {
 }
 
 fn part(canaries: &[wire::Canary], requests: usize) -> Vec<usize> {
-    let canaries = Canary::from_location(canaries);
+    let canaries = Canary::from_routes(canaries);
     let mut hits = vec![0; canaries.len()];
     let rng = &mut SplitMix64(1);
     for _ in 0..requests {
@@ -206,7 +206,7 @@ fn a_canary_that_is_not_there_leaves_its_share_to_the_primary() {
         weight: weight(w, 100),
         ..canary()
     };
-    let canaries = Canary::from_location(&[with(100), with(0)]);
+    let canaries = Canary::from_routes(&[with(100), with(0)]);
     assert_eq!(
         choose(
             &canaries,
@@ -229,7 +229,7 @@ fn a_value_that_is_too_long_for_its_pattern_is_no_match() {
     let small = pattern("^a+$");
     assert!(takes(small.clone(), &ask(&"a".repeat(LONGEST))));
     assert!(!takes(small.clone(), &ask(&"a".repeat(LONGEST + 1))));
-    // Canaries of one location share what there is.
+    // Canaries of one route share what there is.
     let two = [pattern("^b+$"), small];
     assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2))), Some(1));
     assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2 + 1))), None);

@@ -6,7 +6,7 @@ use sluice_filter_config::{self as wire, Network};
 
 use crate::Reply;
 
-/// How many requests of one client a location serves at a time.
+/// How many requests of one client a route serves at a time.
 #[derive(Debug)]
 pub struct ConnectionLimit {
     pub(super) zone: Box<str>,

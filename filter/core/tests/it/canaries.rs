@@ -27,7 +27,7 @@ fn by_weight(weight: u32) -> Canary {
 
 fn with(canary: Canary) -> Site {
     let mut site = Site::new(3);
-    site.location.canaries = vec![canary];
+    site.route.canaries = vec![canary];
     site.publish();
     site
 }
@@ -39,11 +39,11 @@ fn always() -> Headers {
 fn backend(site: &mut Site, request: &Headers) -> String {
     site.send(request)
         .backend
-        .expect("a location with canaries names the backend")
+        .expect("a route with canaries names the backend")
 }
 
 #[test]
-fn a_location_with_canaries_names_the_backend_and_others_do_not() {
+fn a_route_with_canaries_names_the_backend_and_others_do_not() {
     let mut site = with(by_header());
     assert_eq!(backend(&mut site, &always()), CANARY);
     assert_eq!(site.send(&always()).first(), "10.9.0.1:80");
@@ -63,7 +63,7 @@ fn a_canary_without_endpoints_is_not_there_and_a_primary_without_endpoints_is_50
     let decision = format!(
         "{:?}",
         site.tables
-            .decide(crate::site::LOCATION, &always(), site.now, &mut site.rng)
+            .decide(crate::site::ROUTE, &always(), site.now, &mut site.rng)
     );
     assert!(decision.contains("503"), "{decision}");
 }
@@ -80,18 +80,18 @@ fn the_canary_has_the_primarys_sessions_and_a_session_stays_on_its_side() {
             ("10.9.0.1:80".to_owned(), true),
             "{mode:?}"
         );
-        site.location.canaries = vec![by_weight(0)];
+        site.route.canaries = vec![by_weight(0)];
         site.publish();
         let mut on_primary = Client::default();
         let (home, _) = on_primary.visit(&mut site);
-        site.location.canaries = vec![by_weight(100)];
+        site.route.canaries = vec![by_weight(100)];
         site.publish();
         assert_eq!(
             on_primary.visit(&mut site),
             (home, false),
             "{mode:?}: the weight is not asked"
         );
-        site.location.canaries = vec![by_weight(0)];
+        site.route.canaries = vec![by_weight(0)];
         site.publish();
         assert_eq!(
             on_canary.visit(&mut site),
@@ -125,9 +125,9 @@ fn a_legacy_canary_knows_no_sessions_of_the_primary() {
 #[test]
 fn a_service_that_is_canary_here_is_primary_there() {
     let mut site = with(by_weight(100));
-    let there = sluice_filter_config::Location::to(CANARY);
+    let there = sluice_filter_config::Route::to(CANARY);
     let delta = sluice_filter_config::Delta {
-        locations: [("other.example/".to_owned(), there)].into(),
+        routes: [("other.example/".to_owned(), there)].into(),
         ..sluice_filter_config::Delta::between(
             site.tables.version().unwrap(),
             sluice_filter_config::Version::new(1, 99),
@@ -152,7 +152,7 @@ fn several_canaries_divide_the_requests() {
         backend: "ns/second/80".into(),
         ..by_weight(50)
     };
-    site.location.canaries.push(second);
+    site.route.canaries.push(second);
     site.publish();
     let mut hits = [0, 0];
     for _ in 0..2_000 {

@@ -59,7 +59,7 @@ fn a_canary_policy_is_picked_up_whatever_the_algorithm_of_its_backends() {
         site.canary.load_balance = load_balance;
         for (weight, expected) in [(0, SHOP), (100, CANARY), (0, SHOP)] {
             let share = Some(Share { weight, total: 100 });
-            site.location.canaries = vec![Canary {
+            site.route.canaries = vec![Canary {
                 backend: CANARY.into(),
                 weight: share,
                 ..Canary::default()
@@ -102,7 +102,7 @@ fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
         weight: 50,
         total: 100,
     });
-    site.location.canaries = vec![Canary {
+    site.route.canaries = vec![Canary {
         backend: CANARY.into(),
         weight: share,
         ..Canary::default()

@@ -116,10 +116,10 @@ fn scaling_down_moves_only_the_sessions_of_what_is_gone() {
 }
 
 #[test]
-fn no_cookie_is_set_where_the_location_is_not_listed() {
+fn no_cookie_is_set_where_the_route_is_not_listed() {
     for mode in MODES {
         let mut site = sticky(3, mode);
-        site.location.session_path = None;
+        site.route.session_path = None;
         site.publish();
         assert!(!Client::default().visit(&mut site).1, "{mode:?}");
     }

@@ -1,4 +1,4 @@
-//! Tables with one location, and clients that keep their cookies.
+//! Tables with one route, and clients that keep their cookies.
 
 use std::borrow::Cow;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluice_filter_config::{self as wire, Version};
 use sluice_filter_core::{Decision, Fact, Outcome, Request, RequestToken, Rng, Tables, Timestamp};
 
-pub const LOCATION: &str = "shop.example/";
+pub const ROUTE: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
 pub const CANARY: &str = "ns/canary/80";
 
@@ -66,14 +66,14 @@ pub struct Site {
     pub tables: Tables,
     pub now: Timestamp,
     pub rng: SplitMix64,
-    pub location: wire::Location,
+    pub route: wire::Route,
     pub shop: wire::Backend,
     pub canary: wire::Backend,
     version: u128,
 }
 
 impl Site {
-    /// A location that begins sessions, its backend with three attempts, and a canary backend that nobody is sent to.
+    /// A route that begins sessions, its backend with three attempts, and a canary backend that nobody is sent to.
     pub fn new(endpoints: usize) -> Self {
         let endpoints = (1..=endpoints)
             .map(|n| wire::Endpoint::at(address(n)))
@@ -82,15 +82,15 @@ impl Site {
             attempts: NonZeroU8::new(3).unwrap(),
             ..wire::Backend::round_robin(name, endpoints)
         };
-        let location = wire::Location {
+        let route = wire::Route {
             session_path: Some("/".into()),
-            ..wire::Location::to(SHOP)
+            ..wire::Route::to(SHOP)
         };
         let mut site = Site {
             tables: Tables::default(),
             now: Timestamp::from_nanos(1_700_000_000_000_000_000),
             rng: SplitMix64(1),
-            location,
+            route,
             shop: backend("ns-shop-80", endpoints),
             canary: backend("ns-canary-80", vec![wire::Endpoint::at("10.9.0.1:80")]),
             version: 0,
@@ -112,7 +112,7 @@ impl Site {
         self.version += 1;
         let snapshot = wire::Snapshot {
             version: Version::new(1, self.version),
-            locations: [(LOCATION.to_owned(), self.location.clone())].into(),
+            routes: [(ROUTE.to_owned(), self.route.clone())].into(),
             backends: [
                 (SHOP.to_owned(), self.shop.clone()),
                 (CANARY.to_owned(), self.canary.clone()),
@@ -143,10 +143,7 @@ impl Site {
     }
 
     pub fn send(&mut self, request: &Headers) -> Sent {
-        match self
-            .tables
-            .decide(LOCATION, request, self.now, &mut self.rng)
-        {
+        match self.tables.decide(ROUTE, request, self.now, &mut self.rng) {
             Decision::Forward(forward) => Sent {
                 candidates: forward.candidates.split(',').map(str::to_owned).collect(),
                 backend: forward.backend.map(str::to_owned),

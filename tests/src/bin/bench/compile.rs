@@ -2,7 +2,7 @@
 //! data plane serves nothing meanwhile.
 
 use anyhow::Result;
-use sluice_filter_config::{Backend, Endpoint, Location, PluginConfig, Snapshot, Tables, Version};
+use sluice_filter_config::{Backend, Endpoint, PluginConfig, Route, Snapshot, Tables, Version};
 
 use crate::Effort;
 use crate::pick::Filter;
@@ -14,7 +14,7 @@ const ENDPOINTS_OF_A_BACKEND: usize = 10;
 /// For ten thousand endpoints; others in proportion.
 const TARGET_MS: f64 = 10.0;
 
-/// So many endpoints, in backends of ten, each with a location.
+/// So many endpoints, in backends of ten, each with a route.
 pub(crate) struct Compile {
     pub(crate) endpoints: usize,
 }
@@ -56,9 +56,9 @@ impl Compile {
         };
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(1, 1),
-            locations: backends
+            routes: backends
                 .clone()
-                .map(|n| (format!("app-{n}.example/"), Location::to(id(n))))
+                .map(|n| (format!("app-{n}.example/"), Route::to(id(n))))
                 .collect(),
             backends: backends.map(backend).collect(),
             hosts: [].into(),

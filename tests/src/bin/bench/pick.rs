@@ -1,7 +1,7 @@
 //! Time of a decision inside the filter: the shipped wasm under wasmtime.
 //!
 //! It covers the whole callback for a request's headers, in loops over many requests: the way into the guest and out again, the
-//! property with the location (a copy into the guest's memory), the pick, the candidates as text, and the header with them. The
+//! property with the route (a copy into the guest's memory), the pick, the candidates as text, and the header with them. The
 //! host's own part of the two calls is next to nothing, so the cost in an Envoy or an nginx is not in it; making and deleting a
 //! request's context is not either.
 
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use sluice_filter_config::{
-    Affinity, AffinityMode, Backend, Cookie, Endpoint, HashKey, LoadBalance, Location,
-    PluginConfig, Snapshot, Tables, Version,
+    Affinity, AffinityMode, Backend, Cookie, Endpoint, HashKey, LoadBalance, PluginConfig, Route,
+    Snapshot, Tables, Version,
 };
 use sluice_filter_core::affinity::{backend_key, endpoint_key};
 use sluice_tests::artifacts;
@@ -27,7 +27,7 @@ use crate::row::{Measured, Row};
 use crate::statistics::median;
 
 const TARGET_NS: f64 = 1000.0;
-const LOCATION: &str = "shop.example/";
+const ROUTE: &str = "shop.example/";
 const BACKEND: &str = "default/shop/80";
 const NAME: &str = "default-shop-80";
 /// As ingress-nginx has it: the first attempt and two more.
@@ -192,7 +192,7 @@ impl Pick {
         };
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(1, 1),
-            locations: [(LOCATION.to_owned(), Location::to(BACKEND))].into(),
+            routes: [(ROUTE.to_owned(), Route::to(BACKEND))].into(),
             backends: [(BACKEND.to_owned(), backend)].into(),
             hosts: [].into(),
         });
@@ -302,7 +302,7 @@ impl Env for Bare {
 
     fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
         match path.0 {
-            b"xds\0route_name" => Ok(Cow::Borrowed(LOCATION.as_bytes())),
+            b"xds\0route_name" => Ok(Cow::Borrowed(ROUTE.as_bytes())),
             _ => Err(Status::NotFound),
         }
     }

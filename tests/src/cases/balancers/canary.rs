@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
-use sluice_filter_config::{self as wire, Affinity, AffinityMode, Cookie, Location};
+use sluice_filter_config::{self as wire, Affinity, AffinityMode, Cookie, Route};
 use sluice_filter_core::affinity::backend_key;
 
 use super::case::{Cannot, Case, Play, in_both, some};
@@ -133,7 +133,7 @@ impl Expected {
 
 impl Given {
     fn site(&self, personality: Personality) -> Site {
-        let mut location = Location::to(PRIMARY);
+        let mut route = Route::to(PRIMARY);
         let primary = backend(PRIMARY_NAME, &["10.0.0.1:80".to_owned()]);
         let mut backends: BTreeMap<String, wire::Backend> = [(PRIMARY.to_owned(), primary)].into();
         let policy = self
@@ -148,12 +148,10 @@ impl Given {
             let canary = policy
                 .filter(|_| is_it)
                 .map(|policy| policy.on_the_wire(name));
-            location
-                .canaries
-                .push(canary.unwrap_or_else(|| wire::Canary {
-                    backend: name.clone(),
-                    ..wire::Canary::default()
-                }));
+            route.canaries.push(canary.unwrap_or_else(|| wire::Canary {
+                backend: name.clone(),
+                ..wire::Canary::default()
+            }));
         }
         if let Some(alternative) = &self.alternative {
             let canary = backend(&alternative.name, &addresses(&alternative.endpoints));
@@ -173,7 +171,7 @@ impl Given {
                 .values_mut()
                 .for_each(|backend| backend.affinity = Some(affinity.clone()));
         }
-        Site::with(personality, location, backends)
+        Site::with(personality, route, backends)
     }
 
     /// The name of the backend that the request has a session on.
@@ -211,21 +209,21 @@ impl Given {
     }
 }
 
-/// A location with this primary backend and a canary.
+/// A route with this primary backend and a canary.
 pub(super) fn site(
     personality: Personality,
     primary: wire::Backend,
     name: &str,
     policy: &TrafficShaping,
 ) -> Site {
-    let location = Location {
+    let route = Route {
         canaries: vec![policy.on_the_wire(name)],
-        ..Location::to(PRIMARY)
+        ..Route::to(PRIMARY)
     };
     let canary = backend(name, &["10.9.0.1:80".to_owned()]);
     Site::with(
         personality,
-        location,
+        route,
         [(PRIMARY.to_owned(), primary), (name.to_owned(), canary)].into(),
     )
 }

@@ -10,7 +10,7 @@ use super::endpoint::{Endpoint, addresses};
 use super::original::Backend;
 use super::site::{Site, backend};
 use super::variables::{Variables, evaluate};
-use crate::fake::{LOCATION, Personality};
+use crate::fake::{Personality, ROUTE};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -108,7 +108,7 @@ fn count(
 fn balanced(personality: Personality, original: &Backend, request: &Asked, then: &Then) -> Play {
     let mut site = Site::new(personality, original.on_the_wire()?);
     let variables = Variables::of_uri(&request.uri);
-    let sent = site.send_request(Some(LOCATION), variables.request(personality));
+    let sent = site.send_request(Some(ROUTE), variables.request(personality));
     site.end(&sent);
     let mut findings = Findings::new();
     findings.extend(

@@ -57,7 +57,7 @@ pub(super) struct Cookie {
     expires: Option<String>,
     maxage: Option<String>,
     /// Paths by host.
-    pub(super) locations: BTreeMap<String, Vec<String>>,
+    pub(super) routes: BTreeMap<String, Vec<String>>,
     secure: Option<bool>,
     path: Option<String>,
     domain: Option<String>,
@@ -186,7 +186,7 @@ impl TrafficShaping {
         }
     }
 
-    /// The canary of a location.
+    /// The canary of a route.
     pub(super) fn on_the_wire(&self, backend: &str) -> wire::Canary {
         let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let values = match (filled(&self.header_value), filled(&self.header_pattern)) {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::case::{Cannot, Case, Findings, Play, in_both};
 use super::endpoint::{Endpoint, addresses};
 use super::site::{Site, backend};
-use crate::fake::{FakeHost, LOCATION, Personality};
+use crate::fake::{FakeHost, Personality, ROUTE};
 
 /// Workers that begin with different random numbers.
 const WORKERS: u8 = 24;
@@ -171,13 +171,13 @@ fn observe(
             random: seed.wrapping_mul(37),
             ..FakeHost::new(personality)
         };
-        let location = sluice_filter_config::Location::to(super::site::PRIMARY);
+        let route = sluice_filter_config::Route::to(super::site::PRIMARY);
         let backends = [(
             super::site::PRIMARY.to_owned(),
             backend("ns-primary-80", &endpoints),
         )]
         .into();
-        let mut site = Site::on(host, location, backends);
+        let mut site = Site::on(host, route, backends);
         let before = run_up(&mut site, &addresses(&given.picked));
         if action.synced {
             let reversed: Vec<String> = endpoints.iter().rev().cloned().collect();
@@ -203,7 +203,7 @@ fn observe(
         .any(|property| matches!(property, Property::StartsAnywhere));
     if is_random && starts.len() != endpoints.len() {
         findings.push(format!(
-            "{WORKERS} workers at {LOCATION} begin only with {starts:?}"
+            "{WORKERS} workers at {ROUTE} begin only with {starts:?}"
         ));
     }
     findings.dedup();

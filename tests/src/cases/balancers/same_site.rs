@@ -1,7 +1,7 @@
 //! Area `same-site`: which browsers may get `SameSite=None`.
 
 use serde::Deserialize;
-use sluice_filter_config::{Affinity, AffinityMode, Backend, Cookie, Location, SameSite};
+use sluice_filter_config::{Affinity, AffinityMode, Backend, Cookie, Route, SameSite};
 
 use super::case::{Case, Play, in_both};
 use super::cookie::compare;
@@ -44,7 +44,7 @@ pub(super) fn play(case: &Case) -> Play {
     })
 }
 
-/// A location whose cookies are `SameSite=None` where that is understood.
+/// A route whose cookies are `SameSite=None` where that is understood.
 fn conditional(personality: Personality) -> Site {
     let cookie = Cookie {
         name: "route".into(),
@@ -61,13 +61,9 @@ fn conditional(personality: Personality) -> Site {
         affinity: Some(affinity),
         ..backend("ns-primary-80", &["10.0.0.1:80".to_owned()])
     };
-    let location = Location {
+    let route = Route {
         session_path: Some("/".into()),
-        ..Location::to(PRIMARY)
+        ..Route::to(PRIMARY)
     };
-    Site::with(
-        personality,
-        location,
-        [(PRIMARY.to_owned(), primary)].into(),
-    )
+    Site::with(personality, route, [(PRIMARY.to_owned(), primary)].into())
 }

@@ -1,4 +1,4 @@
-//! The shipped filter with one location and the backends behind it, and requests to it.
+//! The shipped filter with one route and the backends behind it, and requests to it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
@@ -8,7 +8,7 @@ use sluice_filter_config::{self as wire, Tables, Version};
 use sluice_wasm_host::ContextId;
 
 use super::endpoint::on_the_wire;
-use crate::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, Request};
+use crate::fake::{FakeHost, Filter, Outcome, Personality, ROUTE, Request};
 
 /// The primary backend.
 pub(super) const PRIMARY: &str = "ns/primary/80";
@@ -18,7 +18,7 @@ const QUICK: Duration = Duration::from_millis(5);
 /// The current tables, and the filter that uses them.
 pub(super) struct Site {
     pub(super) filter: Filter,
-    pub(super) location: wire::Location,
+    pub(super) route: wire::Route,
     pub(super) backends: BTreeMap<String, wire::Backend>,
     published: u128,
 }
@@ -51,28 +51,28 @@ pub(super) fn backend(name: &str, addresses: &[String]) -> wire::Backend {
 }
 
 impl Site {
-    /// A location that leads to this backend.
+    /// A route that leads to this backend.
     pub(super) fn new(personality: Personality, primary: wire::Backend) -> Site {
         Site::with(
             personality,
-            wire::Location::to(PRIMARY),
+            wire::Route::to(PRIMARY),
             [(PRIMARY.to_owned(), primary)].into(),
         )
     }
 
-    /// This location, with everything it needs.
+    /// This route, with everything it needs.
     pub(super) fn with(
         personality: Personality,
-        location: wire::Location,
+        route: wire::Route,
         backends: BTreeMap<String, wire::Backend>,
     ) -> Site {
-        Site::on(FakeHost::new(personality), location, backends)
+        Site::on(FakeHost::new(personality), route, backends)
     }
 
     /// The same on this host. The filter polls, so that later tables reach it the way they do in life.
     pub(super) fn on(
         host: FakeHost,
-        location: wire::Location,
+        route: wire::Route,
         backends: BTreeMap<String, wire::Backend>,
     ) -> Site {
         let mut filter = Filter::on(host);
@@ -85,7 +85,7 @@ impl Site {
         filter.tick();
         let mut site = Site {
             filter,
-            location,
+            route,
             backends,
             published: 0,
         };
@@ -95,17 +95,17 @@ impl Site {
 
     /// Publishes the described state as tables.
     pub(super) fn publish(&mut self) {
-        let locations = [(LOCATION.to_owned(), self.location.clone())].into();
-        self.publish_all(locations);
+        let routes = [(ROUTE.to_owned(), self.route.clone())].into();
+        self.publish_all(routes);
     }
 
-    /// The same with these locations.
-    pub(super) fn publish_all(&mut self, locations: BTreeMap<String, wire::Location>) {
+    /// The same with these routes.
+    pub(super) fn publish_all(&mut self, routes: BTreeMap<String, wire::Route>) {
         self.published += 1;
         let version = Version::new(1, self.published);
         self.filter.answer_tables(Tables::Snapshot(wire::Snapshot {
             version,
-            locations,
+            routes,
             backends: self.backends.clone(),
             hosts: [].into(),
         }));
@@ -130,12 +130,12 @@ impl Site {
 
     /// A request with these headers; it stays open.
     pub(super) fn send(&mut self, headers: &[(&str, &str)]) -> Sent {
-        self.send_request(Some(LOCATION), request(headers))
+        self.send_request(Some(ROUTE), request(headers))
     }
 
-    /// Any request to any location.
-    pub(super) fn send_request(&mut self, location: Option<&str>, request: Request) -> Sent {
-        let (id, outcome) = self.filter.open_request(location, request.to_pods());
+    /// Any request to any route.
+    pub(super) fn send_request(&mut self, route: Option<&str>, request: Request) -> Sent {
+        let (id, outcome) = self.filter.open_request(route, request.to_pods());
         let (candidates, replied) = match outcome {
             Outcome::Forwarded(list) => (list.split(',').map(str::to_owned).collect(), None),
             Outcome::Replied(status) => (Vec::new(), Some(status)),

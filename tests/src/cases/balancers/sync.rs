@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
-use sluice_filter_config::{self as wire, LoadBalance, Location};
+use sluice_filter_config::{self as wire, LoadBalance, Route};
 
 use super::case::{Cannot, Case, Findings, Play, differs, in_both, read, some};
 use super::log::Line;
@@ -223,7 +223,7 @@ fn unchanged(personality: Personality, then: &Then) -> Play {
         .collect())
 }
 
-/// Whole lists of backends by name, each with a location.
+/// Whole lists of backends by name, each with a route.
 fn lists(personality: Personality, sequence: &[Value], then: &Then) -> Play {
     let lists: Vec<Vec<String>> = sequence
         .iter()
@@ -233,7 +233,7 @@ fn lists(personality: Personality, sequence: &[Value], then: &Then) -> Play {
         .balancers
         .clone()
         .ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
-    let mut site = Site::with(personality, Location::to(PRIMARY), BTreeMap::new());
+    let mut site = Site::with(personality, Route::to(PRIMARY), BTreeMap::new());
     for names in &lists {
         publish_names(&mut site, names);
     }
@@ -252,12 +252,12 @@ fn publish_names(site: &mut Site, names: &[String]) {
     site.publish_all(
         names
             .iter()
-            .map(|name| (name.clone(), Location::to(name.as_str())))
+            .map(|name| (name.clone(), Route::to(name.as_str())))
             .collect(),
     );
 }
 
-/// Those whose location is served.
+/// Those whose route is served.
 fn serving(site: &mut Site, names: &BTreeSet<String>) -> Vec<String> {
     let serves = |name: &&String| {
         let sent = site.send_request(Some(name), request(&[]));
@@ -278,7 +278,7 @@ fn unreadable(
         .balancers
         .clone()
         .ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
-    let mut site = Site::with(personality, Location::to(PRIMARY), BTreeMap::new());
+    let mut site = Site::with(personality, Route::to(PRIMARY), BTreeMap::new());
     publish_names(&mut site, names);
     let before = site.filter.host().log.len();
     site.filter.answer(200, payload.as_bytes());
@@ -308,7 +308,7 @@ fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
     let addresses: Vec<String> = (1..=count).map(|n| format!("10.0.0.{n}:80")).collect();
     let tables = wire::Tables::Snapshot(wire::Snapshot {
         version: wire::Version::new(1, 1),
-        locations: [(name.clone(), Location::to(name.as_str()))].into(),
+        routes: [(name.clone(), Route::to(name.as_str()))].into(),
         backends: [(name.clone(), backend(&name, &addresses))].into(),
         hosts: [].into(),
     });

@@ -7,7 +7,7 @@ use sluice_filter_core::balance::ring::Ring;
 use super::case::{Case, Findings, Play, differs, in_both};
 use super::site::{Site, backend};
 use super::variables::{Variables, evaluate};
-use crate::fake::{LOCATION, Personality};
+use crate::fake::{Personality, ROUTE};
 
 /// So many that two keys hardly fall on one of them.
 const ENDPOINTS: usize = 250;
@@ -55,7 +55,7 @@ fn leads(personality: Personality, given: &Given, key: &HashKey, value: &str) ->
     let mut primary = backend("ns-primary-80", &addresses);
     primary.load_balance = LoadBalance::chash(key.clone());
     let mut site = Site::new(personality, primary);
-    let sent = site.send_request(Some(LOCATION), given.vars.request(personality));
+    let sent = site.send_request(Some(ROUTE), given.vars.request(personality));
     site.end(&sent);
     differs("the pick for the value", &expected, &Some(sent.pick()))
         .into_iter()

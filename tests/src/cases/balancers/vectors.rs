@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use sluice_filter_config::{Affinity, AffinityMode, Cookie, Location};
+use sluice_filter_config::{Affinity, AffinityMode, Cookie, Route};
 use sluice_filter_core::affinity::endpoint_key;
 use sluice_filter_core::attempts;
 
@@ -98,9 +98,9 @@ fn pick_except(
     let (nodes, except) = (addresses(&given.nodes), addresses(&given.except));
     let mut site = Site::with(
         personality,
-        Location {
+        Route {
             session_path: Some("/".into()),
-            ..Location::to(PRIMARY)
+            ..Route::to(PRIMARY)
         },
         [(PRIMARY.to_owned(), persistent(&nodes))].into(),
     );

@@ -15,9 +15,9 @@ pub struct Then {
     pub status: Option<Value>,
     /// How many answers had which status.
     pub status_counts: BTreeMap<String, Value>,
-    /// The header Location; `null` is none.
+    /// The header Route; `null` is none.
     #[serde(deserialize_with = "given")]
-    pub location: Option<Option<String>>,
+    pub route: Option<Option<String>>,
     /// How it ends.
     pub location_suffix: Option<String>,
     /// Headers of the answer; `null` is absent.

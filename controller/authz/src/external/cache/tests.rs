@@ -47,7 +47,7 @@ fn cookie(name: &str) -> ExpressionPart {
 
 fn check(headers: &[(&str, &str)]) -> AuthzRequest {
     AuthzRequest {
-        location: "a.example/".to_owned(),
+        route: "a.example/".to_owned(),
         method: "GET".to_owned(),
         host: "a.example".to_owned(),
         path: "/cart?token=1".to_owned(),
@@ -137,7 +137,7 @@ fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     assert_eq!(key(&base, &DIGEST), of_base);
     let others = [
         AuthzRequest {
-            location: "b.example/".to_owned(),
+            route: "b.example/".to_owned(),
             ..base.clone()
         },
         AuthzRequest {

@@ -44,7 +44,7 @@ const OF_REQUEST: &[(&str, &str)] = &[
     ("http_referer", "%REQ(REFERER)%"),
     ("http_user_agent", "%REQ(USER-AGENT)%"),
     ("req_id", "%REQ(X-REQUEST-ID)%"),
-    ("location", "%ROUTE_NAME%"),
+    ("route", "%ROUTE_NAME%"),
     ("upstream_addr", "%UPSTREAM_HOST%"),
     ("upstream_attempts", "%UPSTREAM_REQUEST_ATTEMPT_COUNT%"),
     ("response_flags", "%RESPONSE_FLAGS%"),

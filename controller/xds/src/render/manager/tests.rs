@@ -17,7 +17,7 @@ fn names(scheme: Scheme, global: &GlobalConfig) -> Vec<String> {
 }
 
 #[test]
-fn what_a_location_asks_comes_before_the_filter_and_the_router() {
+fn what_a_route_asks_comes_before_the_filter_and_the_router() {
     let order = [
         "envoy.filters.http.cdn_loop",
         "sluice.lookup",

@@ -31,8 +31,7 @@ use sluice_ir::{BackendId, ErrorPages, Header, HeaderName, RouteId};
 use crate::render::header::{set, set_header};
 use crate::render::proto::{any, extension, number};
 use crate::settings::{
-    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, PATH_HEADER,
-    SCOPE_HEADER,
+    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
 };
 
 /// Of the request as it came.
@@ -41,7 +40,7 @@ const ASKED: &str = "asked";
 
 /// `auth_headers`: what clients must not say to the error service, either.
 pub(super) fn filters(
-    location: &RouteId,
+    route: &RouteId,
     pages: &ErrorPages,
     auth_headers: &[HeaderName],
 ) -> Vec<TypedExtensionConfig> {
@@ -49,7 +48,7 @@ pub(super) fn filters(
         Some(service) => {
             let policy = policy(service, &pages.headers, auth_headers);
             vec![
-                extension("asked", kept(location)),
+                extension("asked", kept(route)),
                 extension("errors", replaced(&pages.statuses, policy)),
             ]
         }
@@ -63,7 +62,7 @@ pub(super) fn filters(
     }
 }
 
-fn kept(location: &RouteId) -> HeaderToMetadata {
+fn kept(route: &RouteId) -> HeaderToMetadata {
     let rule = |header: &str, key: &str, value: &str| Rule {
         header: header.to_owned(),
         on_header_present: Some(KeyValuePair {
@@ -74,7 +73,7 @@ fn kept(location: &RouteId) -> HeaderToMetadata {
         }),
         ..Rule::default()
     };
-    let always = rule(":method", LOCATION_KEY, location.as_str());
+    let always = rule(":method", ROUTE_KEY, route.as_str());
     // Of a path that was decoded: as it was sent.
     let sent = rule(PATH_HEADER, URI, "");
     let request_rules = vec![

@@ -9,14 +9,14 @@ use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ext_authz:
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 
 use crate::render::proto::{extension, seconds};
-use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, LOCATION_METADATA};
+use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, ROUTE_METADATA};
 
 /// Longer than the timeout of an authentication service.
 const PATIENCE: i64 = 75;
 /// Without the controller nobody knows, and so nobody comes in.
 const NOT_KNOWN: i32 = 503;
 
-/// The same for all locations: a route has the name of its location, and says it.
+/// The same for all routes: a route has the name of its route, and says it.
 pub(super) fn filter() -> TypedExtensionConfig {
     let controller = EnvoyGrpc {
         cluster_name: AUTH_CLUSTER.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn filter() -> TypedExtensionConfig {
         target_specifier: Some(TargetSpecifier::EnvoyGrpc(controller)),
         timeout: seconds(PATIENCE),
         initial_metadata: vec![
-            say(LOCATION_METADATA, "%ROUTE_NAME%"),
+            say(ROUTE_METADATA, "%ROUTE_NAME%"),
             // Who it is after headers are believed; what the filter says itself is who has connected.
             say(CLIENT_METADATA, "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"),
         ],

@@ -1,6 +1,6 @@
-//! Policies of a location, before a request is proxied: one small filter for each, in a chain of its own.
+//! Policies of a route, before a request is proxied: one small filter for each, in a chain of its own.
 //!
-//! Envoy's `filter_chain` filter holds the chain of the route, so a location that asks for nothing costs nothing, and a
+//! Envoy's `filter_chain` filter holds the chain of the route, so a route that asks for nothing costs nothing, and a
 //! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
 
 pub(super) mod access;
@@ -49,23 +49,23 @@ pub(super) fn without_limit() -> Option<Any> {
     })
 }
 
-/// True if a location has a body limit of its own, which the handshakes of WebSockets must be spared.
+/// True if a route has a body limit of its own, which the handshakes of WebSockets must be spared.
 pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
     policy.max_body_size != usual_body && policy.max_body_size.is_some()
 }
 
 /// Filter configuration of a route. A filter takes the place of the one of the listener that has its name.
 pub(super) fn per_route(
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     usual_body: Option<u64>,
     is_handshake: bool,
 ) -> HashMap<String, Any> {
-    let policy = &location.policy;
+    let policy = &http_route.policy;
     // First, so that what the others answer is an error, too.
-    let pages = location.error_pages.as_ref();
+    let pages = http_route.error_pages.as_ref();
     let mut filters: Vec<_> = pages
         .into_iter()
-        .flat_map(|pages| errors::filters(&location.id, pages, &policy.auth_headers))
+        .flat_map(|pages| errors::filters(&http_route.id, pages, &policy.auth_headers))
         .collect();
     if policy.max_body_size != usual_body && !is_handshake {
         filters.push(limit(policy.max_body_size));
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn location(policy: Policy) -> HttpRoute {
+    fn http_route(policy: Policy) -> HttpRoute {
         HttpRoute::new(
             &ServerName::CatchAll,
             PathMatch::Prefix("/".into()),
@@ -148,7 +148,7 @@ mod tests {
         )
     }
 
-    /// Everything that a location can ask for.
+    /// Everything that a route can ask for.
     fn all() -> HttpRoute {
         let limits = ClientLimits {
             per_second: Some(Rate {
@@ -176,12 +176,12 @@ mod tests {
         };
         HttpRoute {
             error_pages: Some(pages),
-            ..location(policy)
+            ..http_route(policy)
         }
     }
 
-    fn names(location: &HttpRoute, is_handshake: bool) -> Vec<String> {
-        let chain = per_route(location, Some(1 << 20), is_handshake)
+    fn names(http_route: &HttpRoute, is_handshake: bool) -> Vec<String> {
+        let chain = per_route(http_route, Some(1 << 20), is_handshake)
             .remove(POLICY)
             .unwrap();
         let chain = FilterChainConfigPerRoute::decode(chain.value.as_slice()).unwrap();
@@ -211,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn a_location_that_asks_for_nothing_has_no_chain() {
+    fn a_route_that_asks_for_nothing_has_no_chain() {
         const USUAL: Option<u64> = Some(1 << 20);
-        assert!(per_route(&location(Policy::default()), USUAL, false).is_empty());
-        let large = location(Policy {
+        assert!(per_route(&http_route(Policy::default()), USUAL, false).is_empty());
+        let large = http_route(Policy {
             max_body_size: Some(8 << 20),
             ..Policy::default()
         });

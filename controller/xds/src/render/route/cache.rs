@@ -83,7 +83,7 @@ mod tests {
 
     fn insert(config: &mut Config, host: &str, path: &str, aliases: &[&str]) {
         let name = ServerName::parse(host).unwrap();
-        let location = HttpRoute::new(
+        let route = HttpRoute::new(
             &name,
             PathMatch::Prefix(path.into()),
             Action::Denied,
@@ -95,7 +95,7 @@ mod tests {
             .collect();
         let server = Server {
             aliases,
-            routes: vec![location],
+            routes: vec![route],
             ..Server::default()
         };
         config.servers.insert(name, server.into());

@@ -10,7 +10,7 @@ use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{ClientCertificates, GlobalConfig, HttpRoute, ServerName, VerifyClient};
 use sluice_pattern::Subject;
 
-use super::location;
+use super::http_route;
 use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
@@ -18,18 +18,18 @@ use crate::render::manager::told;
 use crate::render::tracing;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
-/// The routes of a location, each for the certificates that it takes.
+/// The routes of a route, each for the certificates that it takes.
 pub(super) fn routes(
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     server: &ServerName,
     clients: &ClientCertificates,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let first = location::to_https(location, server, global);
-    let mine = location::routes(
+    let first = http_route::to_https(http_route, server, global);
+    let mine = http_route::routes(
         &HttpRoute {
             https_redirect: None,
-            ..location.clone()
+            ..http_route.clone()
         },
         server,
         global,
@@ -46,7 +46,7 @@ pub(super) fn routes(
         clients
             .subject
             .iter()
-            .map(|_| answer(location, global, 403))
+            .map(|_| answer(http_route, global, 403))
     };
     let nobody = || {
         if clients.subject.is_some() {
@@ -56,7 +56,7 @@ pub(super) fn routes(
         }
     };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
-    let refused = || refusal(location, clients, global);
+    let refused = || refusal(http_route, clients, global);
     let rest: Vec<Route> = match clients.verify {
         VerifyClient::Required => good()
             .chain(stranger().map(good_one))
@@ -102,23 +102,23 @@ fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptio
 }
 
 /// nginx: 400 for a missing certificate and for a wrong one.
-fn refusal(location: &HttpRoute, clients: &ClientCertificates, global: &GlobalConfig) -> Route {
+fn refusal(http_route: &HttpRoute, clients: &ClientCertificates, global: &GlobalConfig) -> Route {
     match &clients.error_page {
-        Some(page) => to_url(&answer(location, global, 302), 302, &literal(page)),
-        None => answer(location, global, 400),
+        Some(page) => to_url(&answer(http_route, global, 302), 302, &literal(page)),
+        None => answer(http_route, global, 400),
     }
 }
 
-fn answer(location: &HttpRoute, global: &GlobalConfig, status: u32) -> Route {
+fn answer(http_route: &HttpRoute, global: &GlobalConfig, status: u32) -> Route {
     let answer = DirectResponseAction {
         status,
         ..DirectResponseAction::default()
     };
     Route {
-        name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.matches)),
+        name: http_route.id.as_str().to_owned(),
+        r#match: Some(match_of(&http_route.matches)),
         action: Some(RouteKind::DirectResponse(answer)),
-        tracing: tracing::of_route(&location.policy.tracing, global),
+        tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     }
 }
@@ -168,7 +168,7 @@ mod tests {
     fn shape(demand: VerifyClient, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
         let action = Action::to(BackendId::new("n/s/80"));
-        let location = HttpRoute::new(
+        let http_route = HttpRoute::new(
             &server,
             PathMatch::Prefix("/".into()),
             action,
@@ -185,7 +185,7 @@ mod tests {
             error_page: None,
             forward_certificate: false,
         };
-        let mut shape: Vec<_> = routes(&location, &server, &clients, &GlobalConfig::default())
+        let mut shape: Vec<_> = routes(&http_route, &server, &clients, &GlobalConfig::default())
             .iter()
             .map(|route| {
                 let path = route.r#match.as_ref().unwrap();

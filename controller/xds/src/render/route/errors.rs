@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, RouteMatch,
 use envoy_types::pb::google::protobuf::Any;
 use sluice_ir::{BackendId, Config, ErrorPages, GlobalConfig, Policy};
 
-use super::location::forward;
+use super::http_route::forward;
 use super::matching::is;
 use crate::render::format::format;
 use crate::render::forwarded::{ASKED_HOST, BELIEVED_HOST};

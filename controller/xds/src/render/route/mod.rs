@@ -9,7 +9,7 @@ mod clients;
 mod cors;
 mod discovery;
 mod errors;
-mod location;
+mod http_route;
 pub(super) mod matching;
 mod redirect;
 mod retry;
@@ -193,9 +193,9 @@ fn server_routes<'a>(
         action: Some(redirect::app_root(path)),
         ..Route::default()
     });
-    let routes = move |location| match &server.client_certificates {
-        Some(clients) => clients::routes(location, name, clients, global),
-        None => location::routes(location, name, global),
+    let routes = move |http_route| match &server.client_certificates {
+        Some(clients) => clients::routes(http_route, name, clients, global),
+        None => http_route::routes(http_route, name, global),
     };
     app_root
         .chain(server.routes.iter().flat_map(routes))
@@ -203,7 +203,7 @@ fn server_routes<'a>(
 }
 
 /// Direct responses need no endpoint. The filter would say 503, wait for its tables when a
-/// worker is new, and count a location that it does not know.
+/// worker is new, and count a route that it does not know.
 fn without_useless_filter(mut route: Route) -> Route {
     if !matches!(route.action, Some(Action::Route(_))) {
         let off = any(FilterConfig {
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    fn location(host: &ServerName, path: PathMatch, action: Action) -> HttpRoute {
+    fn http_route(host: &ServerName, path: PathMatch, action: Action) -> HttpRoute {
         HttpRoute::new(host, path, action, Arc::default())
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let mut config = Config::default();
         for host in hosts {
             let name = ServerName::parse(host).unwrap();
-            let locations = vec![location(
+            let http_routes = vec![http_route(
                 &name,
                 PathMatch::Prefix("/".into()),
                 Action::Denied,
@@ -248,7 +248,7 @@ mod tests {
             config.servers.insert(
                 name,
                 Server {
-                    routes: locations,
+                    routes: http_routes,
                     ..Server::default()
                 }
                 .into(),

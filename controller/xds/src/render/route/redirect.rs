@@ -22,8 +22,8 @@ const SCHEME: &str = "%REQ(x-forwarded-proto)%";
 const PORT: &str = "%REQ(x-forwarded-port)%";
 const AUTHORITY: &str = "%REQ(:authority)%";
 
-/// `route` takes what the location takes, and does nothing yet.
-pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -> Vec<Route> {
+/// `route` takes what the HTTP route takes, and does nothing yet.
+pub(super) fn routes(route: &Route, http_route: &HttpRoute, redirect: &Redirect) -> Vec<Route> {
     let status = redirect.status;
     match &redirect.to {
         RedirectTo::Url(url) => vec![to_url(route, status, &literal(url))],
@@ -46,7 +46,7 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
         }
         RedirectTo::Host(host) => to_host(route, status, host),
         RedirectTo::Parts { .. } | RedirectTo::Template { .. } => {
-            let other = other_parts(&redirect.to, &location.matches.path);
+            let other = other_parts(&redirect.to, &http_route.matches.path);
             vec![acting(
                 route,
                 RedirectAction {

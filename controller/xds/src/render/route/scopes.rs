@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Envoy compares a scope's key byte by byte and knows no default. So where it finds none, the filter is asked first, before
-//! anything that a location wants, and names the scope: of the same name in lower case, or of the others. Where it finds
+//! anything that a route wants, and names the scope: of the same name in lower case, or of the others. Where it finds
 //! one, that filter is switched off and costs nothing.
 
 use std::collections::HashMap;

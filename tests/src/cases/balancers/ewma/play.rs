@@ -265,7 +265,7 @@ fn has_canary(
 ) -> Findings {
     let mut world = World::new(personality, given, &given.addresses());
     let share = Share { weight, total: 100 };
-    world.site.location.canaries.push(Canary {
+    world.site.route.canaries.push(Canary {
         backend: name.into(),
         weight: Some(share),
         ..Canary::default()
@@ -277,7 +277,7 @@ fn has_canary(
     world.site.publish();
     let canaries: Vec<String> = world
         .site
-        .location
+        .route
         .canaries
         .iter()
         .map(|canary| canary.backend.clone())

@@ -1,7 +1,7 @@
 //! The actions of these areas.
 
 use serde_json::Value;
-use sluice_filter_config::{self as wire, AffinityMode, Canary, Location, Share};
+use sluice_filter_config::{self as wire, AffinityMode, Canary, Route, Share};
 use sluice_filter_core::affinity::Session;
 
 use super::super::case::{Cannot, Case, Findings, Play, differs, in_both};
@@ -18,8 +18,8 @@ const THE_SAME: &str = "the same endpoint";
 const SOME_KEY: &str = "a key that maps to an endpoint";
 /// Response headers that begin a session, in the original's words.
 const BEGINS: [&str; 2] = [
-    "renewed for the new endpoint (when the location is listed)",
-    "new key issued when the location is listed",
+    "renewed for the new endpoint (when the route is listed)",
+    "new key issued when the route is listed",
 ];
 
 pub(in super::super) fn play(case: &Case) -> Play {
@@ -248,9 +248,9 @@ fn affinitized(
     };
     let mut site = Site::with(
         personality,
-        Location {
+        Route {
             canaries: vec![canary],
-            ..Location::to(PRIMARY)
+            ..Route::to(PRIMARY)
         },
         [
             (PRIMARY.to_owned(), primary),
@@ -293,15 +293,11 @@ fn scaled(
         expected.ok_or_else(|| Cannot("then.pick: expected \"still ip:port\"".into()))?;
     let mut primary = given.primary(mode)?;
     primary.endpoints = on_the_wire(&[home.to_owned()]);
-    let location = Location {
+    let route = Route {
         session_path: Given::any_path(),
-        ..Location::to(PRIMARY)
+        ..Route::to(PRIMARY)
     };
-    let mut site = Site::with(
-        personality,
-        location,
-        [(PRIMARY.to_owned(), primary)].into(),
-    );
+    let mut site = Site::with(personality, route, [(PRIMARY.to_owned(), primary)].into());
     let cookie = Parsed::of(&visit(&mut site, given, None).cookies).map(|cookie| cookie.pair());
     site.scale(&[home.to_owned(), added.to_owned()]);
     let back = visit(&mut site, given, cookie.as_deref());

@@ -5,7 +5,7 @@ use sluice_filter_core::affinity::{backend_key, endpoint_key};
 
 use super::super::site::{PRIMARY, Sent, Site, request};
 use super::words::Given;
-use crate::fake::{LOCATION, Personality};
+use crate::fake::{Personality, ROUTE};
 
 /// A request of a client, and who could answer it.
 pub(super) struct Visit {
@@ -48,7 +48,7 @@ pub(super) fn send(site: &mut Site, given: &Given, cookie: Option<&str>) -> Sent
         };
         request.properties.insert(path.into(), value.into());
     }
-    site.send_request(Some(LOCATION), request)
+    site.send_request(Some(ROUTE), request)
 }
 
 /// A cookie header with this value.

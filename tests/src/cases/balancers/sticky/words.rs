@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use sluice_filter_config::{self as wire, AffinityMode, Location};
+use sluice_filter_config::{self as wire, AffinityMode, Route};
 
 use super::super::case::{Cannot, some};
 use super::super::endpoint::{Endpoint, addresses, on_the_wire};
@@ -97,9 +97,9 @@ impl Given {
         mode: AffinityMode,
         session_path: Option<String>,
     ) -> Result<Site, Cannot> {
-        let location = Location {
+        let location = Route {
             session_path,
-            ..Location::to(PRIMARY)
+            ..Route::to(PRIMARY)
         };
         Ok(Site::with(
             personality,
@@ -122,7 +122,7 @@ impl Given {
             server_name,
             ..
         } = &self.request;
-        let locations = &self.backend.as_ref()?.affinity.cookie.locations;
+        let locations = &self.backend.as_ref()?.affinity.cookie.routes;
         let first = locations.iter().next();
         let host = host.as_ref().or(first.map(|(host, _)| host))?;
         let path = location

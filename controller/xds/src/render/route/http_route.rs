@@ -1,4 +1,4 @@
-//! One location: the routes that Envoy needs for it. The first that matches is taken, and all have the location's name.
+//! One route: the routes that Envoy needs for it. The first that matches is taken, and all have the route's name.
 
 use std::collections::HashMap;
 
@@ -28,19 +28,19 @@ use crate::render::tracing;
 use crate::render::{policy, request_headers};
 
 pub(super) fn routes(
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let route = Route {
-        name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.matches)),
-        metadata: metadata(location),
-        tracing: tracing::of_route(&location.policy.tracing, global),
+        name: http_route.id.as_str().to_owned(),
+        r#match: Some(match_of(&http_route.matches)),
+        metadata: metadata(http_route),
+        tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     };
-    match &location.action {
-        Action::Forward(to) => forwarding(&route, location, to, server, global),
+    match &http_route.action {
+        Action::Forward(to) => forwarding(&route, http_route, to, server, global),
         Action::Denied => {
             let denied = DirectResponseAction {
                 status: 503,
@@ -51,23 +51,23 @@ pub(super) fn routes(
                 ..route
             }]
         }
-        Action::Redirect(redirect) => redirect::routes(&route, location, redirect),
+        Action::Redirect(redirect) => redirect::routes(&route, http_route, redirect),
     }
 }
 
 /// Redirect of plain http, when it is not served.
 pub(super) fn to_https(
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let route = Route {
-        name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.matches)),
-        tracing: tracing::of_route(&location.policy.tracing, global),
+        name: http_route.id.as_str().to_owned(),
+        r#match: Some(match_of(&http_route.matches)),
+        tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     };
-    location
+    http_route
         .https_redirect
         .iter()
         .flat_map(|https| redirect::to_https(&route, https, server))
@@ -77,12 +77,12 @@ pub(super) fn to_https(
 /// In nginx's order: what CORS asks first, then https, then the pods.
 fn forwarding(
     route: &Route,
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     to: &Destination,
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let policy = &location.policy;
+    let policy = &http_route.policy;
     let own = policy
         .response_headers
         .iter()
@@ -93,24 +93,24 @@ fn forwarding(
     };
     let mut routes = Vec::new();
     routes.extend(
-        location
+        http_route
             .https_redirect
             .iter()
             .flat_map(|https| redirect::to_https(&route, https, server)),
     );
     routes.extend(
-        location
+        http_route
             .canaries
             .iter()
             .map(|canary| &canary.backend)
             .chain(to.alternatives().iter().map(|weighted| &weighted.backend))
-            .flat_map(|backend| to_alternative(&route, location, backend, global)),
+            .flat_map(|backend| to_alternative(&route, http_route, backend, global)),
     );
-    if let Some(backend) = &location.https_backend {
-        let https = to_pods(&route, location, backend, global).into_iter();
+    if let Some(backend) = &http_route.https_backend {
+        let https = to_pods(&route, http_route, backend, global).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(to_pods(&route, location, to.primary(), global));
+    routes.extend(to_pods(&route, http_route, to.primary(), global));
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
@@ -120,24 +120,24 @@ fn forwarding(
 /// Only the filter sends a request to another backend than the primary one, and then the route is looked up again.
 fn to_alternative(
     route: &Route,
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     backend: &BackendId,
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let chosen = || is(BACKEND_HEADER, backend.as_str());
-    let routes = to_pods(route, location, backend, global).into_iter();
+    let routes = to_pods(route, http_route, backend, global).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
 
 fn to_pods(
     route: &Route,
-    location: &HttpRoute,
+    http_route: &HttpRoute,
     backend: &BackendId,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let policy = &location.policy;
-    let own = location.destination().map(|to| to.filters(backend));
-    let filters = || location.filters.iter().chain(own.unwrap_or_default());
+    let policy = &http_route.policy;
+    let own = http_route.destination().map(|to| to.filters(backend));
+    let filters = || http_route.filters.iter().chain(own.unwrap_or_default());
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
@@ -145,19 +145,19 @@ fn to_pods(
             .retry_policy
             .map(|policy| retry::unless_looped(policy, global));
         action.host_rewrite_specifier = host(policy, global);
-        match &location.rewrite {
+        match &http_route.rewrite {
             Some(rewrite) => {
-                action.regex_rewrite = redirect::substitution(&location.matches.path, rewrite);
+                action.regex_rewrite = redirect::substitution(&http_route.matches.path, rewrite);
             }
             None => action.path_rewrite = SENT.to_owned(),
         }
-        tell_pods(&mut route, location);
+        tell_pods(&mut route, http_route);
         header::modify(&mut route, filters);
         route
             .request_headers_to_remove
             .extend(request_headers::removed(global, policy));
         route.typed_per_filter_config =
-            policy::per_route(location, global.max_body_size, is_handshake);
+            policy::per_route(http_route, global.max_body_size, is_handshake);
         Route {
             action: Some(RouteKind::Route(action)),
             ..route
@@ -180,16 +180,16 @@ fn to_pods(
     routes
 }
 
-fn tell_pods(route: &mut Route, location: &HttpRoute) {
-    let policy = &location.policy;
+fn tell_pods(route: &mut Route, http_route: &HttpRoute) {
+    let policy = &http_route.policy;
     let mut tell = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
-    if let (Some(_), Some(prefix)) = (&location.rewrite, &policy.forwarded_prefix) {
+    if let (Some(_), Some(prefix)) = (&http_route.rewrite, &policy.forwarded_prefix) {
         tell("x-forwarded-prefix", &literal(prefix));
     }
     if let Some(connection) = &policy.connection {
         tell("connection", connection);
     }
-    if let Some(ErrorRequest { status, headers }) = &location.error_request {
+    if let Some(ErrorRequest { status, headers }) = &http_route.error_request {
         tell("x-code", &status.to_string());
         tell("x-format", "%REQ(accept)%");
         route
@@ -257,8 +257,8 @@ fn idle_timeout(policy: &Policy) -> i64 {
 }
 
 /// Metadata for the access log.
-fn metadata(location: &HttpRoute) -> Option<Metadata> {
-    let unlogged = location
+fn metadata(http_route: &HttpRoute) -> Option<Metadata> {
+    let unlogged = http_route
         .policy
         .access_log_off
         .then(|| ("sluice".to_owned(), flag("unlogged")))?;
@@ -288,8 +288,8 @@ mod tests {
 
     fn routes_for(action: Action) -> Vec<Route> {
         let path = PathMatch::Prefix("/".to_owned());
-        let location = HttpRoute::new(&ServerName::CatchAll, path, action, Arc::default());
-        routes(&location, &ServerName::CatchAll, &GlobalConfig::default())
+        let http_route = HttpRoute::new(&ServerName::CatchAll, path, action, Arc::default());
+        routes(&http_route, &ServerName::CatchAll, &GlobalConfig::default())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One location of the data plane.
+//! One route of the data plane.
 
 use std::rc::Rc;
 
@@ -8,9 +8,9 @@ use crate::canary::Canary;
 use crate::connections::ConnectionLimit;
 use crate::rewriting::Rewriting;
 
-/// Backend of a location, its canaries and limits.
+/// Backend of a route, its canaries and limits.
 #[derive(Debug)]
-pub struct Location {
+pub struct Route {
     /// The id of the primary backend.
     pub backend: Rc<str>,
     /// Those that take a part of it.
@@ -25,16 +25,16 @@ pub struct Location {
     pub rewriting: Option<Rewriting>,
 }
 
-impl From<wire::Location> for Location {
-    fn from(location: wire::Location) -> Self {
-        let canaries: Vec<Canary> = Canary::from_location(&location.canaries);
-        Location {
-            backend: location.backend.as_str().into(),
+impl From<wire::Route> for Route {
+    fn from(route: wire::Route) -> Self {
+        let canaries: Vec<Canary> = Canary::from_routes(&route.canaries);
+        Route {
+            backend: route.backend.as_str().into(),
             headers: canaries.iter().map(|canary| canary.rules.headers()).sum(),
             canaries,
-            session_path: location.session_path.map(|path| path.as_str().into()),
-            connections: location.connections.map(ConnectionLimit::from),
-            rewriting: location.rewriting.as_ref().map(Rewriting::from),
+            session_path: route.session_path.map(|path| path.as_str().into()),
+            connections: route.connections.map(ConnectionLimit::from),
+            rewriting: route.rewriting.as_ref().map(Rewriting::from),
         }
     }
 }

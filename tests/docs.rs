@@ -91,7 +91,7 @@ const ANNOTATIONS: &str = "\
 
 Every annotation of ingress-nginx (`nginx.ingress.kubernetes.io/...`, or another prefix with `--annotations-prefix`), and
 what becomes of it. None is ignored: one that is not supported is reported by name, as are values that cannot be read
-and names that do not exist. A **guard** decides who may come in: when it cannot be honoured, the paths of its Ingress
+and names that do not exist. **Access control** decides who may come in: when it cannot be honoured, the paths of its Ingress
 answer 503. Annotations whose risk is above `annotations-risk-level` of the ConfigMap (High) are refused the same way.
 What ingress-nginx does not have stands under \"Sluice's own\", with its whole name.
 ";
@@ -138,9 +138,9 @@ What is beyond one of these is reported with the field that it stands in and wit
 fn name(annotation: &Annotation) -> String {
     let mut name = format!("`{}`", annotation.name);
     match annotation.role {
-        Role::Guard => name += " **guard**",
+        Role::AccessControl => name += " **access control**",
         Role::Snippet => {
-            name += " **guard**, unless it holds nothing but what docs/snippets.md lists";
+            name += " **access control**, unless it holds nothing but what docs/snippets.md lists";
         }
         Role::Narrows(strictest) => name += &format!(" (a value that cannot be read: {strictest})"),
         Role::Plain | Role::Paths => {}

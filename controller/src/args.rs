@@ -3,11 +3,11 @@
 mod certgen;
 mod cluster;
 mod dbg;
-mod elsewhere;
 mod envoy;
 mod log;
 mod nginx;
 mod tools;
+mod unsupported_flags;
 mod xds;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,7 +23,7 @@ use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
-pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
+pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 impl Args {
     /// Those of this process; an error also when they ask for help.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        Args::try_parse().map_err(elsewhere::explained)
+        Args::try_parse().map_err(unsupported_flags::explained)
     }
 }
 

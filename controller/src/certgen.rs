@@ -1,7 +1,7 @@
 //! `sluice certgen`: the flags of it. What comes of them is in `sluice_kube::certgen`.
 
 use anyhow::Context;
-use sluice_kube::certgen::{self, FailurePolicy, Place, Wanted};
+use sluice_kube::certgen::{self, FailurePolicy, SecretRef, Wanted};
 
 use crate::args::{self, Certgen, CertgenCommand, SecretPlace};
 use crate::{log, output};
@@ -44,8 +44,8 @@ fn wanted(create: &args::Create) -> Wanted {
     }
 }
 
-fn place(secret: &SecretPlace) -> Place {
-    Place {
+fn place(secret: &SecretPlace) -> SecretRef {
+    SecretRef {
         namespace: secret.namespace.clone(),
         name: secret.secret_name.clone(),
     }

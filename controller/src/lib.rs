@@ -12,6 +12,7 @@
 //! This crate decides when to translate, in which order to publish, and how long to wait. The content is decided by the crates
 //! below it: `translate`, `plugin`, `xds` and `nginx`.
 
+mod admin_services;
 mod args;
 mod certgen;
 mod certificate;
@@ -20,9 +21,8 @@ mod dbg;
 mod envoy;
 mod lint;
 mod log;
-mod observers;
+mod object_source;
 mod options;
-mod origin;
 mod output;
 mod render;
 mod run;

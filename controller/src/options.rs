@@ -78,8 +78,8 @@ pub(crate) fn envoy(
     filter: FilterCode,
     default_certificate: Certificate,
 ) -> Settings {
-    let checkpoint =
-        sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
+    let bootstrap_config =
+        sluice_plugin::bootstrap_config(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     let https = Https {
         address: at(listeners.https_port),
@@ -88,7 +88,7 @@ pub(crate) fn envoy(
     Settings {
         http: vec![at(listeners.http_port)],
         https: Some(https),
-        ..Settings::new(filter, checkpoint)
+        ..Settings::new(filter, bootstrap_config)
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn nginx(
     let at = |port| SocketAddr::new(args.listeners.bind_address, port);
     let (http, https) = (at(args.listeners.http_port), at(args.listeners.https_port));
     Ok(sluice_nginx::Settings {
-        checkpoint: checkpoint(flags.nginx_host, &upstream, args.child.zone()),
+        bootstrap_config: bootstrap_config(flags.nginx_host, &upstream, args.child.zone()),
         controller,
         folder: folder.to_owned(),
         // Workers must reach the controller's socket, as an Envoy that is our child does.
@@ -166,7 +166,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
     };
     let module = Some(PathBuf::from("ngx_stream_module.so"));
     sluice_nginx::Settings {
-        checkpoint: checkpoint(host, "unix:controller.sock", None),
+        bootstrap_config: bootstrap_config(host, "unix:controller.sock", None),
         streams: Some(sluice_nginx::Streams {
             module,
             believes_headers: true,
@@ -176,12 +176,16 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
 }
 
 /// nginx has no zones, so the filter gets this one.
-fn checkpoint(host: NginxHost, upstream: &str, zone: Option<String>) -> String {
+fn bootstrap_config(host: NginxHost, upstream: &str, zone: Option<String>) -> String {
     let host = match host {
         NginxHost::Sluice => Host::Nginx,
         NginxHost::Kong => Host::NgxWasm,
     };
-    let checkpoint = sluice_plugin::checkpoint(host, upstream, "sluice");
-    let json = PluginConfig { zone, ..checkpoint }.to_json();
+    let bootstrap_config = sluice_plugin::bootstrap_config(host, upstream, "sluice");
+    let json = PluginConfig {
+        zone,
+        ..bootstrap_config
+    }
+    .to_json();
     String::from_utf8_lossy(&json).into_owned()
 }

@@ -57,7 +57,7 @@ fn write(
     let config = translation.config();
     let mut log = Log::default();
     log.replace(config);
-    let plugin = PluginConfig::of(Tables::Snapshot(log.snapshot()));
+    let plugin = PluginConfig::with_tables(Tables::Snapshot(log.snapshot()));
     // Where the code is differs from machine to machine, and does not matter to a reader.
     let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
     // It is made anew at every start; what is rendered never shows a key.
@@ -88,7 +88,7 @@ fn write(
     write_text(&out.join("nginx.conf"), &rendered.text)?;
     write_json(
         &out.join("xds.json"),
-        &sluice_xds::Resources::of(config, &settings).to_json()?,
+        &sluice_xds::Resources::render(config, &settings).to_json()?,
     )
 }
 

@@ -22,10 +22,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::info;
 
-use crate::args::{DataPlane, ListenAddress, Origin, Run};
+use crate::admin_services::{AdminServices, ObserverInputs};
+use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
 use crate::data_plane::Child;
-use crate::observers::{ObserverInputs, Observers};
-use crate::origin::{self, Source};
+use crate::object_source::{self, Source};
 use crate::{certificate, data_plane, log, options};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// Checks flags before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if let Origin::Files(folder) = origin::of(args)?
+    if let ObjectSource::Files(folder) = object_source::from_args(args)?
         && !folder.is_dir()
     {
         bail!("--manifests {}: no such folder", folder.display());
@@ -144,7 +144,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
 
 /// A controller that runs.
 struct Started {
-    admin: Observers,
+    admin: AdminServices,
     source: Source,
     publisher: JoinHandle<()>,
     data_plane: Option<JoinHandle<()>>,
@@ -199,12 +199,12 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         probe,
         default_chain,
     };
-    let admin = Observers::start(args, &run_dir.path, inputs).await?;
+    let admin = AdminServices::start(args, &run_dir.path, inputs).await?;
     let router = sluice_server::router(&served, admin.routes(&served, tasks));
     let peers = sluice_server::serve(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
     tasks.spawn("machines", peers.follow(sender.downgrade()));
-    let source = origin::follow(args, &options, sender, tasks).await?;
+    let source = object_source::follow(args, &options, sender, tasks).await?;
     let told = ReportLog::with_listener(source.notifications.clone());
     source
         .election()
@@ -249,7 +249,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
         .chain(args.admin.ports())
         .chain(args.webhook.port());
     let options = options::translation(&args.translation, &args.listeners, others);
-    let is_folder = matches!(origin::of(args)?, Origin::Files(_));
+    let is_folder = matches!(object_source::from_args(args)?, ObjectSource::Files(_));
     let addresses = AddressPolicy {
         written_loopback: is_folder,
         ..options.addresses

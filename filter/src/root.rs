@@ -8,7 +8,7 @@ pub(crate) fn on_vm_start() {
     Worker::with(Worker::on_vm_start);
 }
 
-/// A checkpoint has come; `false` refuses it.
+/// A bootstrap configuration has come; `false` refuses it.
 pub(crate) fn on_configure(size: usize) -> bool {
     host::tick_every(TICK);
     Worker::with(|worker| {

@@ -11,7 +11,7 @@ use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
-use sluice_filter_core::{AlgorithmChange, LongPoll, Refused, Tables, Timestamp};
+use sluice_filter_core::{AlgorithmChange, ApplyError, LongPoll, Tables, Timestamp};
 
 use crate::in_flight::InFlight;
 use crate::request_action::RequestAction;
@@ -81,7 +81,7 @@ impl Worker {
             || host::now() >= self.configured.after(TICK.saturating_mul(2))
     }
 
-    /// Takes a checkpoint. `false` refuses it, and the host keeps the last good one.
+    /// Takes a bootstrap configuration. `false` refuses it, and the host keeps the last good one.
     pub(crate) fn configure(&mut self, document: &[u8]) -> bool {
         let config = match PluginConfig::parse(document) {
             Ok(config) => config,
@@ -99,7 +99,7 @@ impl Worker {
         {
             self.long_poll.restart();
         }
-        // Once the log has begun, a checkpoint is older than what it brought.
+        // Once the log has begun, a bootstrap configuration is older than what it brought.
         let superseded = config.control.is_some() && self.tables.version().is_some();
         if let Some(update) = config.tables.filter(|_| !superseded)
             && let Err(error) = self.replace(update)
@@ -166,13 +166,13 @@ impl Worker {
         RequestAction::Continue
     }
 
-    fn apply(&mut self, update: Update) -> Result<(), Refused> {
+    fn apply(&mut self, update: Update) -> Result<(), ApplyError> {
         self.replace(update)?;
         self.resume_waiting();
         Ok(())
     }
 
-    fn replace(&mut self, update: Update) -> Result<(), Refused> {
+    fn replace(&mut self, update: Update) -> Result<(), ApplyError> {
         self.tables.apply(update, host::now(), &mut self.rng)?;
         for AlgorithmChange { backend, from, to } in self.tables.take_algorithm_changes() {
             host::log(

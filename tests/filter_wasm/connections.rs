@@ -35,7 +35,7 @@ fn worker(host: FakeHost, random: u8, route: Route, pods: &[&str]) -> Filter {
     let tables = snapshot(1, route, [(BACKEND.to_owned(), backend(pods))].into());
     let config = PluginConfig {
         tables: Some(tables),
-        ..filter.checkpoint(false)
+        ..filter.bootstrap_config(false)
     };
     assert!(filter.configure(&config));
     filter

@@ -73,10 +73,10 @@ fn a_host_without_metrics_is_served_all_the_same() {
             metrics: false,
             ..FakeHost::new(personality)
         });
-        let checkpoint = filter.checkpoint(false);
+        let bootstrap_config = filter.bootstrap_config(false);
         let config = sluice_filter_config::PluginConfig {
             tables: Some(tables(1, &["10.0.0.1:80"])),
-            ..checkpoint
+            ..bootstrap_config
         };
         assert!(filter.configure(&config));
         assert_eq!(filter.request(Some("unknown/")).1, Outcome::LeftAlone);

@@ -139,8 +139,8 @@ fn a_controller_that_cannot_be_called_yet_is_called_later() {
             reachable: false,
             ..FakeHost::new(personality)
         });
-        let checkpoint = filter.checkpoint(true);
-        assert!(filter.configure(&checkpoint));
+        let bootstrap_config = filter.bootstrap_config(true);
+        assert!(filter.configure(&bootstrap_config));
         filter.tick();
         assert!(filter.calls().is_empty());
         filter.vm.env_mut().reachable = true;
@@ -150,7 +150,7 @@ fn a_controller_that_cannot_be_called_yet_is_called_later() {
 }
 
 #[test]
-fn a_bad_checkpoint_is_refused_and_the_last_good_one_stays() {
+fn a_bad_bootstrap_configuration_is_refused_and_the_last_good_one_stays() {
     in_both(|personality| {
         let mut filter = Filter::with(personality, tables(1, &["10.0.0.1:80"]));
         filter.replace_root();
@@ -166,7 +166,7 @@ fn a_bad_checkpoint_is_refused_and_the_last_good_one_stays() {
         }
         let broken = PluginConfig {
             tables: Some(tables(2, &["nowhere"])),
-            ..filter.checkpoint(false)
+            ..filter.bootstrap_config(false)
         };
         assert!(!filter.configure(&broken));
         is_served_by(&mut filter, "10.0.0.1:80");
@@ -182,7 +182,7 @@ fn a_new_configuration_keeps_the_tables_that_the_log_brought() {
         filter.replace_root();
         let older = PluginConfig {
             tables: Some(tables(1, &["10.0.0.1:80"])),
-            ..filter.checkpoint(true)
+            ..filter.bootstrap_config(true)
         };
         assert!(filter.configure(&older));
         is_served_by(&mut filter, "10.0.0.2:80");
@@ -193,8 +193,8 @@ fn a_new_configuration_keeps_the_tables_that_the_log_brought() {
 fn envoy_is_polled_from_the_configuration_on_and_nginx_from_the_first_tick() {
     for (personality, at_once) in [(Personality::Envoy, 1), (Personality::Nginx, 0)] {
         let mut filter = Filter::new(personality);
-        let checkpoint = filter.checkpoint(true);
-        assert!(filter.configure(&checkpoint));
+        let bootstrap_config = filter.bootstrap_config(true);
+        assert!(filter.configure(&bootstrap_config));
         assert_eq!(filter.calls().len(), at_once);
         filter.tick();
         assert_eq!(filter.calls().len(), 1);

@@ -12,11 +12,11 @@ const QUICK: Duration = Duration::from_millis(5);
 
 /// A filter that is told where the log is.
 fn configured(mut filter: Filter) -> Filter {
-    let checkpoint = PluginConfig {
+    let bootstrap_config = PluginConfig {
         host: Some(Host::NgxWasm),
-        ..filter.checkpoint(true)
+        ..filter.bootstrap_config(true)
     };
-    assert!(filter.configure(&checkpoint));
+    assert!(filter.configure(&bootstrap_config));
     filter
 }
 
@@ -70,7 +70,7 @@ fn a_request_that_waits_asks_for_itself_and_resumes_no_other() {
     assert_eq!(filter.calls().len(), 3, "one of each");
     assert_eq!(filter.calls()[2].path, "/v1/plugin-config");
 
-    let document = PluginConfig::of(tables(1, &["10.0.0.1:80"])).to_json();
+    let document = PluginConfig::with_tables(tables(1, &["10.0.0.1:80"])).to_json();
     filter.answer_call(1, Some(first), 200, &document);
     assert_eq!(filter.host().choice(first).as_deref(), Some("10.0.0.1:80"));
     assert_eq!(filter.host().choice(second), None);
@@ -92,7 +92,7 @@ fn a_client_that_goes_away_while_it_asks_is_forgotten() {
         1,
         None,
         200,
-        &PluginConfig::of(tables(1, &["10.0.0.1:80"])).to_json(),
+        &PluginConfig::with_tables(tables(1, &["10.0.0.1:80"])).to_json(),
     );
     assert_eq!(filter.host().choice(gone), None);
 }

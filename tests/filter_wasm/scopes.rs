@@ -18,11 +18,11 @@ fn tables() -> Tables {
 
 fn managed(tables: Option<Tables>) -> Filter {
     let mut filter = Filter::new(Personality::Envoy);
-    let checkpoint = filter.checkpoint(tables.is_none());
+    let bootstrap_config = filter.bootstrap_config(tables.is_none());
     assert!(filter.configure(&PluginConfig {
         host: Some(Host::ManagedEnvoy),
         tables,
-        ..checkpoint
+        ..bootstrap_config
     }));
     filter
 }

@@ -19,10 +19,10 @@ use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
 
-use crate::site::{HOST, Site, checkpoint};
+use crate::site::{HOST, Site, bootstrap_config};
 
 /// An answer takes milliseconds; a machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct RunningEnvoy {
     envoy: Envoy,
@@ -101,7 +101,7 @@ impl RunningEnvoy {
         self.store.apply(Update::additions(before, now));
         self.store.apply(Update::routing(now, &self.settings));
         let generation = self.store.apply(Update::removals(before, now));
-        let answered = self.store.answered(generation, PATIENCE).await;
+        let answered = self.store.answered(generation, TIMEOUT).await;
         let refusals = self.store.refusals();
         ensure!(
             answered && refusals.is_empty(),
@@ -125,6 +125,6 @@ fn settings(config: &Config, ports: &[Port; 2]) -> Result<Settings> {
             address: ports[1].addr(),
             default_certificate,
         }),
-        ..Settings::new(filter, checkpoint(config, Host::ManagedEnvoy))
+        ..Settings::new(filter, bootstrap_config(config, Host::ManagedEnvoy))
     })
 }

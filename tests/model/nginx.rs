@@ -11,7 +11,7 @@ use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, http, wait};
 
-use crate::site::{HOST, Site, checkpoint};
+use crate::site::{HOST, Site, bootstrap_config};
 
 pub(crate) struct RunningNginx {
     nginx: Nginx,
@@ -31,7 +31,7 @@ impl RunningNginx {
                 filter: artifacts::compiled_filter()?,
             };
             let settings = Settings {
-                checkpoint: String::from_utf8(checkpoint(&config, Host::Nginx))?,
+                bootstrap_config: String::from_utf8(bootstrap_config(&config, Host::Nginx))?,
                 controller: folder.join("controller.sock"),
                 folder: folder.to_owned(),
                 user: None,

@@ -139,7 +139,7 @@ impl Site {
 }
 
 /// The filter's tables, whole and without anybody to ask for changes.
-pub(crate) fn checkpoint(config: &Config, host: Host) -> Vec<u8> {
+pub(crate) fn bootstrap_config(config: &Config, host: Host) -> Vec<u8> {
     let mut log = sluice_plugin::Log::default();
     log.replace(config);
     let tables = Tables::Snapshot(log.snapshot());

@@ -89,7 +89,9 @@ fn ensure_only_it_is_rejected(
         "{name}: {value} counts at {level}"
     );
     match annotation.role {
-        Role::Guard | Role::Snippet => assert!(is_closed(&found), "{name}: {value} at {level}"),
+        Role::AccessControl | Role::Snippet => {
+            assert!(is_closed(&found), "{name}: {value} at {level}")
+        }
         Role::Plain => {
             assert!(
                 is_same_config(&found, &translate_companions(name, &settings, data_plane)),
@@ -146,7 +148,7 @@ async fn annotation_above_the_risk_level_is_rejected_alone(plane: Plane) -> Resu
             Request::get(&host(annotation.name), "/").header("origin", "https://other.example");
         let answer = http::send(sluice.http(), &request).await?;
         match annotation.role {
-            Role::Guard | Role::Snippet => {
+            Role::AccessControl | Role::Snippet => {
                 ensure!(
                     answer.status == 503 && answer.pod().is_none(),
                     "{}: {answer:?}",

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
-use sluice_xds_server::{Refusal, Store};
+use sluice_xds_server::{Nack, Store};
 
 use super::reply;
 
@@ -28,7 +28,7 @@ async fn xds(State(store): State<Store>) -> Response {
     }))
 }
 
-fn refused(refusal: &Refusal) -> Value {
+fn refused(refusal: &Nack) -> Value {
     json!({
         "type": refusal.kind.to_string(),
         "name": refusal.name,

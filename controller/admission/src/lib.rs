@@ -28,7 +28,7 @@ use tokio::sync::Semaphore;
 use tracing::info;
 
 pub use flags::WebhookFlags;
-use review::{Answer, Request, Review};
+use review::{Request, Review, ReviewResponse};
 use sluice_state::View;
 use sluice_tasks::Tasks;
 use tls::Certificate;
@@ -125,15 +125,15 @@ async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Bo
     let uid = request.uid.clone();
     let admission = judge.judge(request);
     judge.metrics.answered(started.elapsed());
-    match serde_json::to_vec(&Answer::of(uid, admission)) {
+    match serde_json::to_vec(&ReviewResponse::new(uid, admission)) {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
-type Refusal = (StatusCode, String);
+type HttpError = (StatusCode, String);
 
-async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, Refusal> {
+async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, HttpError> {
     // The semaphore is never closed.
     let _turn = bodies.acquire().await;
     let collected = Limited::new(body, LARGEST_BODY).collect().await;

@@ -83,7 +83,7 @@ impl Request {
 /// The answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer {
+pub(super) struct ReviewResponse {
     api_version: &'static str,
     kind: &'static str,
     response: Response,
@@ -107,8 +107,8 @@ struct Status {
     code: u16,
 }
 
-impl Answer {
-    pub(super) fn of(uid: String, admission: Admission) -> Self {
+impl ReviewResponse {
+    pub(super) fn new(uid: String, admission: Admission) -> Self {
         let status = (!admission.is_allowed()).then(|| Status {
             status: "Failure",
             message: cut(&admission.errors.join("; "), LONGEST_MESSAGE),
@@ -125,7 +125,7 @@ impl Answer {
             status,
             warnings,
         };
-        Answer {
+        ReviewResponse {
             api_version: API_VERSION,
             kind: KIND,
             response,
@@ -181,7 +181,7 @@ mod tests {
             warnings: vec!["\u{e4}".repeat(300); 40],
             ..Admission::default()
         };
-        let answer = serde_json::to_value(Answer::of("u".to_owned(), admission)).unwrap();
+        let answer = serde_json::to_value(ReviewResponse::new("u".to_owned(), admission)).unwrap();
         let response = &answer["response"];
         assert_eq!(
             (&response["uid"], &response["allowed"]),

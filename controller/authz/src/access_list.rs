@@ -6,7 +6,7 @@ use sluice_ir::{Cidr, IpAccess};
 
 /// Result of the lists for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ListMatch {
     /// It is on the list: nothing else is asked for.
     Allowed,
     /// It is on the other list, or on none where there is one.
@@ -17,17 +17,17 @@ pub(crate) enum Standing {
 
 /// nginx: `deny` before `allow`; a list of those who are allowed denies all others. An address that is not known is on
 /// no list.
-pub(crate) fn standing(access: &IpAccess, client: Option<IpAddr>) -> Standing {
+pub(crate) fn match_lists(access: &IpAccess, client: Option<IpAddr>) -> ListMatch {
     let is_on =
         |list: &[Cidr]| client.is_some_and(|client| list.iter().any(|cidr| cidr.contains(client)));
     if is_on(&access.deny) {
-        Standing::Denied
+        ListMatch::Denied
     } else if is_on(&access.allow) {
-        Standing::Allowed
+        ListMatch::Allowed
     } else if access.allow.is_empty() {
-        Standing::Unknown
+        ListMatch::Unknown
     } else {
-        Standing::Denied
+        ListMatch::Denied
     }
 }
 
@@ -42,17 +42,17 @@ mod tests {
             allow: network("10.0.0.0"),
             deny: network("11.0.0.0"),
         };
-        let standing = |access: &IpAccess, client: &str| standing(access, client.parse().ok());
-        assert_eq!(standing(&access, "10.1.2.3"), Standing::Allowed);
-        assert_eq!(standing(&access, "::ffff:10.1.2.3"), Standing::Allowed);
+        let matched = |access: &IpAccess, client: &str| match_lists(access, client.parse().ok());
+        assert_eq!(matched(&access, "10.1.2.3"), ListMatch::Allowed);
+        assert_eq!(matched(&access, "::ffff:10.1.2.3"), ListMatch::Allowed);
         for other in ["11.1.1.1", "12.1.1.1", "::1", "", "unix"] {
-            assert_eq!(standing(&access, other), Standing::Denied, "{other:?}");
+            assert_eq!(matched(&access, other), ListMatch::Denied, "{other:?}");
         }
         let only_denied = IpAccess {
             allow: Vec::new(),
             ..access
         };
-        assert_eq!(standing(&only_denied, "12.1.1.1"), Standing::Unknown);
-        assert_eq!(standing(&only_denied, "11.1.1.1"), Standing::Denied);
+        assert_eq!(matched(&only_denied, "12.1.1.1"), ListMatch::Unknown);
+        assert_eq!(matched(&only_denied, "11.1.1.1"), ListMatch::Denied);
     }
 }

@@ -7,9 +7,9 @@ use sluice_ir::{Config, HeaderName};
 use sluice_resolver::Dns;
 use sluice_tasks::Tasks;
 use sluice_translate::AddressPolicy;
-use sluice_xds_server::{AuthzRequest, AuthzService, Changes, Verdict};
+use sluice_xds_server::{AuthzDecision, AuthzRequest, AuthzService, Changes};
 
-use crate::access_list::{self, Standing};
+use crate::access_list::{self, ListMatch};
 use crate::basic::BasicAuthenticator;
 use crate::deny::deny;
 use crate::external::{self, Backends, ExternalAuthenticator, Settings};
@@ -83,7 +83,7 @@ impl Authorizer {
     }
 
     /// Whoever asks, and about whatever route: 503 for one that is not published, 400 for a host that can be read in two ways.
-    pub(crate) async fn check(&self, check: &AuthzRequest) -> Verdict {
+    pub(crate) async fn check(&self, check: &AuthzRequest) -> AuthzDecision {
         if !is_authority(&check.host) {
             return deny(400);
         }
@@ -91,14 +91,14 @@ impl Authorizer {
         let Some(route) = policies.route(&check.route) else {
             return deny(503);
         };
-        let verdict = if route.guard.satisfy_any {
+        let decision = if route.authentication.satisfy_any {
             self.one_of(route, &policies, check).await
         } else {
             self.all_of(route, &policies, check).await
         };
-        match (verdict, &route.guard.external) {
-            (Ok(changes), _) => Verdict::Allow(without_forgeries(route, changes, check)),
-            (Err(refused), Some(question)) => external::sign_in(question, refused, check),
+        match (decision, &route.authentication.external) {
+            (Ok(changes), _) => AuthzDecision::Allow(without_forgeries(route, changes, check)),
+            (Err(refused), Some(external)) => external::sign_in(external, refused, check),
             (Err(refused), None) => refused,
         }
     }
@@ -109,12 +109,12 @@ impl Authorizer {
         route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
-    ) -> Result<Changes, Verdict> {
-        if let Some(asked) = &route.guard.basic {
+    ) -> Result<Changes, AuthzDecision> {
+        if let Some(asked) = &route.authentication.basic {
             self.basic.check(asked, route, policies, check).await?;
         }
-        match &route.guard.external {
-            Some(question) => self.external.check(question, route, check).await,
+        match &route.authentication.external {
+            Some(external) => self.external.check(external, route, check).await,
             None => Ok(Changes::default()),
         }
     }
@@ -125,24 +125,24 @@ impl Authorizer {
         route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
-    ) -> Result<Changes, Verdict> {
+    ) -> Result<Changes, AuthzDecision> {
         let mut refused = None;
-        match access_list::standing(&route.access, check.client) {
-            Standing::Allowed => return Ok(Changes::default()),
-            Standing::Denied => refused = Some(deny(403)),
-            Standing::Unknown => {}
+        match access_list::match_lists(&route.access, check.client) {
+            ListMatch::Allowed => return Ok(Changes::default()),
+            ListMatch::Denied => refused = Some(deny(403)),
+            ListMatch::Unknown => {}
         }
-        if let Some(asked) = &route.guard.basic {
+        if let Some(asked) = &route.authentication.basic {
             match self.basic.check(asked, route, policies, check).await {
                 Ok(()) => return Ok(Changes::default()),
-                Err(verdict) => refused = Some(verdict),
+                Err(decision) => refused = Some(decision),
             }
         }
-        if let Some(question) = &route.guard.external {
-            match self.external.check(question, route, check).await {
+        if let Some(external) = &route.authentication.external {
+            match self.external.check(external, route, check).await {
                 Ok(changes) => return Ok(changes),
-                Err(verdict) if is_forbidden(&verdict) && refused.is_some() => {}
-                Err(verdict) => refused = Some(verdict),
+                Err(decision) if is_forbidden(&decision) && refused.is_some() => {}
+                Err(decision) => refused = Some(decision),
             }
         }
         Err(refused.unwrap_or_else(|| deny(403)))
@@ -172,7 +172,7 @@ fn is_authority(host: &str) -> bool {
 /// Whoever has let in: what an authentication service may say and did not say, no client says in its place, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
 fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
-    let passwords = route.guard.basic.iter().map(|_| "authorization");
+    let passwords = route.authentication.basic.iter().map(|_| "authorization");
     let all: Vec<&str> = route
         .auth_headers
         .iter()
@@ -190,8 +190,8 @@ fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzReq
     changes
 }
 
-fn is_forbidden(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Deny { status: 403, .. })
+fn is_forbidden(decision: &AuthzDecision) -> bool {
+    matches!(decision, AuthzDecision::Deny { status: 403, .. })
 }
 
 #[cfg(test)]

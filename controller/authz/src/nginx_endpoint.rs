@@ -4,14 +4,15 @@ use axum::extract::State;
 use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use sluice_nginx::guard::{
-    CLIENT, COOKIE, HOST, METHOD, MOST_COOKIES, RETRY_AFTER, ROUTE, SCHEME, SIGN_IN, TO_POD, URI,
+use sluice_nginx::auth_request::{
+    CLIENT, COOKIE, HOST, METHOD, MOST_COOKIES, RETRY_AFTER, ROUTE, SCHEME, SIGN_IN,
+    UPSTREAM_HEADER, URI,
 };
-use sluice_xds_server::{AuthzRequest, Verdict};
+use sluice_xds_server::{AuthzDecision, AuthzRequest};
 
 use crate::Authorizer;
 
-/// Answers nginx's `auth_request` at [`sluice_nginx::guard::PATH`], which has the request in headers. 204: it is allowed, and
+/// Answers nginx's `auth_request` at [`sluice_nginx::auth_request::PATH`], which has the request in headers. 204: it is allowed, and
 /// headers say what the pod and the client get; 400: these are no headers of ours; anything else is the answer for the client.
 pub async fn auth_request(State(authorizer): State<Authorizer>, headers: HeaderMap) -> Response {
     let Some(check) = read(&headers) else {
@@ -21,41 +22,41 @@ pub async fn auth_request(State(authorizer): State<Authorizer>, headers: HeaderM
 }
 
 fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
-    let told = |name: &str| {
+    let header = |name: &str| {
         headers
             .get(name)
             .and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
     };
-    let owned = |name: &str| told(name).unwrap_or_default().to_owned();
+    let owned = |name: &str| header(name).unwrap_or_default().to_owned();
     let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
     let clients = headers.iter().filter(|(name, _)| !is_ours(name));
     Some(AuthzRequest {
-        route: told(ROUTE)?.to_owned(),
-        client: told(CLIENT).and_then(|address| address.parse().ok()),
+        route: header(ROUTE)?.to_owned(),
+        client: header(CLIENT).and_then(|address| address.parse().ok()),
         method: owned(METHOD),
         scheme: owned(SCHEME),
         host: owned(HOST),
-        path: told(URI)?.to_owned(),
+        path: header(URI)?.to_owned(),
         headers: clients
             .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
             .collect(),
     })
 }
 
-fn answer(verdict: Verdict) -> Response {
-    let (status, headers) = match verdict {
-        Verdict::Allow(changes) => {
-            let to_pods = changes
+fn answer(decision: AuthzDecision) -> Response {
+    let (status, headers) = match decision {
+        AuthzDecision::Allow(changes) => {
+            let upstream_headers = changes
                 .set
                 .into_iter()
-                .map(|(name, value)| (format!("{TO_POD}{name}"), value));
+                .map(|(name, value)| (format!("{UPSTREAM_HEADER}{name}"), value));
             let cookies = changes.answer.into_iter().map(|(_, value)| value);
             (
                 StatusCode::NO_CONTENT,
-                to_pods.chain(numbered(cookies)).collect(),
+                upstream_headers.chain(numbered(cookies)).collect(),
             )
         }
-        Verdict::Deny { status, headers } => {
+        AuthzDecision::Deny { status, headers } => {
             let of = |wanted: &'static str| {
                 headers
                     .iter()
@@ -135,11 +136,11 @@ mod tests {
             answer: vec![pair("set-cookie", "a=1")],
             ..Changes::default()
         };
-        let response = answer(Verdict::Allow(changes));
+        let response = answer(AuthzDecision::Allow(changes));
         assert_eq!(response.status(), 204);
         assert_eq!(response.headers()["sluice-pod-x-user"], "ada");
         assert_eq!(response.headers()["sluice-cookie-0"], "a=1");
-        let signs_in = Verdict::Deny {
+        let signs_in = AuthzDecision::Deny {
             status: 302,
             headers: vec![pair("location", "/start"), pair("set-cookie", "b")],
         };
@@ -150,7 +151,7 @@ mod tests {
         );
         assert!(!response.headers().contains_key("location"));
         let status = |status| {
-            answer(Verdict::Deny {
+            answer(AuthzDecision::Deny {
                 status,
                 headers: Vec::new(),
             })

@@ -14,12 +14,12 @@ use sluice_ir::{
 /// Access control of one route.
 #[derive(Clone, Debug)]
 pub(crate) struct RoutePolicy {
-    pub(crate) guard: Authentication,
+    pub(crate) authentication: Authentication,
     pub(crate) access: IpAccess,
     /// Request headers that only an authentication service may set.
     pub(crate) auth_headers: Vec<HeaderName>,
-    /// Hash of the question: another question has another answer.
-    pub(crate) question: Key,
+    /// Hash of the external: another external has another answer.
+    pub(crate) external: Key,
 }
 
 /// Users of a Secret.
@@ -95,26 +95,30 @@ impl Known {
 
 fn policy_of(route: &HttpRoute) -> Option<(String, RoutePolicy)> {
     let policy = &route.policy;
-    let guard = policy.authentication.clone()?;
-    let question = guard.external.as_ref().map(digest).unwrap_or_default();
+    let authentication = policy.authentication.clone()?;
+    let external = authentication
+        .external
+        .as_ref()
+        .map(digest)
+        .unwrap_or_default();
     let (access, auth_headers) = (policy.ip_access.clone(), policy.auth_headers.clone());
     Some((
         route.id.as_str().to_owned(),
         RoutePolicy {
-            guard,
+            authentication,
             access,
             auth_headers,
-            question,
+            external,
         },
     ))
 }
 
 /// A hash of its text is as different as two questions are. Where the service is now does not count: what it said holds when it
 /// is gone, too.
-fn digest(question: &ExternalAuth) -> Key {
-    let question = ExternalAuth {
+fn digest(external: &ExternalAuth) -> Key {
+    let external = ExternalAuth {
         backend: None,
-        ..question.clone()
+        ..external.clone()
     };
-    Sha256::digest(format!("{question:?}")).into()
+    Sha256::digest(format!("{external:?}")).into()
 }

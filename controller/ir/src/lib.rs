@@ -62,14 +62,14 @@ pub use listener::{Listener, ListenerName, ListenerTls};
 pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{
-    AuthCache, Authentication, BasicAuth, Buffering, ClientLimits, ConnectionLimit, Cors,
-    ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Origin, Origins, Policy, Rate,
+    AllowedOrigin, AllowedOrigins, AuthCache, Authentication, BasicAuth, Buffering, ClientLimits,
+    ConnectionLimit, Cors, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Policy, Rate,
     Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
 pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
-pub use route_match::{HeaderMatch, Precedence, QueryMatch, RouteMatch, ValueMatch};
+pub use route_match::{HeaderMatch, MatchPrecedence, QueryMatch, RouteMatch, ValueMatch};
 pub use server::Server;
 pub use shared::{Changed, Shared, SharedMap, changed};
 

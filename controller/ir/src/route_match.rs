@@ -57,7 +57,7 @@ pub enum ValueMatch {
 /// Gateway API's: an exact path before the longest prefix before patterns, then a method, then the number of headers, then the
 /// number of query parameters. Patterns are in order of their length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Precedence {
+pub struct MatchPrecedence {
     kind: u8,
     path: Reverse<usize>,
     method: Reverse<bool>,
@@ -83,15 +83,15 @@ impl RouteMatch {
         self.method.is_none() && self.headers.is_empty() && self.query.is_empty()
     }
 
-    /// Precedence among the routes of a server whose input does not say another order.
+    /// MatchPrecedence among the routes of a server whose input does not say another order.
     #[must_use]
-    pub fn precedence(&self) -> Precedence {
+    pub fn precedence(&self) -> MatchPrecedence {
         let kind = match self.path {
             PathMatch::Exact(_) => 0,
             PathMatch::Prefix(_) => 1,
             PathMatch::Regex(_) => 2,
         };
-        Precedence {
+        MatchPrecedence {
             kind,
             path: Reverse(self.path.text().len()),
             method: Reverse(self.method.is_some()),

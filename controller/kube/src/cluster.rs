@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::identity::Identity;
-use crate::watch::Sighting;
+use crate::watch::IngressRef;
 use crate::{Notification, events, lease, status};
 
 /// Objects to write, and the identity of the writer. Events are always written.
@@ -44,7 +44,7 @@ pub struct Election {
 /// Messages from the rest of the controller.
 pub struct Inbox {
     /// Ingresses as [`crate::watch::follow`] sees them.
-    pub sightings: UnboundedReceiver<Vec<Sighting>>,
+    pub changed_ingresses: UnboundedReceiver<Vec<IngressRef>>,
     /// Reports that appear and disappear.
     pub notifications: UnboundedReceiver<Vec<Notification>>,
 }
@@ -114,7 +114,7 @@ impl Cluster {
             .map(|settings| {
                 let writer = status::Writer::new(client.clone(), identity, settings, leads);
                 Task::spawn(tasks, "status writer", |stop| {
-                    writer.run(inbox.sightings, stop)
+                    writer.run(inbox.changed_ingresses, stop)
                 })
             });
         Ok(Cluster {

@@ -5,7 +5,7 @@
 //! before that. (kube's Recorder takes two different messages with the same reason for one.)
 
 mod put;
-mod reloaded;
+mod reload_event;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Recorder {
                 heard = notifications.recv() => {
                     let Some(heard) = heard else { return };
                     if heard.contains(&Notification::NginxReloaded) {
-                        self.say_reloaded().await;
+                        self.send_reload_event().await;
                     }
                     self.take(heard);
                 }
@@ -150,8 +150,8 @@ impl Recorder {
     }
 
     /// Written by every replica, also without the Lease: each has an nginx of its own. A failed write is not repeated.
-    async fn say_reloaded(&self) {
-        let told = timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await;
+    async fn send_reload_event(&self) {
+        let told = timeout(TIMEOUT, reload_event::send(&self.client, &self.identity)).await;
         if let Ok(Err(error)) = told {
             debug!(
                 "Event for {}/{}: {error}",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   connect --client--+--> watch --Event--> publisher
-//!                     |       \--Sighting--> status::Writer --+
+//!                     |       \--IngressRef--> status::Writer --+
 //!                     |      publisher --Notification--> Recorder --> API server
 //!                     +--> Candidate --leads?--^---^          |
 //!                                \----------------------------+

@@ -1,7 +1,7 @@
 //! `status.loadBalancer` of our Ingresses, written by the leader and by nobody else.
 //!
 //! ```text
-//!   Sighting (what each says now) --+
+//!   IngressRef (what each says now) --+
 //!   addresses (asked for now and then) --+--> those that differ --server-side apply, ten at a time--> API server
 //! ```
 //!
@@ -24,7 +24,7 @@ use tracing::{debug, info, warn};
 pub use crate::addresses::Publish;
 use crate::addresses::{own_labels, sorted};
 use crate::identity::{Identity, MANAGER};
-use crate::watch::{Sighting, Standing};
+use crate::watch::{IngressRef, IngressStatus};
 
 /// Writes at the same time, as ingress-nginx.
 const AT_ONCE: usize = 10;
@@ -52,7 +52,7 @@ pub(crate) struct Writer {
     identity: Identity,
     settings: Settings,
     leads: watch::Receiver<bool>,
-    ingresses: BTreeMap<ObjectKey, Standing>,
+    ingresses: BTreeMap<ObjectKey, IngressStatus>,
     /// Target addresses; `None` until they are known.
     wanted: Option<Addresses>,
     /// Those to look at again.
@@ -83,7 +83,7 @@ impl Writer {
     /// Runs until it is stopped, then removes our addresses if nobody else serves them.
     pub(crate) async fn run(
         mut self,
-        mut sightings: mpsc::UnboundedReceiver<Vec<Sighting>>,
+        mut changed_ingresses: mpsc::UnboundedReceiver<Vec<IngressRef>>,
         stop: CancellationToken,
     ) {
         let mut look_at = Instant::now();
@@ -102,11 +102,11 @@ impl Writer {
                 () = stop.cancelled() => break,
                 changed = self.leads.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep_until(look_at), if leads => {}
-                seen = sightings.recv() => {
+                seen = changed_ingresses.recv() => {
                     let Some(seen) = seen else { return };
                     self.see(seen);
                     tokio::time::sleep(GATHER).await;
-                    while let Ok(seen) = sightings.try_recv() {
+                    while let Ok(seen) = changed_ingresses.try_recv() {
                         self.see(seen);
                     }
                 }
@@ -115,12 +115,12 @@ impl Writer {
         self.leave().await;
     }
 
-    fn see(&mut self, sightings: Vec<Sighting>) {
-        for Sighting { key, standing } in sightings {
-            match standing {
-                Some(standing) => {
+    fn see(&mut self, changed_ingresses: Vec<IngressRef>) {
+        for IngressRef { key, status } in changed_ingresses {
+            match status {
+                Some(status) => {
                     self.due.insert(key.clone());
-                    self.ingresses.insert(key, standing);
+                    self.ingresses.insert(key, status);
                 }
                 None => {
                     self.due.remove(&key);
@@ -163,9 +163,9 @@ impl Writer {
         };
         let due = std::mem::take(&mut self.due);
         let different = due.into_iter().filter_map(|key| {
-            let standing = self.ingresses.get(&key)?;
-            let differs = sorted(standing.addresses.clone()) != wanted;
-            differs.then(|| self.write(key, standing.uid.clone(), &wanted))
+            let status = self.ingresses.get(&key)?;
+            let differs = sorted(status.addresses.clone()) != wanted;
+            differs.then(|| self.write(key, status.uid.clone(), &wanted))
         });
         let different: Vec<_> = different.collect();
         if different.is_empty() {
@@ -178,9 +178,9 @@ impl Writer {
         let mut count = 0;
         for key in written.into_iter().flatten() {
             count += 1;
-            if let Some(standing) = self.ingresses.get_mut(&key) {
+            if let Some(status) = self.ingresses.get_mut(&key) {
                 // The watch will say the same; until then it is not written again.
-                standing.addresses.clone_from(&wanted);
+                status.addresses.clone_from(&wanted);
             }
         }
         info!("status of {count} Ingresses written");

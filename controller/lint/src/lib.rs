@@ -63,7 +63,7 @@ pub fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Finding
     documents.sort();
     Findings {
         documents,
-        ..Findings::of(&resources, options, &ingresses, extent)
+        ..Findings::new(&resources, options, &ingresses, extent)
     }
 }
 

@@ -57,7 +57,7 @@ struct Inner {
 
 /// Labels of a route.
 #[derive(Clone)]
-struct Place {
+struct RouteLabels {
     path: String,
     namespace: String,
     ingress: String,
@@ -137,12 +137,12 @@ impl Requests {
     /// Counts some requests.
     pub fn take(&self, requests: &[AccessLogEntry]) {
         let snapshot = self.0.view.snapshot();
-        let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
+        let mut places: HashMap<(&str, &str), Option<RouteLabels>> = HashMap::new();
         for request in requests {
             let at = (request.route.as_str(), request.backend.as_str());
             let place = places
                 .entry(at)
-                .or_insert_with(|| Place::of(&snapshot, at.0, at.1));
+                .or_insert_with(|| RouteLabels::of(&snapshot, at.0, at.1));
             if let Some(place) = place {
                 self.0.count(request, place.clone());
             }
@@ -168,7 +168,7 @@ impl Requests {
     }
 }
 
-impl Place {
+impl RouteLabels {
     fn of(snapshot: &Snapshot, route: &str, backend: &str) -> Option<Self> {
         let (server, route) = snapshot.route(route)?;
         let owner = snapshot.owner(&route.id)?;
@@ -177,7 +177,7 @@ impl Place {
             .iter()
             .any(|canary| canary.backend.as_str() == backend);
         let backend_id = BackendId::new(backend);
-        Some(Place {
+        Some(RouteLabels {
             path: route.matches.path.text().to_owned(),
             namespace: owner.namespace.clone(),
             ingress: owner.name.clone(),
@@ -194,7 +194,7 @@ impl Place {
 
 impl Inner {
     #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
-    fn count(&self, request: &AccessLogEntry, place: Place) {
+    fn count(&self, request: &AccessLogEntry, place: RouteLabels) {
         let labels = self.labels(request, place);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         self.requests.with_label_values(&labels).inc();
@@ -220,8 +220,8 @@ impl Inner {
         }
     }
 
-    fn labels(&self, request: &AccessLogEntry, place: Place) -> Labels {
-        let Place {
+    fn labels(&self, request: &AccessLogEntry, place: RouteLabels) -> Labels {
+        let RouteLabels {
             path,
             namespace,
             ingress,

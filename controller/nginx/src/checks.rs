@@ -11,13 +11,13 @@ use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::errors;
 use crate::tls::ClientTls;
-use crate::unsupported::{Part, Unsupported};
+use crate::unsupported::{Element, Unsupported};
 use crate::upstream::transport;
 
 /// nginx listens for http and for https only.
 pub(crate) fn check_listeners(config: &Config) -> impl Iterator<Item = Unsupported> {
     config.listeners.keys().map(|name| Unsupported {
-        part: Part::Listener(name.clone()),
+        element: Element::Listener(name.clone()),
         what: Cow::Borrowed("a port of its own"),
         closes: false,
     })
@@ -30,10 +30,10 @@ pub(crate) fn check_location(
     context: RenderContext<'_>,
 ) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    let part = || Part::Route(route.id.clone());
+    let element = || Element::Route(route.id.clone());
     let mut add = |what, closes| {
         all.push(Unsupported {
-            part: part(),
+            element: element(),
             what: Cow::Borrowed(what),
             closes,
         });
@@ -92,7 +92,7 @@ fn check_client_certificates(
     let asked = clients.verify != VerifyClient::Off;
     if asked && *host.name == ServerName::CatchAll {
         Some("auth-tls-secret without a host")
-    } else if asked && ClientTls::of(clients, context.config, context.settings).is_none() {
+    } else if asked && ClientTls::new(clients, context.config, context.settings).is_none() {
         Some("auth-tls-secret: the Secret is not there")
     } else {
         None

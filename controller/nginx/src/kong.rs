@@ -17,15 +17,15 @@ use crate::conf::{Word, word};
 use crate::context::{Host, RenderContext};
 use crate::files::names::hash;
 use crate::settings::{Engine, Settings};
-use crate::unsupported::{Part, Unsupported};
+use crate::unsupported::{Element, Unsupported};
 use crate::upstream::transport;
 
 /// Directives for all hosts.
 pub(crate) struct KongConf {
     pub(crate) filter: Word,
     pub(crate) cache: Word,
-    pub(crate) checkpoint: Word,
-    pub(crate) retries: BTreeSet<Kind>,
+    pub(crate) bootstrap_config: Word,
+    pub(crate) retries: BTreeSet<RetryKind>,
 }
 
 /// The retries of a location.
@@ -40,7 +40,7 @@ pub(crate) struct Retry {
 
 /// Kinds of requests that are retried, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Kind {
+pub(crate) struct RetryKind {
     attempts: u8,
     /// Also what cannot be repeated without harm.
     anything: bool,
@@ -48,18 +48,18 @@ pub(crate) struct Kind {
 
 impl KongConf {
     /// `None` where another host runs the filter.
-    pub(crate) fn of(config: &Config, settings: &Settings) -> Option<Self> {
+    pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
         let Engine::Kong { filter, cache, .. } = &settings.engine else {
             return None;
         };
         let locations = config.routes();
-        let retries = locations.filter_map(Kind::of).collect();
+        let retries = locations.filter_map(RetryKind::of_route).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
         Some(KongConf {
             filter,
             cache,
-            checkpoint: word(&settings.checkpoint),
+            bootstrap_config: word(&settings.bootstrap_config),
             retries,
         })
     }
@@ -72,7 +72,7 @@ impl Retry {
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Option<Self> {
-        let kind = Kind::of(route).filter(|_| context.settings.engine.is_kongs())?;
+        let kind = RetryKind::of_route(route).filter(|_| context.settings.engine.is_kongs())?;
         let on = &route.policy.retries.on;
         let failures = [(502, on.error || on.invalid_header), (504, on.timeout)];
         let failures = failures.into_iter().filter(|(_, is_on)| *is_on);
@@ -89,8 +89,8 @@ impl Retry {
     }
 }
 
-impl Kind {
-    fn of(route: &HttpRoute) -> Option<Self> {
+impl RetryKind {
+    fn of_route(route: &HttpRoute) -> Option<Self> {
         let Action::Forward(_) = &route.action else {
             return None;
         };
@@ -101,7 +101,7 @@ impl Kind {
         }
         // nginx itself ends what goes on after ten redirects.
         let attempts = retries.attempts.get().min(10);
-        Some(Kind {
+        Some(RetryKind {
             attempts,
             anything: retries.on.non_idempotent,
         })
@@ -109,7 +109,7 @@ impl Kind {
 
     /// The variable that says what follows the failure of a request.
     fn variable(self, status: u16) -> String {
-        let Kind { attempts, anything } = self;
+        let RetryKind { attempts, anything } = self;
         format!(
             "sluice_{attempts}_{}_{status}",
             if anything { "any" } else { "safe" }
@@ -146,7 +146,7 @@ pub(crate) fn unsupported(
         return Vec::new();
     }
     let (policy, retries) = (&route.policy, &route.policy.retries);
-    let has_retries = retries.attempts.get() > 1 && Kind::of(route).is_none();
+    let has_retries = retries.attempts.get() > 1 && RetryKind::of_route(route).is_none();
     let streams = transport(main, context.config).protocol == Protocol::Http2;
     let missing = [
         (
@@ -188,7 +188,7 @@ pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Opti
         .values()
         .any(|backend| backend.transport.keep_alive != KeepAlive::default());
     (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
-        part: Part::Setting("upstream-keepalive-requests"),
+        element: Element::Setting("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
         closes: false,
     })
@@ -200,13 +200,13 @@ mod tests {
 
     #[test]
     fn the_name_of_a_variable_says_what_is_retried() {
-        let kind = Kind {
+        let kind = RetryKind {
             attempts: 3,
             anything: false,
         };
         assert_eq!(kind.variable(502), "sluice_3_safe_502");
         assert_eq!(
-            Kind {
+            RetryKind {
                 anything: true,
                 ..kind
             }

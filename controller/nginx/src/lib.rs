@@ -36,10 +36,10 @@ use std::path::{Path, PathBuf};
 use sluice_ir::Config;
 
 pub use files::Files;
-pub use location::guard;
+pub use location::auth_request;
 pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
 pub use stream::pods;
-pub use unsupported::{Part, Unsupported};
+pub use unsupported::{Element, Unsupported};
 
 /// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,14 +11,14 @@ use crate::checks;
 use crate::conf::{Value, Word, word};
 use crate::context::{Host, RenderContext};
 use crate::location::LocationConf;
+use crate::location::auth_request::AuthLocation;
 use crate::location::errors::{self, Asked};
-use crate::location::guard::Asking;
 use crate::location::matching::Matching;
 use crate::location::mirror::{self, Copies};
 use crate::location::redirect;
 use crate::settings::Settings;
 use crate::tls::ClientTls;
-use crate::unsupported::{Part, Unsupported};
+use crate::unsupported::{Element, Unsupported};
 
 /// `server {}`.
 #[derive(Template)]
@@ -43,7 +43,7 @@ pub(crate) struct ServerConf<'a> {
     locations: Vec<LocationConf>,
     copies: Vec<Copies>,
     errors: Vec<Asked>,
-    asking: Option<Asking>,
+    auth_location: Option<AuthLocation>,
     /// Something takes every path.
     is_whole: bool,
 }
@@ -86,7 +86,7 @@ impl<'a> ServerConf<'a> {
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
             copies: mirror::copies(&open, config),
             errors: errors::asked(&open, context),
-            asking: Asking::of(
+            auth_location: AuthLocation::for_server(
                 Host {
                     name,
                     server: &open,
@@ -111,7 +111,7 @@ struct Locations<'a> {
 impl<'a> Locations<'a> {
     fn new(host: Host<'a>, context: RenderContext<'_>, unsupported: &mut Vec<Unsupported>) -> Self {
         let mut all = Locations::default();
-        let mut matching = Matching::of(host.server);
+        let mut matching = Matching::new(host.server);
         for route in &host.server.routes {
             let mut missing = checks::check_location(route, host, context);
             let is_closed = missing.iter().any(|missing| missing.closes);
@@ -144,7 +144,7 @@ impl<'a> Locations<'a> {
             let whole = render(is_closed);
             if whole.is_none() {
                 missing.push(Unsupported {
-                    part: Part::Route(route.id.clone()),
+                    element: Element::Route(route.id.clone()),
                     what: "a text longer than nginx reads".into(),
                     closes: true,
                 });
@@ -180,7 +180,7 @@ fn subject(clients: &ClientCertificates) -> Option<Word> {
 }
 
 fn clients(host: Host<'_>, context: RenderContext<'_>) -> Option<ClientTls> {
-    ClientTls::of(host.clients()?, context.config, context.settings)
+    ClientTls::new(host.clients()?, context.config, context.settings)
 }
 
 /// nginx's own wildcards take any number of labels.

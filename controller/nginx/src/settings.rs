@@ -9,7 +9,7 @@ pub struct Settings {
     /// Host of the filter.
     pub engine: Engine,
     /// The filter's configuration; it says where the controller is.
-    pub checkpoint: String,
+    pub bootstrap_config: String,
     /// The controller's socket, where nginx asks who may come in.
     pub controller: PathBuf,
     /// Address for http.
@@ -148,7 +148,7 @@ impl Settings {
     pub fn new(engine: Engine, http: SocketAddr, https: SocketAddr) -> Self {
         Settings {
             engine,
-            checkpoint: "{}".to_owned(),
+            bootstrap_config: "{}".to_owned(),
             controller: "controller.sock".into(),
             http,
             https,

@@ -13,7 +13,7 @@ use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
 use crate::files::names::hash;
 use crate::settings::Settings;
-use crate::unsupported::{Part, Unsupported};
+use crate::unsupported::{Element, Unsupported};
 
 const NO_MODULE: &str = "nginx's stream module, which is not there: install it (Debian: libnginx-mod-stream), or use an \
     nginx that is built --with-stream";
@@ -59,18 +59,18 @@ struct Port {
 
 impl StreamConf {
     /// `None` where there are no such ports.
-    pub(crate) fn of(
+    pub(crate) fn new(
         config: &Config,
         settings: &Settings,
         unsupported: &mut Vec<Unsupported>,
     ) -> Option<Self> {
         let mut ports = Vec::new();
         for (port, stream) in &config.streams {
-            match Port::of(*port, stream, config, settings) {
+            match Port::new(*port, stream, config, settings) {
                 Ok(port) => ports.push(port),
                 Err(what) => {
                     unsupported.push(Unsupported {
-                        part: Part::Port(*port),
+                        element: Element::Port(*port),
                         what: what.into(),
                         closes: true,
                     });
@@ -103,7 +103,7 @@ impl Upstream {
 }
 
 impl Port {
-    fn of(
+    fn new(
         port: StreamPort,
         stream: &Stream,
         config: &Config,

@@ -64,7 +64,7 @@ pub(crate) struct ClientTls {
 
 impl ClientTls {
     /// `None` where nobody is asked for one.
-    pub(crate) fn of(
+    pub(crate) fn new(
         clients: &ClientCertificates,
         config: &Config,
         settings: &Settings,

@@ -7,7 +7,7 @@ use sluice_ir::{ListenerName, ReasonCode, RouteId, StreamPort};
 
 /// Scope of an unsupported feature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum Element {
     /// A route.
     Route(RouteId),
     /// A listener beside those for http and https.
@@ -18,13 +18,13 @@ pub enum Part {
     Port(StreamPort),
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Route(route) => write!(f, "route {}", route.as_str()),
-            Part::Listener(name) => write!(f, "listener {name}"),
-            Part::Setting(key) => write!(f, "data.{key}"),
-            Part::Port(port) => write!(f, "data.{}", port.number),
+            Element::Route(route) => write!(f, "route {}", route.as_str()),
+            Element::Listener(name) => write!(f, "listener {name}"),
+            Element::Setting(key) => write!(f, "data.{key}"),
+            Element::Port(port) => write!(f, "data.{}", port.number),
         }
     }
 }
@@ -33,7 +33,7 @@ impl fmt::Display for Part {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unsupported {
     /// Scope of the setting.
-    pub part: Part,
+    pub element: Element,
     /// The setting.
     pub what: Cow<'static, str>,
     /// Without it nothing must be served: the route answers 503, and every request gets 403 where it is for all hosts.
@@ -44,9 +44,9 @@ impl Unsupported {
     /// Reason, as a report has it.
     #[must_use]
     pub fn reason(&self) -> String {
-        match self.part {
-            Part::Port(_) => format!("expected {}", self.what),
-            Part::Route(_) | Part::Listener(_) | Part::Setting(_) => {
+        match self.element {
+            Element::Port(_) => format!("expected {}", self.what),
+            Element::Route(_) | Element::Listener(_) | Element::Setting(_) => {
                 format!("{}: not served by the nginx data plane", self.what)
             }
         }
@@ -55,22 +55,24 @@ impl Unsupported {
     /// Reason code, as a report has it.
     #[must_use]
     pub fn code(&self) -> ReasonCode {
-        match self.part {
-            Part::Port(_) => ReasonCode::Conflicted,
-            Part::Route(_) | Part::Listener(_) | Part::Setting(_) => ReasonCode::Unsupported,
+        match self.element {
+            Element::Port(_) => ReasonCode::Conflicted,
+            Element::Route(_) | Element::Listener(_) | Element::Setting(_) => {
+                ReasonCode::Unsupported
+            }
         }
     }
 
     /// Consequence, as a report has it.
     #[must_use]
     pub fn consequence(&self) -> &'static str {
-        match (&self.part, self.closes) {
-            (Part::Route(_), true) => "the route answers 503",
-            (Part::Route(_), false) => "the route is served without",
-            (Part::Setting(_), true) => "every request answers 403",
-            (Part::Setting(_), false) => "everything is served without",
-            (Part::Listener(_), _) => "listener not served",
-            (Part::Port(_), _) => "port not served",
+        match (&self.element, self.closes) {
+            (Element::Route(_), true) => "the route answers 503",
+            (Element::Route(_), false) => "the route is served without",
+            (Element::Setting(_), true) => "every request answers 403",
+            (Element::Setting(_), false) => "everything is served without",
+            (Element::Listener(_), _) => "listener not served",
+            (Element::Port(_), _) => "port not served",
         }
     }
 }
@@ -80,7 +82,7 @@ impl fmt::Display for Unsupported {
         write!(
             f,
             "{}: {}; {}",
-            self.part,
+            self.element,
             self.reason(),
             self.consequence()
         )

@@ -8,7 +8,7 @@ use sluice_ir::{Config, Expression, GlobalConfig, Header};
 use crate::conf::word;
 use crate::expression::expression;
 use crate::http::blocked;
-use crate::unsupported::{Part, Unsupported};
+use crate::unsupported::{Element, Unsupported};
 use crate::{OpenSsl, Settings};
 
 /// Curves that came with OpenSSL 3.5.
@@ -26,7 +26,7 @@ pub(crate) fn apply<'a>(
     for (key, count) in blocked::too_long(&config.global.blocked) {
         let what = format!("{count} texts that are longer than nginx reads").into();
         unsupported.push(Unsupported {
-            part: Part::Setting(key),
+            element: Element::Setting(key),
             what,
             closes: true,
         });
@@ -34,7 +34,7 @@ pub(crate) fn apply<'a>(
     }
     let mut drop_setting = |key, what: String| {
         unsupported.push(Unsupported {
-            part: Part::Setting(key),
+            element: Element::Setting(key),
             what: what.into(),
             closes: false,
         });

@@ -8,7 +8,7 @@ use sluice_ir::{
     Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue, Server, ServerName,
     ServerTls, Shared, Template, TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
 };
-use sluice_nginx::{OpenSsl, Part, Settings, render};
+use sluice_nginx::{Element, OpenSsl, Settings, render};
 
 mod common;
 
@@ -270,18 +270,18 @@ fn no_text_names_a_variable() {
 #[test]
 fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
-    let of = |is_wanted: fn(&Part) -> bool| {
+    let of = |is_wanted: fn(&Element) -> bool| {
         rendered
             .unsupported
             .iter()
-            .filter(|unsupported| is_wanted(&unsupported.part))
+            .filter(|unsupported| is_wanted(&unsupported.element))
             .collect::<Vec<_>>()
     };
-    assert_eq!(of(|part| matches!(part, Part::Route(_))).len(), 3);
-    let keys = of(|part| matches!(part, Part::Setting(_)));
+    assert_eq!(of(|part| matches!(part, Element::Route(_))).len(), 3);
+    let keys = of(|part| matches!(part, Element::Setting(_)));
     let keys: Vec<_> = keys
         .into_iter()
-        .map(|unsupported| unsupported.part.to_string())
+        .map(|unsupported| unsupported.element.to_string())
         .collect();
     let expected = [
         "block-user-agents",

@@ -17,11 +17,11 @@ mod table;
 
 use sluice_filter_config::{Control, Host, PluginConfig};
 
-pub use log::{Answer, Log};
+pub use log::{Log, PollResponse};
 
-/// The checkpoint of a managed data plane: it only says where the log is, so it never changes.
+/// The bootstrap configuration of a managed data plane: it only says where the log is, so it never changes.
 #[must_use]
-pub fn checkpoint(host: Host, upstream: &str, authority: &str) -> PluginConfig {
+pub fn bootstrap_config(host: Host, upstream: &str, authority: &str) -> PluginConfig {
     let control = Control {
         upstream: upstream.to_owned(),
         authority: authority.to_owned(),

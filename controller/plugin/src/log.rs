@@ -14,7 +14,7 @@ const HISTORY: usize = 1024;
 
 /// Response to a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PollResponse {
     /// The version asked with is the current one: wait.
     Current,
     /// A document to send, encoded.
@@ -185,23 +185,23 @@ impl Log {
     }
 
     /// Response that brings a worker from `since` up to date. The same question is encoded once, however many ask it.
-    pub fn answer(&mut self, since: Option<Version>) -> Answer {
+    pub fn answer(&mut self, since: Option<Version>) -> PollResponse {
         if since == Some(self.version()) {
-            return Answer::Current;
+            return PollResponse::Current;
         }
         let base =
             since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
         let question = base.map_or_else(String::new, |step| step.to_string());
         if let Some(known) = self.encoded.get(&question) {
-            return Answer::Document(Arc::clone(known));
+            return PollResponse::Document(Arc::clone(known));
         }
         let tables = match base {
             Some(step) => Tables::Delta(self.delta(step)),
             None => Tables::Snapshot(self.snapshot()),
         };
-        let document: Arc<[u8]> = PluginConfig::of(tables).to_json().into();
+        let document: Arc<[u8]> = PluginConfig::with_tables(tables).to_json().into();
         self.encoded.insert(question, Arc::clone(&document));
-        Answer::Document(document)
+        PollResponse::Document(document)
     }
 
     /// Everything at the current version.
@@ -267,8 +267,8 @@ mod tests {
         }
     }
 
-    fn document(answer: &Answer) -> Tables {
-        let Answer::Document(bytes) = answer else {
+    fn document(answer: &PollResponse) -> Tables {
+        let PollResponse::Document(bytes) = answer else {
             panic!("{answer:?}")
         };
         PluginConfig::parse(bytes).unwrap().tables.unwrap()
@@ -288,7 +288,7 @@ mod tests {
         let mut log = Log::default();
         log.replace(&config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]));
         let before = log.version();
-        assert_eq!(log.answer(Some(before)), Answer::Current);
+        assert_eq!(log.answer(Some(before)), PollResponse::Current);
         log.replace(&config(&[("b", &["10.0.0.3:80"])]));
         let Tables::Delta(delta) = document(&log.answer(Some(before))) else {
             panic!("a delta")

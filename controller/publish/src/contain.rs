@@ -11,7 +11,7 @@ use crate::Publisher;
 #[cfg(debug_assertions)]
 use crate::fault;
 use sluice_quarantine::{
-    self, Aspect, Decision, Inquiry, Part, Publication, Refused, Round, Step, Verdict,
+    self, Aspect, Decision, Inquiry, InquiryOutcome, Part, Publication, Rejections, Round, Step,
 };
 
 /// Longest wait for all Envoys' answers to a candidate.
@@ -100,7 +100,7 @@ impl Publisher {
         });
     }
 
-    async fn contain(&mut self, routes: &Refused, tls: Option<&str>) {
+    async fn contain(&mut self, routes: &Rejections, tls: Option<&str>) {
         if self.incident.round == Round::All {
             // Those were not enough, so they may not have been at fault at all.
             self.quarantine
@@ -140,7 +140,10 @@ impl Publisher {
         }
     }
 
-    async fn inquire_all(&self, inquiries: [(Aspect, Option<Inquiry>); 2]) -> Option<Vec<Verdict>> {
+    async fn inquire_all(
+        &self,
+        inquiries: [(Aspect, Option<Inquiry>); 2],
+    ) -> Option<Vec<InquiryOutcome>> {
         let mut verdicts = Vec::new();
         for (aspect, inquiry) in inquiries {
             if let Some(inquiry) = inquiry {
@@ -150,7 +153,7 @@ impl Publisher {
         Some(verdicts)
     }
 
-    async fn inquire(&self, aspect: Aspect, mut inquiry: Inquiry) -> Option<Verdict> {
+    async fn inquire(&self, aspect: Aspect, mut inquiry: Inquiry) -> Option<InquiryOutcome> {
         let mut tried = 0;
         loop {
             match inquiry.next_step() {
@@ -199,10 +202,10 @@ impl Publisher {
     }
 
     /// Holds culprits back. True if something else can be published now.
-    fn hold(&mut self, verdict: Verdict) -> bool {
+    fn hold(&mut self, verdict: InquiryOutcome) -> bool {
         let publication = self.publication();
         match verdict {
-            Verdict::Parts(parts) => {
+            InquiryOutcome::Parts(parts) => {
                 self.incident
                     .held
                     .extend(parts.iter().map(|(part, _)| part.clone()));
@@ -210,7 +213,7 @@ impl Publisher {
                 self.quarantine.hold(&publication, parts);
                 found
             }
-            Verdict::Global(message) => {
+            InquiryOutcome::Global(message) => {
                 error!(
                     "the data plane rejects settings of all hosts, which are from the ConfigMap and flags, and keeps \
                      its configuration: {message}"

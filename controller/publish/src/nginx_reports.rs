@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{L4Protocol, StreamPort};
-use sluice_nginx::{Part, Unsupported};
+use sluice_nginx::{Element, Unsupported};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
 use tracing::error;
 
@@ -43,7 +43,7 @@ impl NginxReports {
         let mut reports = Vec::new();
         let mut without_owner = BTreeSet::new();
         for unsupported in unsupported {
-            match self.owner(&unsupported.part, snapshot) {
+            match self.owner(&unsupported.element, snapshot) {
                 Some(owner) => reports.push(report(owner, &unsupported)),
                 None => drop(without_owner.insert(unsupported)),
             }
@@ -55,13 +55,13 @@ impl NginxReports {
         reports
     }
 
-    fn owner(&self, part: &Part, snapshot: &Snapshot) -> Option<ObjectRef> {
-        let (kind, key) = match part {
-            Part::Route(route) => (Kind::Ingress, snapshot.owner(route)),
+    fn owner(&self, element: &Element, snapshot: &Snapshot) -> Option<ObjectRef> {
+        let (kind, key) = match element {
+            Element::Route(route) => (Kind::Ingress, snapshot.owner(route)),
             // No input has listeners of its own yet.
-            Part::Listener(_) => return None,
-            Part::Setting(_) => (Kind::ConfigMap, self.owners.global.as_ref()),
-            Part::Port(StreamPort { protocol, .. }) => match protocol {
+            Element::Listener(_) => return None,
+            Element::Setting(_) => (Kind::ConfigMap, self.owners.global.as_ref()),
+            Element::Port(StreamPort { protocol, .. }) => match protocol {
                 L4Protocol::Tcp => (Kind::ConfigMap, self.owners.tcp.as_ref()),
                 L4Protocol::Udp => (Kind::ConfigMap, self.owners.udp.as_ref()),
             },
@@ -83,7 +83,7 @@ fn report(object: ObjectRef, unsupported: &Unsupported) -> Report {
         object,
         unsupported.code(),
         severity,
-        unsupported.part.to_string(),
+        unsupported.element.to_string(),
         unsupported.reason(),
         unsupported.consequence(),
     )

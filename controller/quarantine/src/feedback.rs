@@ -4,11 +4,11 @@ use std::future::pending;
 use std::time::Duration;
 
 use sluice_xds::ResourceType;
-use sluice_xds_server::{Decided, Generation, Refusal, Revision, Store};
+use sluice_xds_server::{Decided, Generation, Nack, Revision, Store};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
-use super::Refused;
+use super::Rejections;
 
 /// When nobody could be asked, it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -26,11 +26,11 @@ pub struct NginxVerdict {
 #[derive(Debug)]
 pub struct Decision {
     /// Of the routes; nothing: they are served.
-    pub routes: Refused,
+    pub routes: Rejections,
     /// Of the listener with the filter chains of hosts with TLS.
     pub tls: Option<String>,
     /// Everything else.
-    pub others: Vec<Refusal>,
+    pub others: Vec<Nack>,
 }
 
 /// Sources of responses.
@@ -139,9 +139,9 @@ impl Feedback {
                     *publication = None;
                     let all = verdict.refused.clone();
                     break Decision {
-                        routes: Refused {
+                        routes: Rejections {
                             all,
-                            ..Refused::default()
+                            ..Rejections::default()
                         },
                         tls: None,
                         others: Vec::new(),
@@ -157,8 +157,8 @@ impl Feedback {
     }
 }
 
-fn decision(refusals: Vec<Refusal>) -> Decision {
-    let (mut routes, mut tls, mut others) = (Refused::default(), None, Vec::new());
+fn decision(refusals: Vec<Nack>) -> Decision {
+    let (mut routes, mut tls, mut others) = (Rejections::default(), None, Vec::new());
     for refusal in refusals {
         match refusal.kind {
             ResourceType::Route => routes.all = Some(refusal.message),

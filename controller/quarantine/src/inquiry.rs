@@ -14,7 +14,7 @@ use super::{Part, Publication};
 
 /// Rejected parts of a configuration, as far as the data plane names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct Rejections {
     /// Hosts that were rejected each by itself, with the message.
     pub hosts: BTreeMap<String, String>,
     /// All hosts that are not exact, rejected together.
@@ -23,11 +23,11 @@ pub struct Refused {
     pub all: Option<String>,
 }
 
-impl Refused {
+impl Rejections {
     /// True if nothing was rejected.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Refused::default()
+        *self == Rejections::default()
     }
 }
 
@@ -69,12 +69,12 @@ pub enum Step {
     /// Try this configuration, and pass the result to [`Inquiry::answer`].
     Try(Box<Config>),
     /// The search is over.
-    Done(Verdict),
+    Done(InquiryOutcome),
 }
 
 /// Outcome of an inquiry.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum InquiryOutcome {
     /// The culprits, each with the message of the data plane.
     Parts(Vec<(Part, String)>),
     /// The settings of all hosts.
@@ -105,7 +105,7 @@ impl Inquiry {
     pub fn about(
         publication: Publication,
         accepted: Option<&Publication>,
-        refused: &Refused,
+        refused: &Rejections,
         round: Round,
     ) -> Self {
         let mut groups: Vec<Search<Part>> = Vec::new();
@@ -175,7 +175,7 @@ impl Inquiry {
                 self.base = Base::Tried;
                 return Step::Try(Box::new(self.publication.only(&[])));
             }
-            Base::Bad(message) => return Step::Done(Verdict::Global(message.clone())),
+            Base::Bad(message) => return Step::Done(InquiryOutcome::Global(message.clone())),
             Base::Tried | Base::Good => {}
         }
         while let Some(mut search) = self.groups.pop() {
@@ -185,7 +185,7 @@ impl Inquiry {
             }
             self.found.extend(search.refused());
         }
-        Step::Done(Verdict::Parts(std::mem::take(&mut self.found)))
+        Step::Done(InquiryOutcome::Parts(std::mem::take(&mut self.found)))
     }
 
     /// Takes the result of the last step.

@@ -12,7 +12,7 @@ use super::part::Publication;
 
 /// One Ingress of a host, whose routes were refused.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Refused<'a> {
+pub(super) struct Culprit<'a> {
     pub(super) owner: &'a ObjectKey,
     /// Configuration that all data planes accepted before.
     pub(super) before: Option<&'a Publication>,
@@ -79,11 +79,11 @@ pub(super) fn handshakes(
 pub(super) fn replaced(
     host: &ServerName,
     now: &Publication,
-    refused: &[Refused<'_>],
+    refused: &[Culprit<'_>],
 ) -> Option<Arc<Server>> {
     let server = now.config.servers.get(host)?;
     if let [
-        Refused {
+        Culprit {
             owner,
             before: Some(before),
         },
@@ -129,7 +129,7 @@ pub(super) fn replaced(
 }
 
 /// The route of the same path that was accepted.
-fn last<'a>(host: &ServerName, route: &HttpRoute, refused: &Refused<'a>) -> Option<&'a HttpRoute> {
+fn last<'a>(host: &ServerName, route: &HttpRoute, refused: &Culprit<'a>) -> Option<&'a HttpRoute> {
     let before = refused.before?;
     let was = before.config.servers.get(host)?;
     let same = was.routes.iter().find(|was| was.id == route.id)?;

@@ -30,7 +30,7 @@ use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, Ser
 use sluice_translate::Snapshot;
 
 pub use feedback::{Decision, Feedback, NginxVerdict};
-pub use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
+pub use inquiry::{Aspect, Inquiry, InquiryOutcome, Rejections, Round, Step};
 pub use part::{Part, Publication};
 pub use report::of_resources;
 
@@ -240,7 +240,7 @@ fn replacement(
         return before.cloned().or_else(closed);
     }
     let refused = held.iter().filter_map(|(part, held)| {
-        Some(instead::Refused {
+        Some(instead::Culprit {
             owner: part.owner.as_ref()?,
             before: held.before.as_deref(),
         })

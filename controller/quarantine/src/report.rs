@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sluice_ir::{ReasonCode, SecretId, ServerName};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot, ids};
 use sluice_xds::ResourceType;
-use sluice_xds_server::Refusal;
+use sluice_xds_server::Nack;
 
 use super::{Held, Part, Quarantine};
 
@@ -95,14 +95,14 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
 }
 
 /// Of resources that Envoy refuses one by one: it keeps what it has of them, and everything else is as new as can be.
-pub fn of_resources(refusals: &[Refusal], snapshot: &Snapshot) -> Vec<Report> {
+pub fn of_resources(refusals: &[Nack], snapshot: &Snapshot) -> Vec<Report> {
     refusals
         .iter()
         .flat_map(|refusal| of_resource(refusal, snapshot))
         .collect()
 }
 
-fn of_resource(refusal: &Refusal, snapshot: &Snapshot) -> Vec<Report> {
+fn of_resource(refusal: &Nack, snapshot: &Snapshot) -> Vec<Report> {
     let name = &*refusal.name;
     let (objects, field) = match refusal.kind {
         ResourceType::Cluster | ResourceType::Endpoints => {

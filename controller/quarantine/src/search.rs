@@ -30,7 +30,7 @@ struct Group<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Together with what was accepted it is refused.
-    Refused,
+    Rejections,
     /// The other half of a refused group is tried before: if that is accepted, this one is at fault.
     Rest,
     Unknown,
@@ -42,7 +42,7 @@ impl<T: Clone> Search<T> {
         let group = Group {
             members,
             message: message.to_owned(),
-            state: State::Refused,
+            state: State::Rejections,
         };
         Search {
             accepted: Vec::new(),
@@ -55,7 +55,7 @@ impl<T: Clone> Search<T> {
     pub(super) fn candidate(&mut self) -> Option<Vec<T>> {
         loop {
             let mut group = self.groups.pop()?;
-            if group.state != State::Refused {
+            if group.state != State::Rejections {
                 let candidate = self
                     .accepted
                     .iter()
@@ -96,7 +96,7 @@ impl<T: Clone> Search<T> {
             Ok(()) => {
                 self.accepted.append(&mut group.members);
                 if let Some(rest) = rest {
-                    rest.state = State::Refused;
+                    rest.state = State::Rejections;
                 }
             }
             Err(message) => {
@@ -105,7 +105,7 @@ impl<T: Clone> Search<T> {
                 }
                 self.groups.push(Group {
                     message,
-                    state: State::Refused,
+                    state: State::Rejections,
                     ..group
                 });
             }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sluice_ir::Action;
 use sluice_translate::{Object, Options, Resources, translate};
 use sluice_xds::ResourceType;
-use sluice_xds_server::Refusal;
+use sluice_xds_server::Nack;
 
 use super::*;
 
@@ -73,9 +73,9 @@ impl World {
                 self.quarantine.accept(publication.clone());
                 return publication.config;
             }
-            let refused = Refused {
+            let refused = Rejections {
                 all: Some("no".to_owned()),
-                ..Refused::default()
+                ..Rejections::default()
             };
             let accepted = self.quarantine.last_accepted().cloned();
             let mut inquiry =
@@ -90,7 +90,7 @@ impl World {
                     Step::Done(verdict) => break verdict,
                 }
             };
-            let Verdict::Parts(parts) = verdict else {
+            let InquiryOutcome::Parts(parts) = verdict else {
                 panic!("{verdict:?}")
             };
             self.quarantine.hold(&publication, parts);
@@ -306,7 +306,7 @@ fn whoever_leads_to_a_refused_cluster_is_told_whatever_it_is_for() {
     let backends: Vec<_> = snapshot.config().backends.keys().collect();
     assert_eq!(backends.len(), names.len(), "{backends:?}");
     for id in backends {
-        let refusal = Refusal {
+        let refusal = Nack {
             kind: ResourceType::Cluster,
             name: id.as_str().into(),
             version: "1".to_owned(),

@@ -40,7 +40,7 @@ const HOSTS: &str = "/etc/hosts";
 
 /// The addresses of a name, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct DnsAnswer {
     pub addresses: BTreeSet<IpAddr>,
     pub ttl: Duration,
 }
@@ -128,7 +128,7 @@ impl Dns {
     }
 
     /// IPv4 addresses, or IPv6 addresses where there are none, as ingress-nginx asks.
-    pub async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
+    pub async fn look_up(&self, name: &str) -> Result<DnsAnswer, Failure> {
         let system = Arc::clone(
             &self
                 .0
@@ -155,7 +155,7 @@ impl Dns {
         }
         let busy = || Failure::NoAnswer("too many names are being looked up".to_owned());
         let _turn = self.0.turns.enter(namespace).await.ok_or_else(busy)?;
-        let Answer { addresses, ttl } = self.look_up(name).await?;
+        let DnsAnswer { addresses, ttl } = self.look_up(name).await?;
         // A tree keeps some room in its nodes.
         let size = 2 * addresses.len() * size_of::<IpAddr>();
         let kept = (addresses.clone(), Instant::now() + ttl);
@@ -219,9 +219,9 @@ impl System {
     }
 
     /// IPv4 first. A server that knows no answer is one, too.
-    async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
+    async fn look_up(&self, name: &str) -> Result<DnsAnswer, Failure> {
         if let Some(addresses) = self.hosts.get(name) {
-            return Ok(Answer {
+            return Ok(DnsAnswer {
                 addresses: addresses.clone(),
                 ttl: CAP,
             });
@@ -231,7 +231,7 @@ impl System {
             match self.servers.ask(&whole, family).await {
                 Ok(Reply::Addresses(addresses, ttl)) => {
                     let ttl = Duration::from_secs(ttl.into()).clamp(FLOOR, CAP);
-                    return Ok(Answer { addresses, ttl });
+                    return Ok(DnsAnswer { addresses, ttl });
                 }
                 Ok(Reply::NoAddress | Reply::Truncated) => {}
                 Ok(Reply::Error(code)) => {

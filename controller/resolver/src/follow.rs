@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sluice_translate::Resolution;
 
-use super::dns::{Answer, FLOOR, Failure};
+use super::dns::{DnsAnswer, FLOOR, Failure};
 
 /// How long the last good answer serves when nobody answers any more: RFC 8767 (serving stale data) suggests one to three
 /// days.
@@ -21,12 +21,12 @@ pub(super) struct Followed {
     failures: u32,
     /// Why looks have failed since it last had an answer.
     failure: Option<Failure>,
-    told: Option<Resolution>,
+    published: Option<Resolution>,
 }
 
 /// Names wait in one queue with those that have as much to lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LookupState {
     /// It has not been looked at.
     New,
     /// The last look had an answer.
@@ -39,33 +39,33 @@ pub(super) enum Standing {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Next {
     /// Resolution to publish, if it has changed.
-    pub(super) tell: Option<Resolution>,
+    pub(super) publish: Option<Resolution>,
     /// How long until the next look.
     pub(super) pause: Duration,
 }
 
 impl Followed {
     /// Priority of the next lookup.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn state(&self) -> LookupState {
         match (self.failures, &self.last) {
-            (0, None) => Standing::New,
-            (0, Some(_)) => Standing::Known,
-            _ => Standing::Failing,
+            (0, None) => LookupState::New,
+            (0, Some(_)) => LookupState::Known,
+            _ => LookupState::Failing,
         }
     }
 
     /// Takes what a look at the name has found. That it has no address is an answer, and holds at once; no answer at all
     /// leaves what was known for a while.
-    pub(super) fn take(&mut self, found: Result<Answer, Failure>, now: Instant) -> Next {
+    pub(super) fn take(&mut self, found: Result<DnsAnswer, Failure>, now: Instant) -> Next {
         let failed = match found {
-            Ok(Answer { addresses, ttl }) => {
+            Ok(DnsAnswer { addresses, ttl }) => {
                 *self = Followed {
                     last: Some((addresses.clone(), now)),
-                    told: self.told.take(),
+                    published: self.published.take(),
                     ..Followed::default()
                 };
                 return Next {
-                    tell: self.news(Resolution {
+                    publish: self.news(Resolution {
                         addresses,
                         failure: None,
                     }),
@@ -92,7 +92,7 @@ impl Followed {
             .map(|(addresses, _)| addresses.clone())
             .unwrap_or_default();
         Next {
-            tell: self.news(Resolution {
+            publish: self.news(Resolution {
                 addresses,
                 failure: Some(failure),
             }),
@@ -101,9 +101,9 @@ impl Followed {
     }
 
     fn news(&mut self, resolution: Resolution) -> Option<Resolution> {
-        let is_new = self.told.as_ref() != Some(&resolution);
+        let is_new = self.published.as_ref() != Some(&resolution);
         is_new.then(|| {
-            self.told = Some(resolution.clone());
+            self.published = Some(resolution.clone());
             resolution
         })
     }
@@ -121,18 +121,18 @@ mod tests {
             .collect()
     }
 
-    fn answer(text: &str) -> Result<Answer, Failure> {
-        Ok(Answer {
+    fn answer(text: &str) -> Result<DnsAnswer, Failure> {
+        Ok(DnsAnswer {
             addresses: addresses(text),
             ttl: TTL,
         })
     }
 
-    fn silence(reason: &str) -> Result<Answer, Failure> {
+    fn silence(reason: &str) -> Result<DnsAnswer, Failure> {
         Err(Failure::NoAnswer(reason.to_owned()))
     }
 
-    fn told(text: &str, failure: Option<&str>) -> Option<Resolution> {
+    fn resolution(text: &str, failure: Option<&str>) -> Option<Resolution> {
         Some(Resolution {
             addresses: addresses(text),
             failure: failure.map(str::to_owned),
@@ -143,19 +143,19 @@ mod tests {
     fn an_answer_is_told_once_and_holds_for_its_ttl() {
         let (mut name, now) = (Followed::default(), Instant::now());
         let first = Next {
-            tell: told("192.0.2.1", None),
+            publish: resolution("192.0.2.1", None),
             pause: TTL,
         };
         assert_eq!(name.take(answer("192.0.2.1"), now), first);
         assert_eq!(
             name.take(answer("192.0.2.1"), now),
             Next {
-                tell: None,
+                publish: None,
                 pause: TTL
             }
         );
         let moved = Next {
-            tell: told("192.0.2.1 192.0.2.2", None),
+            publish: resolution("192.0.2.1 192.0.2.2", None),
             pause: TTL,
         };
         assert_eq!(name.take(answer("192.0.2.2 192.0.2.1"), now), moved);
@@ -166,25 +166,25 @@ mod tests {
         let (mut name, begun) = (Followed::default(), Instant::now());
         name.take(answer("192.0.2.1"), begun);
         assert_eq!(
-            name.take(silence("timeout"), begun).tell,
-            told("192.0.2.1", Some("timeout"))
+            name.take(silence("timeout"), begun).publish,
+            resolution("192.0.2.1", Some("timeout"))
         );
         // Said once, whatever is wrong next time.
         for (seconds, reason) in [(60, "timeout"), (86_399, "refused")] {
             assert_eq!(
                 name.take(silence(reason), begun + Duration::from_secs(seconds))
-                    .tell,
+                    .publish,
                 None,
                 "{seconds}"
             );
         }
         assert_eq!(
-            name.take(silence("timeout"), begun + STALE).tell,
-            told("", Some("timeout"))
+            name.take(silence("timeout"), begun + STALE).publish,
+            resolution("", Some("timeout"))
         );
         assert_eq!(
-            name.take(answer("192.0.2.1"), begun + STALE).tell,
-            told("192.0.2.1", None)
+            name.take(answer("192.0.2.1"), begun + STALE).publish,
+            resolution("192.0.2.1", None)
         );
     }
 
@@ -193,27 +193,27 @@ mod tests {
         let (mut name, now) = (Followed::default(), Instant::now());
         name.take(answer("192.0.2.1"), now);
         assert_eq!(
-            name.take(Err(Failure::NoAddress), now).tell,
-            told("", Some("it has no address"))
+            name.take(Err(Failure::NoAddress), now).publish,
+            resolution("", Some("it has no address"))
         );
-        assert_eq!(name.take(Err(Failure::NoAddress), now).tell, None);
+        assert_eq!(name.take(Err(Failure::NoAddress), now).publish, None);
         // What was known before that is not dug up.
         assert_eq!(
-            name.take(silence("timeout"), now).tell,
-            told("", Some("timeout"))
+            name.take(silence("timeout"), now).publish,
+            resolution("", Some("timeout"))
         );
     }
 
     #[test]
     fn failures_are_looked_at_ever_more_rarely_and_wait_behind_what_answers() {
         let (mut name, now) = (Followed::default(), Instant::now());
-        assert_eq!(name.standing(), Standing::New);
+        assert_eq!(name.state(), LookupState::New);
         let pauses: Vec<u64> = (0..8)
             .map(|_| name.take(silence("timeout"), now).pause.as_secs())
             .collect();
         assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
-        assert_eq!(name.standing(), Standing::Failing);
+        assert_eq!(name.state(), LookupState::Failing);
         name.take(answer("192.0.2.1"), now);
-        assert_eq!(name.standing(), Standing::Known);
+        assert_eq!(name.state(), LookupState::Known);
     }
 }

@@ -31,7 +31,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 pub use dns::Dns;
 
-use follow::{Followed, Standing};
+use follow::{Followed, LookupState};
 use gate::Gate;
 use places::{Placed, Places};
 
@@ -96,11 +96,11 @@ impl Turns {
         }
     }
 
-    fn of(&self, standing: Standing) -> &Gate {
-        match standing {
-            Standing::Known => &self.known,
-            Standing::New => &self.new,
-            Standing::Failing => &self.failing,
+    fn of(&self, state: LookupState) -> &Gate {
+        match state {
+            LookupState::Known => &self.known,
+            LookupState::New => &self.new,
+            LookupState::Failing => &self.failing,
         }
     }
 }
@@ -233,11 +233,11 @@ async fn follow(
         let found = {
             let namespace = namespace.borrow().clone();
             // There is room for all.
-            let _turn = turns.of(followed.standing()).enter(&namespace).await;
+            let _turn = turns.of(followed.state()).enter(&namespace).await;
             dns.look_up(name.as_str()).await
         };
         let next = followed.take(found, Instant::now());
-        if let Some(resolution) = next.tell
+        if let Some(resolution) = next.publish
             && answers.send((name.clone(), resolution)).is_err()
         {
             return;

@@ -14,7 +14,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sluice_filter_config::Version;
-use sluice_plugin::{Answer, Log};
+use sluice_plugin::{Log, PollResponse};
 use tokio::sync::{Mutex, watch};
 
 /// How long a poll is held when there is nothing to say. Shorter than the filter waits.
@@ -44,16 +44,17 @@ impl SharedLog {
         self.log.blocking_lock().version().content()
     }
 
-    async fn answer(&self, since: Option<Version>) -> Answer {
+    async fn answer(&self, since: Option<Version>) -> PollResponse {
         self.log.lock().await.answer(since)
     }
 
-    async fn wait(&self, since: Option<Version>) -> Answer {
+    async fn wait(&self, since: Option<Version>) -> PollResponse {
         let mut publications = self.publications.subscribe();
         loop {
             publications.mark_unchanged();
             let answer = self.answer(since).await;
-            if matches!(answer, Answer::Document(_)) || publications.changed().await.is_err() {
+            if matches!(answer, PollResponse::Document(_)) || publications.changed().await.is_err()
+            {
                 return answer;
             }
         }
@@ -75,12 +76,12 @@ pub async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQue
             .into_response();
     }
     match tokio::time::timeout(HOLD, log.wait(since)).await {
-        Ok(Answer::Document(document)) => (
+        Ok(PollResponse::Document(document)) => (
             [(header::CONTENT_TYPE, "application/json")],
             document.to_vec(),
         )
             .into_response(),
-        Ok(Answer::Current) | Err(_) => StatusCode::NO_CONTENT.into_response(),
+        Ok(PollResponse::Current) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }
 }
 

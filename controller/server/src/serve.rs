@@ -48,7 +48,7 @@ pub fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     let authz = get(sluice_authz::auth_request).with_state(served.authorizer.clone());
     xds.into_axum_router()
         .route(LOG_PATH, log)
-        .route(sluice_nginx::guard::PATH, authz)
+        .route(sluice_nginx::auth_request::PATH, authz)
 }
 
 /// Binds, then serves in the background for as long as the runtime lives. Says who comes.

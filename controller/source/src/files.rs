@@ -166,7 +166,7 @@ impl Follower {
             .collect();
         for path in due {
             self.due.remove(&path);
-            match Fingerprint::of(&path) {
+            match Fingerprint::from_path(&path) {
                 Some(fingerprint) => self.index.read(&path, fingerprint, events),
                 None => self.index.forget(&path, events),
             }

@@ -19,7 +19,7 @@ pub(crate) struct Fingerprint {
 
 impl Fingerprint {
     /// `None` when there is no such file (any more).
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         // Follows links: a mounted ConfigMap is a farm of them.
         let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
@@ -63,7 +63,7 @@ pub(crate) fn is_hidden(path: &Path) -> bool {
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
 /// `rest` is called after each file, to yield where there is no hurry.
 pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
-    if let Some(fingerprint) = Fingerprint::of(folder) {
+    if let Some(fingerprint) = Fingerprint::from_path(folder) {
         return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
     }
     let mut found = BTreeMap::new();
@@ -77,7 +77,7 @@ pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests>
             if path.is_dir() {
                 folders.push(path);
             } else if is_manifest(&path)
-                && let Some(fingerprint) = Fingerprint::of(&path)
+                && let Some(fingerprint) = Fingerprint::from_path(&path)
             {
                 found.insert(path, fingerprint);
                 rest();

@@ -47,7 +47,7 @@ pub(crate) struct SourceArgs {
 
 /// Source of objects, as the flags define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ObjectSource {
     Files(PathBuf),
     Kube,
 }
@@ -63,19 +63,19 @@ impl SourceArgs {
     }
 
     /// Decides; `in_cluster` says whether this runs in a pod.
-    pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<Origin> {
+    pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<ObjectSource> {
         let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();
         match (self.source, &self.manifests) {
             (Some(SourceKind::Kube), Some(_)) => bail!("--manifests: not with --source kube"),
             (Some(SourceKind::Files) | None, Some(_)) if names_a_cluster => {
                 bail!("--manifests: not with --kubeconfig or --apiserver-host")
             }
-            (_, Some(folder)) => Ok(Origin::Files(folder.clone())),
+            (_, Some(folder)) => Ok(ObjectSource::Files(folder.clone())),
             (Some(SourceKind::Files), None) => {
                 None.context("--source files: --manifests DIR is missing")
             }
-            (Some(SourceKind::Kube), None) => Ok(Origin::Kube),
-            (None, None) if in_cluster || names_a_cluster => Ok(Origin::Kube),
+            (Some(SourceKind::Kube), None) => Ok(ObjectSource::Kube),
+            (None, None) if in_cluster || names_a_cluster => Ok(ObjectSource::Kube),
             // Taking over whatever cluster a kubeconfig happens to name must be asked for.
             (None, None) => {
                 bail!("nothing to follow: give --manifests DIR, or --source kube for a cluster")
@@ -173,7 +173,7 @@ mod tests {
         watch_namespace: Option<String>,
     }
 
-    fn origin(line: &str, in_cluster: bool) -> Result<Origin, String> {
+    fn origin(line: &str, in_cluster: bool) -> Result<ObjectSource, String> {
         let words = ["sluice"].into_iter().chain(line.split_whitespace());
         let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
         line.source
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_followed_wherever_it_runs() {
-        let folder = Ok(Origin::Files(PathBuf::from("m")));
+        let folder = Ok(ObjectSource::Files(PathBuf::from("m")));
         assert_eq!(origin("--manifests m", false), folder);
         assert_eq!(origin("--manifests m", true), folder);
         assert_eq!(origin("--source files --manifests m", true), folder);
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn a_cluster_is_the_default_only_inside_of_it() {
-        assert_eq!(origin("", true), Ok(Origin::Kube));
-        assert_eq!(origin("--kubeconfig k", false), Ok(Origin::Kube));
-        assert_eq!(origin("--source kube", false), Ok(Origin::Kube));
+        assert_eq!(origin("", true), Ok(ObjectSource::Kube));
+        assert_eq!(origin("--kubeconfig k", false), Ok(ObjectSource::Kube));
+        assert_eq!(origin("--source kube", false), Ok(ObjectSource::Kube));
         assert!(
             origin("", false)
                 .unwrap_err()

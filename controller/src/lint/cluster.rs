@@ -21,7 +21,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         let client = sluice_kube::connect(&source.access()).await?;
         let (events, heard) = mpsc::unbounded_channel();
         // Nobody writes status.
-        let (sightings, _) = mpsc::unbounded_channel();
+        let (changed_ingresses, _) = mpsc::unbounded_channel();
         let (notifications, reported) = mpsc::unbounded_channel();
         let always: BTreeSet<_> = options
             .config_maps()
@@ -36,7 +36,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         };
         let listeners = watch::Listeners {
             events,
-            sightings,
+            changed_ingresses,
             notifications,
         };
         let tasks = Tasks::default();

@@ -9,7 +9,7 @@ use sluice_lint::{Extent, examine, write};
 use sluice_source::read_once;
 use sluice_translate::{AddressPolicy, Options};
 
-use crate::args::{Lint, Origin};
+use crate::args::{Lint, ObjectSource};
 use crate::options;
 
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
@@ -20,7 +20,7 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
         ..options
     };
     let findings = match args.source.origin(is_in_cluster())? {
-        Origin::Files(path) => {
+        ObjectSource::Files(path) => {
             // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
             examine(
                 read_once(&path)?,
@@ -31,7 +31,7 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
                 Extent::Part,
             )
         }
-        Origin::Kube => {
+        ObjectSource::Kube => {
             let addresses = AddressPolicy {
                 written_loopback: false,
                 ..options.addresses

@@ -12,8 +12,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{L4Protocol, ReasonCode, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
-    BackendRefs, BackendSettings, Balance, Cluster, Kind, ObjectKey, ObjectRef, Origin, Port,
-    ReferenceSite, Report, Reporter, Severity,
+    BackendRefs, BackendSettings, BackendSource, Balance, Cluster, Kind, ObjectKey, ObjectRef,
+    Port, ReferenceSite, Report, Reporter, Severity,
 };
 
 use crate::Options;
@@ -119,7 +119,7 @@ fn stream(
         attempts,
         gets_requests: false,
     };
-    let backend = backend_refs.add(Origin::Service(target.service, port), settings, site);
+    let backend = backend_refs.add(BackendSource::Service(target.service, port), settings, site);
     let timeouts = globals.streams;
     Stream {
         backend,

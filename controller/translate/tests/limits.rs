@@ -45,7 +45,7 @@ fn server(translation: &Translation) -> &Server {
 }
 
 /// Reports about a field.
-fn told(translation: &Translation, field: &str) -> Vec<Severity> {
+fn reported(translation: &Translation, field: &str) -> Vec<Severity> {
     let reports = translation.reports().into_iter();
     let about = reports.filter(|report| report.field == field && report.reason.contains("at most"));
     about.map(|report| report.severity).collect()
@@ -62,7 +62,7 @@ fn paths_beyond_the_limit_are_reported_and_not_served() {
     ] {
         let translation = translated(&[ingress(&json!({}), paths)]);
         assert_eq!(server(&translation).routes.len(), most, "{paths}");
-        assert_eq!(told(&translation, &field), reports, "{paths}");
+        assert_eq!(reported(&translation, &field), reports, "{paths}");
     }
 }
 
@@ -92,7 +92,7 @@ fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
     object["spec"]["tls"] =
         vec![json!({"hosts": ["a.example"], "secretName": "s"}); entries + 1].into();
     assert_eq!(
-        told(&translated(&[object]), &format!("spec.tls[{entries}]")),
+        reported(&translated(&[object]), &format!("spec.tls[{entries}]")),
         [Severity::Error]
     );
     let names = most("names in `server-alias`");
@@ -102,7 +102,7 @@ fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
         let translation = translated(&[ingress(&annotations, 2)]);
         assert_eq!(server(&translation).aliases.len(), names, "{count}");
         assert_eq!(
-            told(&translation, "annotation server-alias").len(),
+            reported(&translation, "annotation server-alias").len(),
             reports,
             "{count}"
         );

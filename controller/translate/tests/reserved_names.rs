@@ -98,7 +98,7 @@ fn served(translation: &Translation, name: &ServerName) -> Option<String> {
 }
 
 /// Reports about the name to its newer claimant.
-fn told<'a>(translation: &'a Translation, namespace: &str) -> Vec<&'a Report> {
+fn reported<'a>(translation: &'a Translation, namespace: &str) -> Vec<&'a Report> {
     let reports = translation.reports().into_iter();
     reports
         .filter(|report| {
@@ -155,7 +155,7 @@ fn a_newer_namespace_gets_no_name_that_an_older_one_covers_unless_the_operator_s
                 let world = format!(
                     "{host} {key} {value}: {asked} {other_key} of {namespace} in {year}, {allowed}"
                 );
-                let told: Vec<Severity> = told(&translation, namespace)
+                let told: Vec<Severity> = reported(&translation, namespace)
                     .iter()
                     .map(|report| report.severity)
                     .collect();
@@ -206,7 +206,7 @@ fn what_a_wildcard_does_not_cover_and_what_was_named_before_is_not_kept_from_any
             Some(FOREIGN),
             "{host}"
         );
-        assert!(told(&translation, FOREIGN).is_empty(), "{host}");
+        assert!(reported(&translation, FOREIGN).is_empty(), "{host}");
     }
 }
 

@@ -44,7 +44,7 @@ impl Cache {
                         kind,
                         name,
                         Some(Stored {
-                            version: Version::of(&bytes),
+                            version: Version::hash(&bytes),
                             bytes,
                         }),
                     ));

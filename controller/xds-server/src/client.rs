@@ -22,11 +22,11 @@ use crate::cache::Cache;
 use crate::history::Generation;
 use crate::progress::Progress;
 use crate::refusal::shortened;
-use crate::response::Part;
-use crate::subscription::{Subscription, TooManyNames, Verdict};
+use crate::response::ChangeSet;
+use crate::subscription::{Acknowledgement, Subscription, TooManyNames};
 
 /// Timeout of routes that wait for a new cluster's endpoints.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 const ROUTING: [ResourceType; 5] = [
     ResourceType::Listener,
     ResourceType::Route,
@@ -81,7 +81,7 @@ impl Client {
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
         cache: &Cache,
-    ) -> Result<Verdict, TooManyNames> {
+    ) -> Result<Acknowledgement, TooManyNames> {
         if let Some(node) = &request.node {
             self.node = shortened(&node.id).to_owned();
         }
@@ -90,10 +90,10 @@ impl Client {
         let Some(subscription) = self.subscriptions.get_mut(&kind) else {
             self.subscriptions
                 .insert(kind, Subscription::begin(kind, request, cache)?);
-            return Ok(Verdict::None);
+            return Ok(Acknowledgement::None);
         };
         let verdict = subscription.request(request, cache)?;
-        if let (ResourceType::Cluster, Verdict::Refused(sent)) = (kind, &verdict) {
+        if let (ResourceType::Cluster, Acknowledgement::Refused(sent)) = (kind, &verdict) {
             sent.iter().for_each(|(name, _)| self.no_longer_await(name));
         }
         Ok(verdict)
@@ -177,14 +177,14 @@ impl Client {
     }
 
     fn clusters(&mut self, cache: &Cache, now: Instant) -> Option<DeltaDiscoveryResponse> {
-        let response = self.response(ResourceType::Cluster, Part::Sets, cache)?;
+        let response = self.response(ResourceType::Cluster, ChangeSet::Sets, cache)?;
         let from = cache.generation();
         let mut awaiting = self.awaiting.take().unwrap_or(Awaiting {
             names: BTreeSet::new(),
             from,
             until: now,
         });
-        awaiting.until = now + PATIENCE;
+        awaiting.until = now + TIMEOUT;
         for cluster in &response.resources {
             let name = Name::from(cluster.name.as_str());
             if cache.find(ResourceType::Endpoints, &name).is_none() {
@@ -203,7 +203,7 @@ impl Client {
     }
 
     fn endpoints(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
-        let response = self.response(ResourceType::Endpoints, Part::Sets, cache)?;
+        let response = self.response(ResourceType::Endpoints, ChangeSet::Sets, cache)?;
         response
             .resources
             .iter()
@@ -223,12 +223,13 @@ impl Client {
             .as_ref()
             .is_some_and(|awaiting| !awaiting.names.is_empty());
         let clusters = self.subscriptions.get(&ResourceType::Cluster);
-        if awaiting || clusters.is_some_and(|clusters| clusters.is_pending(Part::Sets, cache)) {
+        if awaiting || clusters.is_some_and(|clusters| clusters.is_pending(ChangeSet::Sets, cache))
+        {
             return None;
         }
         ROUTING
             .into_iter()
-            .find_map(|kind| self.response(kind, Part::Both, cache))
+            .find_map(|kind| self.response(kind, ChangeSet::Both, cache))
     }
 
     fn removals(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
@@ -236,11 +237,11 @@ impl Client {
             .iter()
             .filter_map(|kind| self.subscriptions.get(kind));
         let mut unsettled = routing
-            .filter(|routing| routing.is_in_flight() || routing.is_pending(Part::Both, cache));
+            .filter(|routing| routing.is_in_flight() || routing.is_pending(ChangeSet::Both, cache));
         if unsettled.next().is_some() {
             return None;
         }
-        if let Some(response) = self.response(ResourceType::Cluster, Part::Removals, cache) {
+        if let Some(response) = self.response(ResourceType::Cluster, ChangeSet::Removals, cache) {
             return Some(response);
         }
         let clusters = self.subscriptions.get(&ResourceType::Cluster);
@@ -248,13 +249,13 @@ impl Client {
         if clusters.is_some_and(Subscription::is_in_flight) {
             return None;
         }
-        self.response(ResourceType::Endpoints, Part::Removals, cache)
+        self.response(ResourceType::Endpoints, ChangeSet::Removals, cache)
     }
 
     fn response(
         &mut self,
         kind: ResourceType,
-        part: Part,
+        part: ChangeSet,
         cache: &Cache,
     ) -> Option<DeltaDiscoveryResponse> {
         let (seed, responses) = (self.seed, &mut self.responses);
@@ -328,7 +329,7 @@ mod tests {
         let cluster = client.next(&cache, now).unwrap();
         assert_eq!(cluster.type_url, ResourceType::Cluster.type_url());
         answer(&mut client, &cluster, refused, &cache);
-        [now, now + PATIENCE].map(|now| client.next(&cache, now).map(|response| response.type_url))
+        [now, now + TIMEOUT].map(|now| client.next(&cache, now).map(|response| response.type_url))
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct AuthzRequest {
 
 /// Decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AuthzDecision {
     /// It goes on.
     Allow(Changes),
     /// It is answered at once.
@@ -86,7 +86,7 @@ impl fmt::Debug for AuthzRequest {
     }
 }
 
-type Decide = dyn Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync;
+type Decide = dyn Fn(AuthzRequest) -> BoxFuture<'static, AuthzDecision> + Send + Sync;
 
 /// The authorization service.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ pub struct AuthzService(Arc<Decide>);
 impl AuthzService {
     /// `decide` may take its time; each request has a call of its own.
     pub fn new(
-        decide: impl Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync + 'static,
+        decide: impl Fn(AuthzRequest) -> BoxFuture<'static, AuthzDecision> + Send + Sync + 'static,
     ) -> Self {
         AuthzService(Arc::new(decide))
     }
@@ -170,9 +170,9 @@ fn headers(map: HeaderMap) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-fn answer(verdict: Verdict) -> CheckResponse {
-    let (code, response) = match verdict {
-        Verdict::Allow(Changes {
+fn answer(decision: AuthzDecision) -> CheckResponse {
+    let (code, response) = match decision {
+        AuthzDecision::Allow(Changes {
             set,
             remove,
             answer,
@@ -185,7 +185,7 @@ fn answer(verdict: Verdict) -> CheckResponse {
             };
             (tonic::Code::Ok, HttpResponse::OkResponse(response))
         }
-        Verdict::Deny { status, headers } => {
+        AuthzDecision::Deny { status, headers } => {
             let response = DeniedHttpResponse {
                 status: Some(HttpStatus {
                     code: status.into(),
@@ -283,10 +283,10 @@ mod tests {
 
     #[test]
     fn only_an_allowed_request_is_ok() {
-        let code = |verdict| answer(verdict).status.unwrap().code;
-        assert_eq!(code(Verdict::Allow(Changes::default())), 0);
+        let code = |decision| answer(decision).status.unwrap().code;
+        assert_eq!(code(AuthzDecision::Allow(Changes::default())), 0);
         assert_ne!(
-            code(Verdict::Deny {
+            code(AuthzDecision::Deny {
                 status: 200,
                 headers: Vec::new()
             }),

@@ -33,8 +33,8 @@ mod subscription;
 mod version;
 
 pub use access_log::{AccessLogEntry, AccessLogService};
-pub use ext_authz::{AuthzRequest, AuthzService, Changes, Verdict};
+pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes};
 pub use history::Generation;
-pub use refusal::Refusal;
+pub use refusal::Nack;
 pub use service::{Session, discovery_service};
 pub use store::{Decided, Revision, Stats, Status, Store};

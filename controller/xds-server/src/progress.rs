@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn one_data_plane_that_refuses_is_enough_and_all_are_waited_for() {
-        let (version, other) = (Version::of(b"probe"), Version::of(b"other"));
+        let (version, other) = (Version::hash(b"probe"), Version::hash(b"other"));
         let said = |version, is_accepted| Progress {
             has_listeners: true,
             probes: [

@@ -13,7 +13,7 @@ const LONGEST: usize = 2048;
 
 /// One resource that a client refused, and has not accepted since.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Nack {
     /// Its type.
     pub kind: ResourceType,
     /// Its name.
@@ -28,9 +28,9 @@ pub struct Refusal {
 
 /// The refusals that hold; never more than there are resources.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(BTreeMap<(ResourceType, Name), Refusal>);
+pub(crate) struct Nacks(BTreeMap<(ResourceType, Name), Nack>);
 
-impl Refusals {
+impl Nacks {
     pub(crate) fn add(
         &mut self,
         (kind, name): (ResourceType, &Name),
@@ -38,7 +38,7 @@ impl Refusals {
         node: &str,
         message: &str,
     ) {
-        let refusal = Refusal {
+        let refusal = Nack {
             kind,
             name: name.clone(),
             version: version.to_string(),
@@ -70,8 +70,8 @@ impl Refusals {
         Some(&refusal.message)
     }
 
-    /// Refusals of published resources, without those of probes.
-    pub(crate) fn published(&self) -> Vec<Refusal> {
+    /// Nacks of published resources, without those of probes.
+    pub(crate) fn published(&self) -> Vec<Nack> {
         self.0
             .values()
             .filter(|refusal| !is_probe(&refusal.name))

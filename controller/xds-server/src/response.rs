@@ -11,7 +11,7 @@ const RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// Selection of the pending changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ChangeSet {
     Sets,
     Removals,
     Both,
@@ -34,11 +34,11 @@ pub(crate) fn room(kind: ResourceType) -> usize {
     }
 }
 
-pub(crate) fn fits(need: &Need<'_>, part: Part) -> bool {
+pub(crate) fn fits(need: &Need<'_>, part: ChangeSet) -> bool {
     match need {
         Need::Nothing => false,
-        Need::Set(_) => part != Part::Removals,
-        Need::Remove => part != Part::Sets,
+        Need::Set(_) => part != ChangeSet::Removals,
+        Need::Remove => part != ChangeSet::Sets,
     }
 }
 

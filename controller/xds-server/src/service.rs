@@ -26,7 +26,7 @@ use crate::cache::Cache;
 use crate::client::Client;
 use crate::refusal::shortened;
 use crate::store::{OpenStream, Store};
-use crate::subscription::{Sent, Verdict};
+use crate::subscription::{Acknowledgement, Sent};
 
 /// Responses that wait for a slow client. There is one in flight for each type, so more never come.
 const WAITING: usize = 8;
@@ -154,7 +154,7 @@ impl Stream {
             .store
             .read(|cache| client.request(kind, request, cache))
         {
-            Ok(verdict) => self.note(kind, verdict, request),
+            Ok(acknowledgement) => self.note(kind, acknowledgement, request),
             Err(error) => {
                 warn!("xds client {:?}: {error}; stream ended", self.client.node());
                 self.responses
@@ -170,15 +170,20 @@ impl Stream {
         Ok(())
     }
 
-    fn note(&self, kind: ResourceType, verdict: Verdict, request: &DeltaDiscoveryRequest) {
+    fn note(
+        &self,
+        kind: ResourceType,
+        acknowledgement: Acknowledgement,
+        request: &DeltaDiscoveryRequest,
+    ) {
         let counters = self.store.counters();
-        match verdict {
-            Verdict::None => {}
-            Verdict::Accepted(sent) => {
+        match acknowledgement {
+            Acknowledgement::None => {}
+            Acknowledgement::Accepted(sent) => {
                 counters.acks.fetch_add(1, Ordering::Relaxed);
                 self.store.forget_refusals(kind, &sent);
             }
-            Verdict::Refused(sent) => {
+            Acknowledgement::Refused(sent) => {
                 let reason = request
                     .error_detail
                     .as_ref()

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::cache::Cache;
 use crate::history::Generation;
 use crate::progress::{Progress, Streams};
-use crate::refusal::{Refusal, Refusals};
+use crate::refusal::{Nack, Nacks};
 use crate::subscription::Sent;
 use crate::version::Version;
 
@@ -25,7 +25,7 @@ struct Shared {
     news: watch::Sender<Generation>,
     /// Progress of each stream.
     streams: watch::Sender<Streams>,
-    refusals: Mutex<Refusals>,
+    refusals: Mutex<Nacks>,
     counters: Counters,
 }
 
@@ -71,7 +71,7 @@ pub struct Decided {
     /// Of this moment.
     pub revision: Revision,
     /// NACKs; empty: all was accepted.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<Nack>,
 }
 
 impl Store {
@@ -158,7 +158,7 @@ impl Store {
 
     /// Resources that clients refused and have not accepted since.
     #[must_use]
-    pub fn refusals(&self) -> Vec<Refusal> {
+    pub fn refusals(&self) -> Vec<Nack> {
         self.refused().published()
     }
 
@@ -232,7 +232,7 @@ impl Store {
         self.0.streams.send_modify(|streams| streams.revision += 1);
     }
 
-    fn refused(&self) -> MutexGuard<'_, Refusals> {
+    fn refused(&self) -> MutexGuard<'_, Nacks> {
         self.0
             .refusals
             .lock()

@@ -16,7 +16,7 @@ use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
 use crate::progress::Probed;
-use crate::response::{Need, Part, fits, resource, room};
+use crate::response::{ChangeSet, Need, fits, resource, room};
 use crate::version::Version;
 
 /// More names than any Envoy has; a client that wants more is no Envoy.
@@ -41,7 +41,7 @@ pub(crate) type Sent = Vec<(Name, Option<Version>)>;
 
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Acknowledgement {
     /// Nothing: it only changes the subscription, or it is about a response long settled.
     None,
     Accepted(Sent),
@@ -131,7 +131,7 @@ impl Subscription {
         &mut self,
         request: &DeltaDiscoveryRequest,
         cache: &Cache,
-    ) -> Result<Verdict, TooManyNames> {
+    ) -> Result<Acknowledgement, TooManyNames> {
         let verdict = self.verdict(&request.response_nonce, request.error_detail.is_some());
         self.update(request, cache)?;
         Ok(verdict)
@@ -199,9 +199,9 @@ impl Subscription {
         self.refused.retain(|name, _| names.contains(name));
     }
 
-    fn verdict(&mut self, nonce: &str, refused: bool) -> Verdict {
+    fn verdict(&mut self, nonce: &str, refused: bool) -> Acknowledgement {
         let Some(in_flight) = self.in_flight.take_if(|in_flight| in_flight.nonce == nonce) else {
-            return Verdict::None;
+            return Acknowledgement::None;
         };
         if refused {
             self.was_refused(in_flight)
@@ -210,7 +210,7 @@ impl Subscription {
         }
     }
 
-    fn was_accepted(&mut self, in_flight: InFlight) -> Verdict {
+    fn was_accepted(&mut self, in_flight: InFlight) -> Acknowledgement {
         for (name, version) in &in_flight.sent {
             self.refused.remove(name);
             match version {
@@ -221,10 +221,10 @@ impl Subscription {
             }
         }
         self.answered = in_flight.covers.unwrap_or(self.answered);
-        Verdict::Accepted(in_flight.sent)
+        Acknowledgement::Accepted(in_flight.sent)
     }
 
-    fn was_refused(&mut self, in_flight: InFlight) -> Verdict {
+    fn was_refused(&mut self, in_flight: InFlight) -> Acknowledgement {
         if let [(name, version)] = in_flight.sent.as_slice() {
             self.refused.insert(name.clone(), *version);
         }
@@ -237,7 +237,7 @@ impl Subscription {
                     .push(half.iter().map(|(name, _)| name.clone()).collect());
             }
         }
-        Verdict::Refused(in_flight.sent)
+        Acknowledgement::Refused(in_flight.sent)
     }
 
     /// A resource changed.
@@ -275,7 +275,7 @@ impl Subscription {
     }
 
     /// True if there is something to send, now or as soon as the type is complete.
-    pub(crate) fn is_pending(&self, part: Part, cache: &Cache) -> bool {
+    pub(crate) fn is_pending(&self, part: ChangeSet, cache: &Cache) -> bool {
         if !cache.is_complete(self.kind) {
             return true;
         }
@@ -288,7 +288,7 @@ impl Subscription {
 
     /// Everything up to here was answered, in one way or the other.
     pub(crate) fn answered(&self, cache: &Cache) -> Generation {
-        let idle = self.in_flight.is_none() && !self.is_pending(Part::Both, cache);
+        let idle = self.in_flight.is_none() && !self.is_pending(ChangeSet::Both, cache);
         let silent = !cache.is_complete(self.kind);
         if idle || silent {
             cache.generation()
@@ -300,7 +300,7 @@ impl Subscription {
     /// The next response, if there is one to send. `cache` must not be newer than what [`Self::changed`] was told.
     pub(crate) fn next(
         &mut self,
-        part: Part,
+        part: ChangeSet,
         cache: &Cache,
         nonce: impl FnOnce() -> String,
     ) -> Option<DeltaDiscoveryResponse> {
@@ -325,7 +325,7 @@ impl Subscription {
             let dirty = std::mem::take(&mut self.dirty);
             self.dirty = self.fill(&mut response, &mut sent, dirty, part, cache);
         }
-        if sent.is_empty() && !(self.greeting && part != Part::Removals) {
+        if sent.is_empty() && !(self.greeting && part != ChangeSet::Removals) {
             return None;
         }
         self.greeting = false;
@@ -347,7 +347,7 @@ impl Subscription {
         response: &mut DeltaDiscoveryResponse,
         sent: &mut Sent,
         names: BTreeSet<Name>,
-        part: Part,
+        part: ChangeSet,
         cache: &Cache,
     ) -> BTreeSet<Name> {
         let mut left = BTreeSet::new();

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub(crate) struct Version(u64);
 
 impl Version {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn hash(bytes: &[u8]) -> Self {
         let hash = Sha256::digest(bytes);
         Version(
             hash.iter()
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_version_survives_the_wire_and_foreign_ones_are_none() {
-        let version = Version::of(b"bytes");
+        let version = Version::hash(b"bytes");
         assert_eq!(Version::parse(&version.to_string()), Some(version));
         for foreign in ["", "1", "+000000000000001", "2026-01-01T00:00"] {
             assert_eq!(Version::parse(foreign), None, "{foreign:?}");

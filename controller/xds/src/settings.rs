@@ -56,7 +56,7 @@ pub struct Settings {
     /// The filter's wasm.
     pub filter: FilterCode,
     /// The filter's plugin configuration.
-    pub checkpoint: Vec<u8>,
+    pub bootstrap_config: Vec<u8>,
     /// Writes each request to Envoy's standard output.
     pub access_log: bool,
     /// Reports each request to the controller: the access log service of `sluice-xds-server`.
@@ -68,12 +68,12 @@ pub struct Settings {
 impl Settings {
     /// The defaults: no listener, no access log.
     #[must_use]
-    pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
+    pub fn new(filter: FilterCode, bootstrap_config: Vec<u8>) -> Self {
         Settings {
             http: Vec::new(),
             https: None,
             filter,
-            checkpoint,
+            bootstrap_config,
             access_log: false,
             request_log: false,
             scopes_from: SCOPES_FROM,

@@ -15,7 +15,7 @@ pub struct Resources(BTreeMap<(ResourceType, Name), Vec<u8>>);
 impl Resources {
     /// Renders all of them: what is published when there was nothing before.
     #[must_use]
-    pub fn of(config: &Config, settings: &Settings) -> Self {
+    pub fn render(config: &Config, settings: &Settings) -> Self {
         let mut update = Update::additions(&Config::default(), config);
         update.merge(Update::routing(config, settings));
         let set = update

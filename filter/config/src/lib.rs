@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  controller                                            filter
-//!  PluginConfig --> JSON --+-- checkpoint: on_configure --+--> PluginConfig::parse --> Tables
+//!  PluginConfig --> JSON --+-- bootstrap configuration: on_configure --+--> PluginConfig::parse --> Tables
 //!                          +-- log: HTTP long-poll -------+
 //! ```
 //!
@@ -48,19 +48,19 @@ pub const SCHEMA: u32 = 1;
 /// The path that the controller serves the log on.
 pub const LOG_PATH: &str = "/v1/plugin-config";
 
-/// One document: what a checkpoint carries and what a long-poll answers.
+/// One document: what a bootstrap configuration carries and what a long-poll answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PluginConfig {
     /// Always [`SCHEMA`].
     pub schema: u32,
-    /// How the filter talks to this data plane. Only in a checkpoint.
+    /// How the filter talks to this data plane. Only in a bootstrap configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// The zone that the data plane runs in. Only in a checkpoint; without it Envoy's own locality counts.
+    /// The zone that the data plane runs in. Only in a bootstrap configuration; without it Envoy's own locality counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// Address for long polls of the log, in a checkpoint only. Without it the tables stay as configured.
+    /// Address for long polls of the log, in a bootstrap configuration only. Without it the tables stay as configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// The tables themselves, whole or as a change.
@@ -188,7 +188,7 @@ impl PluginConfig {
 
     /// A document of the log: only tables.
     #[must_use]
-    pub fn of(tables: Tables) -> Self {
+    pub fn with_tables(tables: Tables) -> Self {
         PluginConfig {
             tables: Some(tables),
             ..PluginConfig::empty()
@@ -196,12 +196,12 @@ impl PluginConfig {
     }
 
     /// Reads a document; an error names the field, what was expected and where.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, InvalidConfig> {
         let config: PluginConfig =
-            serde_json::from_slice(bytes).map_err(|e| Unreadable(e.to_string()))?;
+            serde_json::from_slice(bytes).map_err(|e| InvalidConfig(e.to_string()))?;
         match config.schema {
             SCHEMA => Ok(config),
-            other => Err(Unreadable(format!(
+            other => Err(InvalidConfig(format!(
                 "schema: expected {SCHEMA}, got {other}"
             ))),
         }
@@ -217,15 +217,15 @@ impl PluginConfig {
 
 /// A document that is not of this schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable(String);
+pub struct InvalidConfig(String);
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for InvalidConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "plugin configuration: {}", self.0)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for InvalidConfig {}
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +240,7 @@ mod tests {
             backends: [("ns/s/80".to_owned(), backend)].into(),
             hosts: BTreeSet::new(),
         });
-        let document = PluginConfig::of(tables);
+        let document = PluginConfig::with_tables(tables);
         assert_eq!(PluginConfig::parse(&document.to_json()).unwrap(), document);
     }
 

@@ -7,11 +7,11 @@ use crate::Request;
 /// Literals and variables, in the form that a request is asked for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Key {
-    parts: Vec<Part>,
+    parts: Vec<CompiledPart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum CompiledPart {
     Literal(Vec<u8>),
     Variable(Variable),
 }
@@ -19,8 +19,8 @@ enum Part {
 impl From<&wire::HashKey> for Key {
     fn from(key: &wire::HashKey) -> Self {
         let part = |part: &wire::KeyPart| match part {
-            wire::KeyPart::Literal(text) => Part::Literal(text.clone().into_bytes()),
-            wire::KeyPart::Variable(variable) => Part::Variable(variable.clone()),
+            wire::KeyPart::Literal(text) => CompiledPart::Literal(text.clone().into_bytes()),
+            wire::KeyPart::Variable(variable) => CompiledPart::Variable(variable.clone()),
         };
         Key {
             parts: key.0.iter().map(part).collect(),
@@ -33,8 +33,8 @@ impl Key {
     pub fn evaluate(&self, request: &impl Request, out: &mut Vec<u8>) {
         for part in &self.parts {
             match part {
-                Part::Literal(text) => out.extend_from_slice(text),
-                Part::Variable(variable) => request.variable(variable, out),
+                CompiledPart::Literal(text) => out.extend_from_slice(text),
+                CompiledPart::Variable(variable) => request.variable(variable, out),
             }
         }
     }
@@ -44,7 +44,7 @@ impl Key {
     pub fn is_constant(&self) -> bool {
         self.parts
             .iter()
-            .all(|part| matches!(part, Part::Literal(_)))
+            .all(|part| matches!(part, CompiledPart::Literal(_)))
     }
 
     /// How many headers that reads, at most.
@@ -54,12 +54,12 @@ impl Key {
     }
 }
 
-impl Part {
+impl CompiledPart {
     fn is_header(&self) -> bool {
         use Plain::*;
         match self {
-            Part::Literal(_) => false,
-            Part::Variable(Variable::Plain(plain)) => !matches!(
+            CompiledPart::Literal(_) => false,
+            CompiledPart::Variable(Variable::Plain(plain)) => !matches!(
                 plain,
                 BinaryRemoteAddr
                     | Https
@@ -72,7 +72,7 @@ impl Part {
                     | ServerProtocol
                     | SslServerName
             ),
-            Part::Variable(_) => true,
+            CompiledPart::Variable(_) => true,
         }
     }
 }

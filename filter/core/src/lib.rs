@@ -57,7 +57,7 @@ pub use policy::InvalidBackend;
 pub use reply::Reply;
 pub use request::{Fact, Request, variables};
 pub use rewriting::{Rewrites, Rewriting};
-pub use tables::{AlgorithmChange, Refused, Tables};
+pub use tables::{AlgorithmChange, ApplyError, Tables};
 pub use time::Timestamp;
 
 /// A source of randomness, given by the caller.

@@ -55,7 +55,7 @@ impl From<&wire::Rewriting> for Rewriting {
 
 impl Rewriting {
     /// Replacements for a request.
-    pub fn of(&self, request: &impl Request) -> Rc<Rewrites> {
+    pub fn compile(&self, request: &impl Request) -> Rc<Rewrites> {
         match self {
             Rewriting::Constant(rewrites) => Rc::clone(rewrites),
             Rewriting::PerRequest(keys) => Rc::new(keys.of(request)),
@@ -241,7 +241,7 @@ mod tests {
             cookie_domains,
             cookie_paths,
         })
-        .of(request)
+        .compile(request)
     }
 
     fn usual() -> Rc<Rewrites> {
@@ -362,7 +362,7 @@ mod tests {
             cookie_paths: replaced("/", "/x/"),
             ..wire::Rewriting::default()
         };
-        let rewrites = Rewriting::from(&rewriting).of(&FakeRequest::default());
+        let rewrites = Rewriting::from(&rewriting).compile(&FakeRequest::default());
         assert_eq!(shown(&rewrites, "location", "/"), "as it was");
         assert_eq!(
             shown(&rewrites, "set-cookie", "a=1; domain=pod; path=/"),

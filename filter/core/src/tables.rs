@@ -43,7 +43,7 @@ pub struct AlgorithmChange {
 
 /// Why a document was not applied. The tables are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum ApplyError {
     /// A delta for other tables than these: ask for a snapshot.
     Base {
         /// Version of these tables.
@@ -60,17 +60,17 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Base {
+            ApplyError::Base {
                 have: Some(have),
                 base,
             } => write!(f, "delta: base: expected {have}, got {base}"),
-            Refused::Base { have: None, base } => {
+            ApplyError::Base { have: None, base } => {
                 write!(f, "delta: base: expected a snapshot first, got {base}")
             }
-            Refused::Backend { backend, cause } => write!(f, "backend {backend:?}: {cause}"),
+            ApplyError::Backend { backend, cause } => write!(f, "backend {backend:?}: {cause}"),
         }
     }
 }
@@ -107,7 +107,7 @@ impl Tables {
         update: wire::Tables,
         now: Timestamp,
         rng: &mut impl Rng,
-    ) -> Result<Version, Refused> {
+    ) -> Result<Version, ApplyError> {
         match update {
             wire::Tables::Snapshot(snapshot) => self.replace(snapshot, now, rng),
             wire::Tables::Delta(delta) => self.advance(delta, now, rng),
@@ -119,7 +119,7 @@ impl Tables {
         snapshot: wire::Snapshot,
         now: Timestamp,
         rng: &mut impl Rng,
-    ) -> Result<Version, Refused> {
+    ) -> Result<Version, ApplyError> {
         let compiled = self.compile(&snapshot.backends)?;
         let mut predecessors = std::mem::take(&mut self.backends);
         for (id, compiled) in compiled {
@@ -141,9 +141,9 @@ impl Tables {
         delta: wire::Delta,
         now: Timestamp,
         rng: &mut impl Rng,
-    ) -> Result<Version, Refused> {
+    ) -> Result<Version, ApplyError> {
         if self.version != Some(delta.base) {
-            return Err(Refused::Base {
+            return Err(ApplyError::Base {
                 have: self.version,
                 base: delta.base,
             });
@@ -194,10 +194,10 @@ impl Tables {
     fn compile<'a>(
         &self,
         backends: impl IntoIterator<Item = (&'a String, &'a wire::Backend)>,
-    ) -> Result<Vec<(Rc<str>, CompiledBackend)>, Refused> {
+    ) -> Result<Vec<(Rc<str>, CompiledBackend)>, ApplyError> {
         let compile = |(id, backend): (&String, &wire::Backend)| {
             let compiled = CompiledBackend::compile(backend, self.zone.as_deref());
-            let refused = |cause| Refused::Backend {
+            let refused = |cause| ApplyError::Backend {
                 backend: id.chars().take(200).collect(),
                 cause,
             };
@@ -316,7 +316,7 @@ mod tests {
         let refused = tables
             .apply(wire::Tables::Delta(stranger), NOW, &mut ZeroRng)
             .unwrap_err();
-        assert!(matches!(refused, Refused::Base { .. }), "{refused}");
+        assert!(matches!(refused, ApplyError::Base { .. }), "{refused}");
         assert_eq!(tables.version(), Some(Version::new(1, 1)));
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80");
     }

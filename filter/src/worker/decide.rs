@@ -18,7 +18,7 @@ impl Worker {
         let decision = match self.tables.decide(route, &request, now, &mut self.rng) {
             Decision::CheckLimit(limit) => {
                 match enter(self.host, &mut self.connections, limit, &request, now) {
-                    Entry::Refused => Decision::Reply(limit.refusal()),
+                    Entry::ApplyError => Decision::Reply(limit.refusal()),
                     entry => {
                         self.in_flight.keep_connection(context, entry.client());
                         self.tables
@@ -91,7 +91,7 @@ impl InFlight {
     /// Keeps the replacements of a response. nginx replaces by itself, by `proxy_redirect` and the like.
     fn rewrite(&mut self, host: Host, context: u32, rewriting: Option<&Rewriting>) {
         if let Some(rewriting) = rewriting.filter(|_| !host.is_nginx()) {
-            self.keep_rewrites(context, rewriting.of(&HostRequest::new(host)));
+            self.keep_rewrites(context, rewriting.compile(&HostRequest::new(host)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Host, PluginConfig};
-use sluice_filter_core::{PollResult, Refused};
+use sluice_filter_core::{ApplyError, PollResult};
 
 use super::{POLL_TIMEOUT, Worker};
 use crate::host;
@@ -57,7 +57,7 @@ impl Worker {
         };
         match update.map(|update| self.apply(update)) {
             Some(Ok(())) => PollResult::Current,
-            Some(Err(error @ Refused::Base { .. })) => {
+            Some(Err(error @ ApplyError::Base { .. })) => {
                 host::log(
                     LogLevel::Info,
                     &format!("log out of step, asking for a snapshot: {error}"),

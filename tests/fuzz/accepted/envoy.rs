@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio_stream::wrappers::UnixListenerStream;
 
 /// An answer takes milliseconds; a machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Live {
     runtime: Runtime,
@@ -81,7 +81,7 @@ impl Live {
         let generation = self.publish(config);
         let answered = self
             .runtime
-            .block_on(self.store.answered(generation, PATIENCE));
+            .block_on(self.store.answered(generation, TIMEOUT));
         let stats = self.store.stats();
         if stats.streams != 1 {
             return Err(format!(
@@ -118,8 +118,8 @@ impl Live {
 
 fn settings(ports: &[Port; 2], scopes_from: usize) -> Settings {
     let pair = Pair::of(&["default.test"]).unwrap();
-    let checkpoint =
-        sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
+    let bootstrap_config =
+        sluice_plugin::bootstrap_config(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
     let certificate = Certificate {
         chain: pair.pem,
         key: pair.key,
@@ -133,7 +133,10 @@ fn settings(ports: &[Port; 2], scopes_from: usize) -> Settings {
         access_log: true,
         request_log: true,
         scopes_from,
-        ..Settings::new(FilterCode::File(artifacts::filter().unwrap()), checkpoint)
+        ..Settings::new(
+            FilterCode::File(artifacts::filter().unwrap()),
+            bootstrap_config,
+        )
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn takes(config: &Config) -> Result<(), String> {
     let mut log = sluice_plugin::Log::default();
     log.name_hosts(true);
     log.replace(config);
-    let document = PluginConfig::of(Update::Snapshot(log.snapshot())).to_json();
+    let document = PluginConfig::with_tables(Update::Snapshot(log.snapshot())).to_json();
     let read = PluginConfig::parse(&document)
         .map_err(|error| format!("the filter's document: {error}"))?;
     let tables = read.tables.ok_or("a document without tables")?;

@@ -62,9 +62,9 @@ impl Tried {
             Host::Nginx
         };
         let upstream = format!("unix:{}", at("controller.sock").display());
-        let checkpoint = sluice_plugin::checkpoint(host, &upstream, "sluice").to_json();
+        let bootstrap_config = sluice_plugin::bootstrap_config(host, &upstream, "sluice").to_json();
         let settings = Settings {
-            checkpoint: String::from_utf8(checkpoint).unwrap(),
+            bootstrap_config: String::from_utf8(bootstrap_config).unwrap(),
             controller: at("controller.sock"),
             folder: folder.path().to_owned(),
             workers: Some(1),

@@ -47,7 +47,7 @@ const PATHS: &[&str] = &[
     "/_sluice_guard",
     "/sluice_guard",
     "/_sluice_mirror",
-    "/v1/guard",
+    "/v1/authorize",
     "/@sluice_502",
     "",
     "//",

@@ -57,7 +57,7 @@ fn every_annotation_is_classified() {
     );
     for annotation in known {
         let expected = match annotation.role {
-            Role::Guard | Role::Snippet => is_access_control
+            Role::AccessControl | Role::Snippet => is_access_control
                 .clone()
                 .any(|name| name == annotation.name),
             Role::Narrows(_) => restriction.clone().any(|name| name == annotation.name),

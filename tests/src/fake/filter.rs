@@ -68,7 +68,7 @@ impl Filter {
         let mut filter = Self::start_with(metered(), options, FakeHost::new(personality), true);
         assert!(filter.configure(&PluginConfig {
             tables: Some(tables),
-            ..filter.checkpoint(false)
+            ..filter.bootstrap_config(false)
         }));
         filter
     }
@@ -128,12 +128,12 @@ impl Filter {
         }
     }
 
-    /// A filter whose tables come with the checkpoint.
+    /// A filter whose tables come with the bootstrap configuration.
     pub fn with(personality: Personality, tables: Tables) -> Self {
         let mut filter = Self::new(personality);
         assert!(filter.configure(&PluginConfig {
             tables: Some(tables),
-            ..filter.checkpoint(false)
+            ..filter.bootstrap_config(false)
         }));
         filter
     }
@@ -141,8 +141,8 @@ impl Filter {
     /// A filter that was only told where the log is, and has sent its first poll.
     pub fn polling(personality: Personality) -> Self {
         let mut filter = Self::new(personality);
-        let checkpoint = filter.checkpoint(true);
-        assert!(filter.configure(&checkpoint));
+        let bootstrap_config = filter.bootstrap_config(true);
+        assert!(filter.configure(&bootstrap_config));
         filter.tick();
         assert_eq!(
             filter.calls().len(),
@@ -152,8 +152,8 @@ impl Filter {
         filter
     }
 
-    /// A checkpoint for this host, without tables.
-    pub fn checkpoint(&self, with_control: bool) -> PluginConfig {
+    /// A bootstrap configuration for this host, without tables.
+    pub fn bootstrap_config(&self, with_control: bool) -> PluginConfig {
         let host = match self.host().personality {
             Personality::Envoy => Host::Envoy,
             Personality::Nginx => Host::Nginx,
@@ -249,7 +249,7 @@ impl Filter {
 
     /// Answers the newest poll with tables.
     pub fn answer_tables(&mut self, tables: Tables) {
-        self.answer(200, &PluginConfig::of(tables).to_json());
+        self.answer(200, &PluginConfig::with_tables(tables).to_json());
     }
 
     /// The newest poll gets no answer at all.

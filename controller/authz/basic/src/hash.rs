@@ -31,7 +31,7 @@ const USUAL_ROUNDS: u32 = 5_000;
 
 /// A text that nothing can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum InvalidHash {
     /// It is no hash that is known here.
     Unknown,
     /// It would take too long: [`LONGEST_BCRYPT`], [`MOST_ROUNDS`].
@@ -66,7 +66,7 @@ enum Crypt {
 
 impl Hash {
     /// Reads what stands behind a user's name.
-    pub fn parse(text: &str) -> Result<Self, Unreadable> {
+    pub fn parse(text: &str) -> Result<Self, InvalidHash> {
         if let Some(password) = text.strip_prefix("{PLAIN}") {
             return Ok(Hash(Kind::Plain(password.to_owned())));
         }
@@ -90,11 +90,11 @@ impl Hash {
         } else if text.len() == 13 && text.bytes().all(is_of_crypt) {
             Crypt::Des
         } else {
-            return Err(Unreadable::Unknown);
+            return Err(InvalidHash::Unknown);
         };
         match kind.rounds(text) {
-            _ if !kind.is_shape_of(text) => Err(Unreadable::Unknown),
-            Some(rounds) if rounds > MOST_ROUNDS => Err(Unreadable::TooSlow),
+            _ if !kind.is_shape_of(text) => Err(InvalidHash::Unknown),
+            Some(rounds) if rounds > MOST_ROUNDS => Err(InvalidHash::TooSlow),
             _ => Ok(Hash(Kind::Crypt(kind, text.to_owned()))),
         }
     }
@@ -188,10 +188,10 @@ fn equal(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).into()
 }
 
-fn bcrypt_of(text: &str) -> Result<Kind, Unreadable> {
+fn bcrypt_of(text: &str) -> Result<Kind, InvalidHash> {
     match bcrypt_cost(text) {
-        None => Err(Unreadable::Unknown),
-        Some(cost) if cost > LONGEST_BCRYPT => Err(Unreadable::TooSlow),
+        None => Err(InvalidHash::Unknown),
+        Some(cost) if cost > LONGEST_BCRYPT => Err(InvalidHash::TooSlow),
         Some(_) => Ok(Kind::Bcrypt(text.to_owned())),
     }
 }
@@ -202,17 +202,17 @@ fn bcrypt_cost(text: &str) -> Option<u32> {
         .map(|parts| parts.get_cost())
 }
 
-fn sha1_of(encoded: &str, salted: bool) -> Result<Kind, Unreadable> {
-    let mut digest = STANDARD.decode(encoded).map_err(|_| Unreadable::Unknown)?;
+fn sha1_of(encoded: &str, salted: bool) -> Result<Kind, InvalidHash> {
+    let mut digest = STANDARD.decode(encoded).map_err(|_| InvalidHash::Unknown)?;
     let salt = if digest.len() > 20 {
         digest.split_off(20)
     } else {
         Vec::new()
     };
     if salt.is_empty() == salted {
-        return Err(Unreadable::Unknown);
+        return Err(InvalidHash::Unknown);
     }
-    let digest = digest.try_into().map_err(|_| Unreadable::Unknown)?;
+    let digest = digest.try_into().map_err(|_| InvalidHash::Unknown)?;
     Ok(Kind::Sha1 { digest, salt })
 }
 
@@ -289,7 +289,7 @@ mod tests {
             "{MD5}x",
             "ab9VHpu2/1Qr\u{e4}",
         ] {
-            assert_eq!(Hash::parse(bad).err(), Some(Unreadable::Unknown), "{bad}");
+            assert_eq!(Hash::parse(bad).err(), Some(InvalidHash::Unknown), "{bad}");
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
         for slow in [bcrypt(14), bcrypt(31), sha(656_001), sha(999_999_999)] {
             assert_eq!(
                 Hash::parse(&slow).err(),
-                Some(Unreadable::TooSlow),
+                Some(InvalidHash::TooSlow),
                 "{slow}"
             );
         }

@@ -16,6 +16,6 @@ mod remembered;
 mod users;
 
 pub use credentials::Credentials;
-pub use hash::{Hash, LONGEST_BCRYPT, MOST_ROUNDS, Unreadable};
+pub use hash::{Hash, InvalidHash, LONGEST_BCRYPT, MOST_ROUNDS};
 pub use remembered::{Proof, Remembered};
 pub use users::{Users, Version};

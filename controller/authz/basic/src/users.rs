@@ -6,7 +6,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::{Hash, Unreadable};
+use crate::{Hash, InvalidHash};
 
 /// Tells one text of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,9 +21,9 @@ impl Version {
 /// Users and their hashes.
 #[derive(Clone)]
 pub struct Users {
-    hashes: HashMap<Vec<u8>, Result<Hash, Unreadable>>,
+    hashes: HashMap<Vec<u8>, Result<Hash, InvalidHash>>,
     /// Lines with a hash that nothing can match.
-    unreadable: Vec<(usize, Unreadable)>,
+    unreadable: Vec<(usize, InvalidHash)>,
     /// The first of the hashes.
     decoy: Option<Hash>,
     version: Version,
@@ -82,7 +82,7 @@ impl Users {
 
     /// Lines whose user has a hash that nothing can match; the first line is 1.
     #[must_use]
-    pub fn unreadable(&self) -> &[(usize, Unreadable)] {
+    pub fn unreadable(&self) -> &[(usize, InvalidHash)] {
         &self.unreadable
     }
 
@@ -118,7 +118,7 @@ mod tests {
         assert!(!opens(b"nobody", b"") && !opens(b"", b"") && !opens(b"old", b"!"));
         assert_eq!(
             (users.count(), users.unreadable()),
-            (4, &[(8, Unreadable::Unknown)][..])
+            (4, &[(8, InvalidHash::Unknown)][..])
         );
     }
 

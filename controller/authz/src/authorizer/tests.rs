@@ -84,8 +84,8 @@ fn authorizer() -> Authorizer {
 
 async fn status(authorizer: &Authorizer, check: &AuthzRequest) -> u16 {
     match authorizer.check(check).await {
-        Verdict::Allow(_) => 200,
-        Verdict::Deny { status, .. } => status,
+        AuthzDecision::Allow(_) => 200,
+        AuthzDecision::Deny { status, .. } => status,
     }
 }
 
@@ -94,7 +94,7 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
     let authorizer = authorizer();
     authorizer.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     for _ in 0..2 {
-        let Verdict::Allow(changes) = authorizer.check(&check(Some("foo:bar"))).await else {
+        let AuthzDecision::Allow(changes) = authorizer.check(&check(Some("foo:bar"))).await else {
             panic!("refused")
         };
         assert_eq!(changes.remove, ["authorization"]);
@@ -105,7 +105,8 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
             Some("fo:bar"),
             Some(""),
         ] {
-            let Verdict::Deny { status, headers } = authorizer.check(&check(wrong)).await else {
+            let AuthzDecision::Deny { status, headers } = authorizer.check(&check(wrong)).await
+            else {
                 panic!("{wrong:?} is let in")
             };
             let challenge = (

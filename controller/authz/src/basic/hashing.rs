@@ -20,7 +20,7 @@ const WAITING: usize = 1024;
 /// The queue of one tenant's share of the threads.
 const WAITING_OF_ONE: usize = 64;
 /// A longer wait is answered with 503.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Microseconds; what takes no longer is not worth a thread.
 const FAST: u64 = 100;
 
@@ -84,7 +84,7 @@ impl Hashing {
                 answer,
             },
         )?;
-        match timeout(PATIENCE, answered).await {
+        match timeout(MAX_WAIT, answered).await {
             Ok(Ok(right)) => Ok(right),
             // Dropped in favour of another tenant, or too late.
             Ok(Err(_)) | Err(_) => Err(Busy),

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use sluice_basic_auth::{Credentials, Remembered};
 use sluice_ir::BasicAuth;
 use sluice_tasks::Tasks;
-use sluice_xds_server::{AuthzRequest, Verdict};
+use sluice_xds_server::{AuthzDecision, AuthzRequest};
 
 use hashing::{Busy, Hashing};
 
@@ -42,7 +42,7 @@ impl BasicAuthenticator {
         route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
-    ) -> Result<(), Verdict> {
+    ) -> Result<(), AuthzDecision> {
         // A route and its users are published together.
         let Some(users) = policies.users(&asked.users) else {
             return Err(deny(503));
@@ -50,7 +50,7 @@ impl BasicAuthenticator {
         let Some(credentials) = check.header("authorization").and_then(Credentials::parse) else {
             return Err(challenge(&asked.realm));
         };
-        let tenant = route.guard.tenant.as_str();
+        let tenant = route.authentication.tenant.as_str();
         let proof = self.remembered().proof(users.version(), &credentials);
         if self.remembered().knows(tenant, &proof) {
             return Ok(());
@@ -88,16 +88,16 @@ impl std::fmt::Debug for BasicAuthenticator {
 }
 
 /// The realm has no quotes and no backslashes: the translation lets none through.
-fn challenge(realm: &str) -> Verdict {
+fn challenge(realm: &str) -> AuthzDecision {
     let challenge = format!("Basic realm=\"{realm}\"");
-    Verdict::Deny {
+    AuthzDecision::Deny {
         status: 401,
         headers: vec![("www-authenticate".to_owned(), challenge)],
     }
 }
 
-fn retry_later() -> Verdict {
-    Verdict::Deny {
+fn retry_later() -> AuthzDecision {
+    AuthzDecision::Deny {
         status: 503,
         headers: vec![("retry-after".to_owned(), "2".to_owned())],
     }

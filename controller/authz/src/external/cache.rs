@@ -14,7 +14,7 @@ use sluice_ir::{AuthCache as Terms, ExpressionPart, ExternalAuth, Variable};
 use sluice_xds_server::AuthzRequest;
 use tokio::time::Instant;
 
-use super::client::Answer;
+use super::client::AuthResponse;
 use super::expression::{bytes, text};
 
 /// Bytes for answers.
@@ -58,7 +58,7 @@ pub(super) struct AuthCache {
 
 #[derive(Clone)]
 struct Kept {
-    answer: Arc<Answer>,
+    answer: Arc<AuthResponse>,
     until: Instant,
 }
 
@@ -74,7 +74,7 @@ impl AuthCache {
     /// By what the answer to this request is kept; `None`: it is not.
     pub(super) fn key(
         &self,
-        question: &ExternalAuth,
+        external: &ExternalAuth,
         terms: &Terms,
         digest: &Key,
         check: &AuthzRequest,
@@ -91,7 +91,7 @@ impl AuthCache {
         if anonymous || parts.iter().find(is_said).is_none() {
             return None;
         }
-        let url = text(&question.url, check);
+        let url = text(&external.url, check);
         let of_request = [
             check.route.as_str(),
             check.method.as_str(),
@@ -108,7 +108,7 @@ impl AuthCache {
         Some(hash.finalize().into())
     }
 
-    pub(super) fn recall(&self, tenant: &str, key: &Key) -> Option<Arc<Answer>> {
+    pub(super) fn recall(&self, tenant: &str, key: &Key) -> Option<Arc<AuthResponse>> {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = answers.get(tenant, key)?;
         (kept.until > Instant::now()).then(|| Arc::clone(&kept.answer))
@@ -119,16 +119,16 @@ impl AuthCache {
         &self,
         tenant: &str,
         key: Key,
-        question: &ExternalAuth,
+        external: &ExternalAuth,
         terms: &Terms,
-        answer: &Answer,
+        answer: &AuthResponse,
     ) {
         let Some(time) = time(terms, answer) else {
             return;
         };
         let is_read = |name: &String| {
             name == "www-authenticate"
-                || question
+                || external
                     .upstream_headers
                     .iter()
                     .any(|read| read.as_str() == name)
@@ -143,7 +143,7 @@ impl AuthCache {
             .iter()
             .map(|(name, value)| name.len() + value.len() + OF_A_HEADER)
             .sum::<usize>();
-        let answer = Arc::new(Answer {
+        let answer = Arc::new(AuthResponse {
             status: answer.status,
             headers,
         });
@@ -152,7 +152,12 @@ impl AuthCache {
             until: Instant::now() + time,
         };
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.insert(tenant, key, kept, size + size_of::<Answer>() + OF_A_HEADER);
+        answers.insert(
+            tenant,
+            key,
+            kept,
+            size + size_of::<AuthResponse>() + OF_A_HEADER,
+        );
     }
 }
 
@@ -167,7 +172,7 @@ fn is_of_a_client(part: &ExpressionPart) -> bool {
     }
 }
 
-fn time(terms: &Terms, answer: &Answer) -> Option<Duration> {
+fn time(terms: &Terms, answer: &AuthResponse) -> Option<Duration> {
     if answer.values("set-cookie").next().is_some() {
         return None;
     }

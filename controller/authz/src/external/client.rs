@@ -1,4 +1,4 @@
-//! One question: the request that a service gets, and what it says.
+//! One external: the request that a service gets, and what it says.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -19,9 +19,9 @@ use super::expression::text;
 use super::pool::{Origin, Pool, Reuse, Target};
 
 /// ingress-nginx: `proxy-read-timeout`.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Behind our own name there: a request is a question, and one about a question would never end.
-const QUESTION: &str = "-question";
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Behind our own name there: a request is a external, and one about a external would never end.
+const QUESTION: &str = "-external";
 /// Hop-by-hop headers, headers that are set again, our own, and those that clients must not set.
 const NOT_PASSED: &[&str] = &[
     "connection",
@@ -58,13 +58,13 @@ const NOT_PASSED_PREFIXES: &[&str] = &[
 
 /// Response of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct AuthResponse {
     pub(super) status: u16,
     /// Names in lower case; without what is no text.
     pub(super) headers: Vec<(String, String)>,
 }
 
-impl Answer {
+impl AuthResponse {
     pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers
             .iter()
@@ -75,7 +75,7 @@ impl Answer {
 
 /// Destination of a request to a service.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct ServiceUrl {
     tls: bool,
     host: Hostname,
     port: u16,
@@ -86,17 +86,17 @@ struct Place {
 pub(super) async fn ask(
     pool: &Pool,
     namespace: &str,
-    question: &ExternalAuth,
+    external: &ExternalAuth,
     backend: Option<&Backend>,
     check: &AuthzRequest,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<AuthResponse> {
     if is_question(check, &pool.cdn_id) {
         bail!(
             "a request of external authentication that needs external authentication: the service itself must be open"
         );
     }
-    let place = place(&text(&question.url, check))?;
-    let request = request(question, &place, check, &pool.cdn_id)?;
+    let place = place(&text(&external.url, check))?;
+    let request = request(external, &place, check, &pool.cdn_id)?;
     let tls = place.tls.then(|| place.host.as_str().to_owned());
     let origins: Vec<Origin> = targets(namespace, &place, backend)
         .into_iter()
@@ -105,13 +105,13 @@ pub(super) async fn ask(
             target,
         })
         .collect();
-    let head = timeout(PATIENCE, pool.send(&origins, reuse(question), &request)).await;
+    let head = timeout(TIMEOUT, pool.send(&origins, reuse(external), &request)).await;
     let head = head.context("no answer in time")??;
     let headers = head.headers.iter();
     let headers = headers.filter_map(|(name, value)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     });
-    Ok(Answer {
+    Ok(AuthResponse {
         status: head.status.as_u16(),
         headers: headers.collect(),
     })
@@ -131,7 +131,7 @@ fn loops(check: &AuthzRequest) -> impl Iterator<Item = &[u8]> {
         .map(|(_, value)| value.as_slice())
 }
 
-fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Target> {
+fn targets(namespace: &str, place: &ServiceUrl, backend: Option<&Backend>) -> Vec<Target> {
     match backend {
         None => {
             let (namespace, host) = (namespace.to_owned(), place.host.as_str().to_owned());
@@ -146,9 +146,9 @@ fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Tar
 }
 
 /// A connection is kept for what is asked often: a place that the owner has named.
-fn reuse(question: &ExternalAuth) -> Reuse {
-    let is_named = question.backend.is_some() || names_authority(&question.url);
-    if is_named && question.is_idempotent() {
+fn reuse(external: &ExternalAuth) -> Reuse {
+    let is_named = external.backend.is_some() || names_authority(&external.url);
+    if is_named && external.is_idempotent() {
         Reuse::Yes
     } else {
         Reuse::No
@@ -178,7 +178,7 @@ fn in_turn(pods: &Backend) -> Vec<SocketAddr> {
     addresses
 }
 
-fn place(url: &str) -> anyhow::Result<Place> {
+fn place(url: &str) -> anyhow::Result<ServiceUrl> {
     let (tls, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
         (None, Some(rest)) => (true, rest),
@@ -204,7 +204,7 @@ fn place(url: &str) -> anyhow::Result<Place> {
     } else {
         format!("/{path}")
     };
-    Ok(Place {
+    Ok(ServiceUrl {
         tls,
         host,
         port,
@@ -214,12 +214,12 @@ fn place(url: &str) -> anyhow::Result<Place> {
 
 /// As ingress-nginx puts it together.
 fn request(
-    question: &ExternalAuth,
-    place: &Place,
+    external: &ExternalAuth,
+    place: &ServiceUrl,
     check: &AuthzRequest,
     cdn_id: &str,
 ) -> anyhow::Result<Request<Empty<Bytes>>> {
-    let method = question.method.as_deref().unwrap_or("GET");
+    let method = external.method.as_deref().unwrap_or("GET");
     let mut request = Request::builder()
         .method(Method::from_bytes(method.as_bytes())?)
         .uri(place.path.as_str());
@@ -235,7 +235,7 @@ fn request(
         |variable: Variable| text(&Expression(vec![ExpressionPart::Variable(variable)]), check);
     let (scheme, uri) = (said(Variable::Scheme), said(Variable::RequestUri));
     let client = said(Variable::RemoteAddress);
-    let host = question
+    let host = external
         .host
         .as_ref()
         .map(|host| text(host, check))
@@ -251,16 +251,16 @@ fn request(
     set("x-forwarded-for", client)?;
     set(
         "x-auth-request-redirect",
-        text(&question.redirect_url, check),
+        text(&external.redirect_url, check),
     )?;
-    if question.method.is_some() {
+    if external.method.is_some() {
         set("x-original-uri", uri)?;
         set("x-scheme", scheme)?;
         if !matches!(method, "GET" | "HEAD") {
             set("content-length", "0".to_owned())?;
         }
     }
-    for header in &question.headers {
+    for header in &external.headers {
         set(header.name.as_str(), text(&header.value, check))?;
     }
     // In one line, and first: some read no other.

@@ -13,11 +13,11 @@ use sluice_ir::{Backend, BackendId, ExternalAuth, HeaderName};
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
 use sluice_xds::{COOKIE_HEADER, MOST_COOKIES};
-use sluice_xds_server::{AuthzRequest, Changes, Verdict};
+use sluice_xds_server::{AuthzDecision, AuthzRequest, Changes};
 use tracing::debug;
 
 use cache::AuthCache;
-use client::Answer;
+use client::AuthResponse;
 use dial::Dialer;
 use expression::text;
 use pool::Pool;
@@ -37,7 +37,7 @@ pub trait Backends: fmt::Debug + Send + Sync {
 pub struct Settings {
     /// Judges every address before a connection to it; [`crate::Authorizer::set_address_policy`] replaces it.
     pub addresses: AddressPolicy,
-    /// Identifier of this Sluice in `CDN-Loop` (RFC 8586), by which a question about a question is known.
+    /// Identifier of this Sluice in `CDN-Loop` (RFC 8586), by which a external about a external is known.
     pub cdn_id: String,
 }
 
@@ -73,15 +73,15 @@ impl ExternalAuthenticator {
         self.dialer.set_policy(policy);
     }
 
-    /// Asks the service about a request. The verdict has the changes to the request, or the response to the client.
+    /// Asks the service about a request. The decision has the changes to the request, or the response to the client.
     pub(crate) async fn check(
         &self,
-        question: &ExternalAuth,
+        external: &ExternalAuth,
         route: &RoutePolicy,
         check: &AuthzRequest,
-    ) -> Result<Changes, Verdict> {
-        match self.answer(question, route, check).await {
-            Ok(answer) => read(question, &answer),
+    ) -> Result<Changes, AuthzDecision> {
+        match self.answer(external, route, check).await {
+            Ok(answer) => read(external, &answer),
             Err(error) => {
                 debug!(
                     "route {}: external authentication failed: {error:#}",
@@ -94,53 +94,57 @@ impl ExternalAuthenticator {
 
     async fn answer(
         &self,
-        question: &ExternalAuth,
+        external: &ExternalAuth,
         route: &RoutePolicy,
         check: &AuthzRequest,
-    ) -> anyhow::Result<Arc<Answer>> {
-        let tenant = route.guard.tenant.as_str();
-        let terms = question.cache.as_ref().filter(|_| question.is_idempotent());
+    ) -> anyhow::Result<Arc<AuthResponse>> {
+        let tenant = route.authentication.tenant.as_str();
+        let terms = external.cache.as_ref().filter(|_| external.is_idempotent());
         let key = terms.and_then(|terms| {
             Some((
                 terms,
-                self.cache.key(question, terms, &route.question, check)?,
+                self.cache.key(external, terms, &route.external, check)?,
             ))
         });
         let Some((terms, key)) = key else {
-            return self.ask(tenant, question, check).await.map(Arc::new);
+            return self.ask(tenant, external, check).await.map(Arc::new);
         };
         if let Some(answer) = self.cache.recall(tenant, &key) {
             return Ok(answer);
         }
-        let answer = self.ask(tenant, question, check).await?;
-        self.cache.keep(tenant, key, question, terms, &answer);
+        let answer = self.ask(tenant, external, check).await?;
+        self.cache.keep(tenant, key, external, terms, &answer);
         Ok(Arc::new(answer))
     }
 
     async fn ask(
         &self,
         tenant: &str,
-        question: &ExternalAuth,
+        external: &ExternalAuth,
         check: &AuthzRequest,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<AuthResponse> {
         // A Service that is gone is nobody, not a name to look up.
-        let pods = question
+        let pods = external
             .backend
             .as_ref()
             .map(|id| self.backends.backend(id).unwrap_or_default());
-        client::ask(&self.pool, tenant, question, pods.as_deref(), check).await
+        client::ask(&self.pool, tenant, external, pods.as_deref(), check).await
     }
 }
 
 /// Redirect of clients in the place of a 401.
-pub(crate) fn sign_in(question: &ExternalAuth, refused: Verdict, check: &AuthzRequest) -> Verdict {
+pub(crate) fn sign_in(
+    external: &ExternalAuth,
+    refused: AuthzDecision,
+    check: &AuthzRequest,
+) -> AuthzDecision {
     let (
         Some(place),
-        Verdict::Deny {
+        AuthzDecision::Deny {
             status: 401,
             headers,
         },
-    ) = (&question.signin_url, &refused)
+    ) = (&external.signin_url, &refused)
     else {
         return refused;
     };
@@ -150,13 +154,13 @@ pub(crate) fn sign_in(question: &ExternalAuth, refused: Verdict, check: &AuthzRe
         .filter(|(name, _)| kept.contains(&name.as_str()))
         .cloned();
     let location = ("location".to_owned(), text(place, check));
-    Verdict::Deny {
+    AuthzDecision::Deny {
         status: 302,
         headers: std::iter::once(location).chain(kept).collect(),
     }
 }
 
-fn read(question: &ExternalAuth, answer: &Answer) -> Result<Changes, Verdict> {
+fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, AuthzDecision> {
     let cookies = || answer.values("set-cookie").map(str::to_owned);
     let headers = |name: &str, values: &mut dyn Iterator<Item = String>| -> Vec<(String, String)> {
         values.map(|value| (name.to_owned(), value)).collect()
@@ -164,7 +168,7 @@ fn read(question: &ExternalAuth, answer: &Answer) -> Result<Changes, Verdict> {
     match answer.status {
         200..=299 => {
             let name = |place| {
-                if question.always_set_cookie {
+                if external.always_set_cookie {
                     "set-cookie".to_owned()
                 } else {
                     format!("{COOKIE_HEADER}{place}")
@@ -178,7 +182,7 @@ fn read(question: &ExternalAuth, answer: &Answer) -> Result<Changes, Verdict> {
                 answer: cookies,
                 ..Changes::default()
             };
-            for name in question.upstream_headers.iter().map(HeaderName::as_str) {
+            for name in external.upstream_headers.iter().map(HeaderName::as_str) {
                 let values: Vec<&str> = answer.values(name).collect();
                 let value = values.join(", ");
                 if !value.is_empty() {
@@ -194,10 +198,10 @@ fn read(question: &ExternalAuth, answer: &Answer) -> Result<Changes, Verdict> {
                 .filter(|_| status == 401);
             let mut all = headers("www-authenticate", &mut asks.into_iter());
             // Whoever is sent to sign in gets them in any case.
-            if question.always_set_cookie || (status == 401 && question.signin_url.is_some()) {
+            if external.always_set_cookie || (status == 401 && external.signin_url.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }
-            Err(Verdict::Deny {
+            Err(AuthzDecision::Deny {
                 status,
                 headers: all,
             })

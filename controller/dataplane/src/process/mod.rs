@@ -31,13 +31,13 @@ use record::{Executable, Record};
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
-    origin: Origin,
+    origin: ProcessHandle,
     record_file: PathBuf,
     record: Record,
 }
 
 #[derive(Debug)]
-enum Origin {
+enum ProcessHandle {
     Child(Child),
     /// A pidfd: readable when the process exits.
     Adopted(AsyncFd<OwnedFd>),
@@ -61,7 +61,7 @@ impl Process {
         record.write(record_file)?;
         Ok(Process {
             pid,
-            origin: Origin::Child(child),
+            origin: ProcessHandle::Child(child),
             record_file: record_file.to_owned(),
             record,
         })
@@ -85,7 +85,7 @@ impl Process {
         let pidfd = AsyncFd::new(pidfd).ok()?;
         Some(Process {
             pid,
-            origin: Origin::Adopted(pidfd),
+            origin: ProcessHandle::Adopted(pidfd),
             record_file: record_file.to_owned(),
             record,
         })
@@ -142,11 +142,11 @@ impl Process {
     /// Waits for its exit. Returns the exit status as text.
     pub(crate) async fn ended(&mut self) -> String {
         match &mut self.origin {
-            Origin::Child(child) => child
+            ProcessHandle::Child(child) => child
                 .wait()
                 .await
                 .map_or_else(|error| error.to_string(), |status| status.to_string()),
-            Origin::Adopted(pidfd) => match pidfd.readable().await {
+            ProcessHandle::Adopted(pidfd) => match pidfd.readable().await {
                 Ok(_) => "exit status unknown: started by another controller".to_owned(),
                 Err(error) => error.to_string(),
             },
@@ -156,10 +156,10 @@ impl Process {
     /// Sends a signal to this process and no other; succeeds if it has exited.
     pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
         let sent = match &self.origin {
-            Origin::Child(child) if child.id().is_none() => Ok(()),
+            ProcessHandle::Child(child) if child.id().is_none() => Ok(()),
             // The id of a child is not reused before we have waited for it.
-            Origin::Child(_) => kill_process(self.pid, signal),
-            Origin::Adopted(pidfd) => pidfd_send_signal(pidfd.get_ref(), signal),
+            ProcessHandle::Child(_) => kill_process(self.pid, signal),
+            ProcessHandle::Adopted(pidfd) => pidfd_send_signal(pidfd.get_ref(), signal),
         };
         match sent {
             Err(Errno::SRCH) => Ok(()),

@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cors {
     /// Allowed origins.
-    pub origins: Origins,
+    pub origins: AllowedOrigins,
     /// `Access-Control-Allow-Methods`
     pub allow_methods: String,
     /// `Access-Control-Allow-Headers`
@@ -22,17 +22,17 @@ pub struct Cors {
 /// Allowed origins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origins {
+pub enum AllowedOrigins {
     /// Any origin, and requests without one.
     Any,
     /// These origins.
-    Only(Vec<Origin>),
+    Only(Vec<AllowedOrigin>),
 }
 
 /// An origin, compared without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum AllowedOrigin {
     /// `https://a.example:8443`, or `null`.
     Exact(String),
     /// One label between these two: `https://` and `.example`.

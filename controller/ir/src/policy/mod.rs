@@ -19,7 +19,7 @@ use crate::{Expression, Header, HeaderName, SpanPolicy, is_default};
 
 pub use authentication::{Authentication, BasicAuth};
 pub use buffering::Buffering;
-pub use cors::{Cors, Origin, Origins};
+pub use cors::{AllowedOrigin, AllowedOrigins, Cors};
 pub use errors::ErrorPages;
 pub use external_auth::{AuthCache, ExternalAuth};
 pub use ip_access::IpAccess;

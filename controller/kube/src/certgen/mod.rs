@@ -27,14 +27,14 @@ const AUTHORITY: &str = "ca";
 
 /// Secret for the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SecretRef {
     /// Of the Secret.
     pub namespace: String,
     /// Of the Secret.
     pub name: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SecretRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Secret for the certificate.
-    pub secret: Place,
+    pub secret: SecretRef,
     /// Names of the webhook's Service, such as `sluice-admission.sluice.svc`.
     pub hosts: Vec<String>,
     /// Key of the certificate in the Secret.
@@ -71,7 +71,7 @@ pub async fn create(client: &Client, wanted: &Wanted, trust: &Trust) -> anyhow::
 }
 
 /// Has the certificate trusted that is there. Fails when there is none, when nobody is named who should trust it, and as [`create`].
-pub async fn patch(client: &Client, secret: &Place, trust: &Trust) -> anyhow::Result<()> {
+pub async fn patch(client: &Client, secret: &SecretRef, trust: &Trust) -> anyhow::Result<()> {
     anyhow::ensure!(
         trust.webhook.is_some() || trust.apiservice.is_some(),
         "nothing to patch: give --webhook-name or --apiservice-name"
@@ -133,16 +133,16 @@ fn secret(wanted: &Wanted, made: Made) -> Secret {
     }
 }
 
-async fn find(client: &Client, secret: &Place) -> anyhow::Result<Option<Secret>> {
+async fn find(client: &Client, secret: &SecretRef) -> anyhow::Result<Option<Secret>> {
     let found = secrets(client, secret).get_opt(&secret.name).await;
     found.with_context(|| format!("Secret {secret}"))
 }
 
-fn secrets(client: &Client, secret: &Place) -> Api<Secret> {
+fn secrets(client: &Client, secret: &SecretRef) -> Api<Secret> {
     Api::namespaced(client.clone(), &secret.namespace)
 }
 
-fn authority(secret: &Secret, named: &Place) -> anyhow::Result<ByteString> {
+fn authority(secret: &Secret, named: &SecretRef) -> anyhow::Result<ByteString> {
     let authority = secret
         .data
         .as_ref()

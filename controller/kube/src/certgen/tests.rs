@@ -85,8 +85,8 @@ const SECRET: &str = "/api/v1/namespaces/sluice/secrets/admission";
 const VALIDATING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sluice-admission";
 
-fn place() -> Place {
-    Place {
+fn place() -> SecretRef {
+    SecretRef {
         namespace: "sluice".to_owned(),
         name: "admission".to_owned(),
     }

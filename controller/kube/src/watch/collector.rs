@@ -9,14 +9,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::fetch::{Fetched, Fetcher};
-use super::ingresses::{Consequences, Ingresses, Standing};
+use super::ingresses::{Consequences, IngressStatus, Ingresses};
+use super::invalid_objects::InvalidObjects;
 use super::mirror::WatchEvent;
 use super::named::{Named, Step, described};
 use super::raw::Raw;
 use super::references::{self, Name};
 use super::scopes::{ScopeEvent, Scopes};
-use super::unreadable::Unreadable;
-use super::{Listeners, Settings, Sighting};
+use super::{IngressRef, Listeners, Settings};
 
 /// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
 /// at once are some dozens of publications, and an endpoint that moves alone does not wait at all.
@@ -29,10 +29,10 @@ pub(super) struct Collector {
     always: BTreeSet<Name>,
     ingresses: Ingresses,
     named: Named,
-    unreadable: Unreadable,
+    invalid_objects: InvalidObjects,
     listeners: Listeners,
     events: Vec<Event>,
-    sightings: Vec<Sighting>,
+    changed_ingresses: Vec<IngressRef>,
     is_ready: bool,
     passed_on: Option<Instant>,
 }
@@ -50,10 +50,10 @@ impl Collector {
             always: settings.always,
             ingresses: Ingresses::new(settings.options),
             named: Named::default(),
-            unreadable: Unreadable::default(),
+            invalid_objects: InvalidObjects::default(),
             listeners,
             events: Vec::new(),
-            sightings: Vec::new(),
+            changed_ingresses: Vec::new(),
             is_ready: false,
             passed_on: None,
         }
@@ -88,7 +88,7 @@ impl Collector {
     }
 
     fn passes_on_at(&self) -> Option<Instant> {
-        let waiting = !self.events.is_empty() || !self.sightings.is_empty();
+        let waiting = !self.events.is_empty() || !self.changed_ingresses.is_empty();
         waiting.then(|| {
             self.passed_on
                 .map_or_else(Instant::now, |before| before + SPACING)
@@ -103,8 +103,8 @@ impl Collector {
             .send(std::mem::take(&mut self.events))
             .ok();
         self.listeners
-            .sightings
-            .send(std::mem::take(&mut self.sightings))
+            .changed_ingresses
+            .send(std::mem::take(&mut self.changed_ingresses))
             .ok();
     }
 
@@ -142,13 +142,13 @@ impl Collector {
 
     fn see<const METADATA_ONLY: bool>(&mut self, kind: Kind, object: Raw<METADATA_ONLY>) {
         let key = object.key();
-        let standing = (kind == Kind::Ingress).then(|| Standing::of(object.value()));
+        let status = (kind == Kind::Ingress).then(|| IngressStatus::from_json(object.value()));
         match object.object(kind) {
             Ok(object) => {
                 let consequences = match &object {
                     Object::Ingress(ingress) => {
                         self.ingresses
-                            .see(&key, ingress, standing.unwrap_or_default())
+                            .see(&key, ingress, status.unwrap_or_default())
                     }
                     Object::IngressClass(_) => self.ingresses.see_class(object.clone()),
                     Object::ConfigMap(settings) if self.always.contains(&(kind, key.clone())) => {
@@ -159,7 +159,7 @@ impl Collector {
                 };
                 self.events.push(Event::Apply(object));
                 self.follow_up(consequences);
-                self.unreadable
+                self.invalid_objects
                     .clear(&(kind, key), &self.listeners.notifications);
             }
             // Its last content is still served: it was not deleted.
@@ -170,7 +170,7 @@ impl Collector {
                     reason,
                     harmless: false,
                 }));
-                self.unreadable.tell(
+                self.invalid_objects.report(
                     ObjectRef { kind, key },
                     error,
                     &self.listeners.notifications,
@@ -188,14 +188,15 @@ impl Collector {
             }
             _ => Consequences::default(),
         };
-        self.unreadable
+        self.invalid_objects
             .clear(&(kind, key.clone()), &self.listeners.notifications);
         self.events.push(Event::Delete(kind, key));
         self.follow_up(consequences);
     }
 
     fn follow_up(&mut self, consequences: Consequences) {
-        self.sightings.extend(consequences.sightings);
+        self.changed_ingresses
+            .extend(consequences.changed_ingresses);
         for name in consequences.wanted {
             if !self.always.contains(&name) {
                 let step = self.named.want(name);

@@ -7,8 +7,8 @@ use kube::{Api, Client};
 use sluice_tasks::Tasks;
 use tokio::sync::{Semaphore, mpsc};
 
+use super::backoff::TIMEOUT;
 use super::named::described;
-use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
 use super::scopes::ScopeEvent;

@@ -14,17 +14,17 @@ use super::references::{self, Name};
 
 /// The status of one Ingress as the API server has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct IngressStatus {
     pub(crate) uid: String,
     pub(crate) addresses: Vec<IngressLoadBalancerIngress>,
 }
 
 /// An Ingress of ours, or one that is gone or of another class: for the writer of status.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sighting {
+pub struct IngressRef {
     pub(crate) key: ObjectKey,
     /// `None`: not ours, or not any more.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) status: Option<IngressStatus>,
 }
 
 /// Consequences of a change.
@@ -32,7 +32,7 @@ pub struct Sighting {
 pub(super) struct Consequences {
     pub(super) wanted: Vec<Name>,
     pub(super) unwanted: Vec<Name>,
-    pub(super) sightings: Vec<Sighting>,
+    pub(super) changed_ingresses: Vec<IngressRef>,
 }
 
 /// Every Ingress in scope.
@@ -53,7 +53,7 @@ struct Known {
     class: Ingress,
     is_ours: bool,
     names: BTreeSet<Name>,
-    standing: Standing,
+    status: IngressStatus,
 }
 
 impl Ingresses {
@@ -72,15 +72,15 @@ impl Ingresses {
         &mut self,
         key: &ObjectKey,
         ingress: &Ingress,
-        standing: Standing,
+        status: IngressStatus,
     ) -> Consequences {
         let class = class_of(ingress);
         let is_ours = is_ours(&class, &self.classes, &self.options);
         let known = Known {
             class,
             is_ours,
-            names: references::of(ingress),
-            standing,
+            names: references::named_by(ingress),
+            status,
         };
         let mut consequences = Consequences::default();
         let before = self.known.insert(key.clone(), known);
@@ -137,14 +137,14 @@ impl Ingresses {
                 continue;
             };
             let names = before.names.clone();
-            let (class, standing) = (before.class.clone(), before.standing.clone());
+            let (class, status) = (before.class.clone(), before.status.clone());
             self.known.insert(
                 key.clone(),
                 Known {
                     class,
                     is_ours: verdict,
                     names,
-                    standing,
+                    status,
                 },
             );
             self.count(&key, Some(&before), &mut consequences);
@@ -164,13 +164,13 @@ impl Ingresses {
             ours(before).unwrap_or_default(),
             ours(after).unwrap_or_default(),
         );
-        let standing = after
+        let status = after
             .filter(|known| known.is_ours)
-            .map(|known| known.standing.clone());
-        if standing.is_some() || before.is_some_and(|known| known.is_ours) {
-            consequences.sightings.push(Sighting {
+            .map(|known| known.status.clone());
+        if status.is_some() || before.is_some_and(|known| known.is_ours) {
+            consequences.changed_ingresses.push(IngressRef {
                 key: key.clone(),
-                standing,
+                status,
             });
         }
         self.count_uses(&old, &new, consequences);
@@ -218,9 +218,9 @@ fn class_of(ingress: &Ingress) -> Ingress {
     }
 }
 
-impl Standing {
+impl IngressStatus {
     /// Parses `metadata.uid` and `status`; malformed values are no address.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_json(value: &Value) -> Self {
         let uid = value
             .pointer("/metadata/uid")
             .and_then(Value::as_str)
@@ -231,7 +231,7 @@ impl Standing {
         let addresses = addresses.into_iter().flatten();
         let addresses =
             addresses.filter_map(|address| serde_json::from_value(address.clone()).ok());
-        Standing {
+        IngressStatus {
             uid: uid.to_owned(),
             addresses: addresses.collect(),
         }
@@ -267,11 +267,11 @@ mod tests {
     fn a_class_that_comes_and_goes_takes_its_ingresses_along() {
         let mut ingresses = Ingresses::new(Options::default());
         let key = ObjectKey::new("n", "a");
-        let standing = Standing {
+        let status = IngressStatus {
             uid: "1".to_owned(),
             addresses: Vec::new(),
         };
-        let foreign = ingresses.see(&key, &ingress("nginx", "cert"), standing.clone());
+        let foreign = ingresses.see(&key, &ingress("nginx", "cert"), status.clone());
         assert_eq!(
             foreign,
             Consequences::default(),
@@ -281,22 +281,16 @@ mod tests {
         let ours = ingresses.see_class(class("nginx", "k8s.io/ingress-nginx"));
         assert_eq!(ours.wanted, [secret("cert")]);
         assert_eq!(
-            ours.sightings,
-            [Sighting {
+            ours.changed_ingresses,
+            [IngressRef {
                 key: key.clone(),
-                standing: Some(standing)
+                status: Some(status)
             }]
         );
 
         let lost = ingresses.forget_class(&ObjectKey::new("", "nginx"));
         assert_eq!(lost.unwanted, [secret("cert")]);
-        assert_eq!(
-            lost.sightings,
-            [Sighting {
-                key,
-                standing: None
-            }]
-        );
+        assert_eq!(lost.changed_ingresses, [IngressRef { key, status: None }]);
     }
 
     #[test]
@@ -304,8 +298,8 @@ mod tests {
         let mut ingresses = Ingresses::new(Options::default());
         ingresses.see_class(class("nginx", "k8s.io/ingress-nginx"));
         let key = ObjectKey::new("n", "a");
-        ingresses.see(&key, &ingress("nginx", "old"), Standing::default());
-        let changed = ingresses.see(&key, &ingress("nginx", "new"), Standing::default());
+        ingresses.see(&key, &ingress("nginx", "old"), IngressStatus::default());
+        let changed = ingresses.see(&key, &ingress("nginx", "new"), IngressStatus::default());
         assert_eq!(
             (changed.wanted, changed.unwanted),
             (vec![secret("new")], vec![secret("old")])

@@ -20,7 +20,7 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::patience::{LONGEST_WAIT, REMINDER, waits};
+use super::backoff::{LONGEST_WAIT, REMINDER, waits};
 use super::raw::{self, Raw};
 
 /// A watch is opened anew this often, which is also how soon a connection that is silently dead is found.
@@ -89,22 +89,22 @@ pub(super) async fn watch<const METADATA_ONLY: bool>(
     client: Client,
     scope: Scope,
     stop: CancellationToken,
-    tell: impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
+    send: impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
 ) {
     let mut watch = Watch::new(&scope);
     loop {
         let events = watcher::watcher(scope.api(client.clone()), scope.config());
-        match stop.run_until_cancelled(watch.follow(events, &tell)).await {
+        match stop.run_until_cancelled(watch.follow(events, &send)).await {
             Some(End::Expired) => {}
             Some(End::Unheard) => return,
             None => break,
         }
     }
     for key in watch.mirror.versions.into_keys() {
-        tell(WatchEvent::Gone(key)).await;
+        send(WatchEvent::Gone(key)).await;
     }
     // Whoever waited for the first list waits no longer.
-    tell(WatchEvent::Listed).await;
+    send(WatchEvent::Listed).await;
 }
 
 /// Why nothing follows.
@@ -136,14 +136,14 @@ impl<'a> Watch<'a> {
     async fn follow<const METADATA_ONLY: bool>(
         &mut self,
         events: impl Stream<Item = watcher::Result<Event<Raw<METADATA_ONLY>>>>,
-        tell: &impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
+        send: &impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
     ) -> End {
         let mut events = pin!(events);
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
                     for item in self.on_event(event) {
-                        if !tell(item).await {
+                        if !send(item).await {
                             return End::Unheard;
                         }
                     }

@@ -7,21 +7,21 @@
 //!                          what our Ingresses name <--+----- Collector --batches of Event--> publisher
 //!   watch  Pod (--pod-weights) ----metadata only-------------> Collector
 //!   watch  Namespace --(selector)--> scopes come and go             |
-//!                                                                   +--Sighting--> status
+//!                                                                   +--IngressRef--> status
 //! ```
 //!
 //! Whatever happens to the API server, nothing is taken away that it did not say is gone.
 
+mod backoff;
 mod collector;
 mod fetch;
 mod ingresses;
+mod invalid_objects;
 mod mirror;
 mod named;
-mod patience;
 mod raw;
 mod references;
 mod scopes;
-mod unreadable;
 
 use std::collections::BTreeSet;
 
@@ -33,15 +33,15 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
 use crate::Notification;
+use backoff::retry;
 use collector::Collector;
 use fetch::Fetcher;
-use patience::patiently;
 use scopes::Scopes;
 use sluice_source::Event;
 use sluice_tasks::Tasks;
 
-pub use ingresses::Sighting;
-pub(crate) use ingresses::Standing;
+pub use ingresses::IngressRef;
+pub(crate) use ingresses::IngressStatus;
 pub(crate) use raw::{Head, resource};
 
 /// Settings of the cluster source.
@@ -63,7 +63,7 @@ pub struct Listeners {
     /// The publisher.
     pub events: UnboundedSender<Vec<Event>>,
     /// The writer of status.
-    pub sightings: UnboundedSender<Vec<Sighting>>,
+    pub changed_ingresses: UnboundedSender<Vec<IngressRef>>,
     /// The writer of Events, for what cannot be read.
     pub notifications: UnboundedSender<Vec<Notification>>,
 }
@@ -111,7 +111,7 @@ pub async fn follow(
 /// As in ingress-nginx: a namespace that does not exist is an error at start.
 async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
     let namespaces: Api<Head> = Api::all_with(client.clone(), &resource(Kind::Namespace));
-    match patiently(async || namespaces.get_opt(namespace).await).await {
+    match retry(async || namespaces.get_opt(namespace).await).await {
         Ok(Some(_)) => Ok(()),
         Ok(None) => anyhow::bail!("--watch-namespace {namespace}: no such namespace"),
         // Rights that end at a namespace do not cover the namespace itself.
@@ -124,7 +124,7 @@ async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
 async fn classes_are_readable(client: &Client) -> anyhow::Result<bool> {
     let classes: Api<Head> = Api::all_with(client.clone(), &resource(Kind::IngressClass));
     let one = ListParams::default().limit(1);
-    match patiently(async || classes.list(&one).await).await {
+    match retry(async || classes.list(&one).await).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.is_forbidden() => {
             warn!(

@@ -14,7 +14,7 @@ pub(super) type Name = (Kind, ObjectKey);
 
 /// References of an Ingress, whether they exist or not, and whatever the prefix of its annotations. Permission to use them is
 /// up to the translation.
-pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
+pub(super) fn named_by(ingress: &Ingress) -> BTreeSet<Name> {
     let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress
         .spec
@@ -87,7 +87,7 @@ mod tests {
             }},
             "spec": {"tls": [{"secretName": "cert"}, {"hosts": ["h"]}, {"secretName": ""}]},
         }));
-        let found: Vec<String> = of(&ingress.unwrap())
+        let found: Vec<String> = named_by(&ingress.unwrap())
             .iter()
             .map(|(kind, key)| format!("{kind} {key}"))
             .collect();

@@ -38,8 +38,8 @@ pub(crate) fn targets(config: &Config) -> BTreeMap<String, String> {
     names
         .map(|name| {
             (
-                names::of(&link_name(name)),
-                names::of(&names::presented(certificate(name, config))),
+                names::file_name(&link_name(name)),
+                names::file_name(&names::presented(certificate(name, config))),
             )
         })
         .collect()
@@ -102,11 +102,11 @@ mod tests {
     }
 
     fn leads_to(host: &str, config: &Config) -> String {
-        targets(config)[&names::of(&link_name(&name(host)))].clone()
+        targets(config)[&names::file_name(&link_name(&name(host)))].clone()
     }
 
     fn file(secret: &str) -> String {
-        names::of(&names::presented(Some(&SecretId::new(format!(
+        names::file_name(&names::presented(Some(&SecretId::new(format!(
             "default/{secret}"
         )))))
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
 
 use crate::conf::{Text, Value, Word, word};
-use crate::files::names::{hash, of, presented};
+use crate::files::names::{file_name, hash, presented};
 use crate::settings::Settings;
 
 /// Files in [`Settings::certificates`], by name.
@@ -85,7 +85,7 @@ pub(crate) fn all(config: &Config) -> Files {
         match value {
             SecretValue::Certificate { chain, key } => {
                 let text = pair(chain, key);
-                let name = of(&presented(Some(id)));
+                let name = file_name(&presented(Some(id)));
                 if leads_here.contains(&name) {
                     files.presented.insert(name, text.clone());
                 }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_new_certificate_of_a_host_has_the_old_name() {
-        let name = of(&presented(Some(&SecretId::new("default/web"))));
+        let name = file_name(&presented(Some(&SecretId::new("default/web"))));
         let text = |chain, key| {
             all(&config(chain, key)).presented[&name]
                 .reveal()

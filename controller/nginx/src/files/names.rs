@@ -12,7 +12,7 @@ pub(crate) fn presented(id: Option<&SecretId>) -> String {
 }
 
 /// With the end that a certificate has.
-pub(crate) fn of(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     format!("{name}.pem")
 }
 

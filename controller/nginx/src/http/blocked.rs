@@ -23,7 +23,7 @@ pub(crate) struct BlockedConf<'a> {
 
 impl<'a> BlockedConf<'a> {
     /// `None` where nobody is blocked.
-    pub(crate) fn of(blocked: &'a Blocked) -> Option<Self> {
+    pub(crate) fn new(blocked: &'a Blocked) -> Option<Self> {
         let Blocked {
             addresses,
             user_agents,

@@ -41,7 +41,7 @@ struct MainConf<'a> {
     /// Our module's filter; `None` where Kong's host has it.
     filter: Option<Word>,
     kong: Option<KongConf>,
-    checkpoint: Vec<Word>,
+    bootstrap_config: Vec<Word>,
     user: Option<Word>,
     workers: String,
     worker_connections: u32,
@@ -110,8 +110,8 @@ pub(crate) fn render(
         settings,
         module,
         filter,
-        kong: KongConf::of(config, settings),
-        checkpoint: parts(&settings.checkpoint),
+        kong: KongConf::new(config, settings),
+        bootstrap_config: parts(&settings.bootstrap_config),
         user: settings.user.as_ref().map(word),
         workers: settings
             .workers
@@ -130,11 +130,11 @@ pub(crate) fn render(
         access_log,
         global: GlobalConf::new(&config.global, settings.engine.is_kongs()),
         tls: TlsConf::new(config, settings),
-        blocked: BlockedConf::of(&config.global.blocked),
+        blocked: BlockedConf::new(&config.global.blocked),
         zones,
         upstreams: upstream::all(config, settings),
         servers,
-        streams: StreamConf::of(config, settings, unsupported),
+        streams: StreamConf::new(config, settings, unsupported),
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
@@ -177,7 +177,7 @@ fn marked(cdn_id: &str, times: u32) -> Word {
     ))
 }
 
-/// The checkpoint knows no variables; `sluice_filter` joins its words.
+/// The bootstrap configuration knows no variables; `sluice_filter` joins its words.
 fn parts(text: &str) -> Vec<Word> {
     let letters: Vec<char> = text.chars().collect();
     letters

@@ -11,7 +11,7 @@ pub(crate) fn of_all(buffering: &Buffering) -> Vec<Directive> {
 }
 
 /// Directives of a location that differ from the global ones. Of gRPC only bodies of requests are kept, and those always stream.
-pub(crate) fn of(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directive> {
+pub(crate) fn overrides(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directive> {
     let is_own = |directive: &Directive| !directives(all).contains(directive);
     let is_known = |(name, _): &Directive| !is_grpc || name.starts_with("client_");
     directives(own)
@@ -60,7 +60,7 @@ mod tests {
                 max_temp_file_size: 1,
                 ..Buffering::default()
             };
-            let said = of(&buffering, &Buffering::default(), false);
+            let said = overrides(&buffering, &Buffering::default(), false);
             said.into_iter()
                 .map(|(name, value)| format!("{name} {value}"))
                 .collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! Pages of other origins: what answers to them say, and what `OPTIONS` is answered with.
 
-use sluice_ir::{Cors, Origin, Origins};
+use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors};
 
 use crate::conf::{Text, Value, Word, word};
 
@@ -11,16 +11,16 @@ pub(crate) struct CorsConf {
     pub(crate) variables: Vec<(String, Value)>,
 }
 
-/// Origins in one pattern: as many as fit into what nginx reads as one word, each with the longest name that a host can
+/// AllowedOrigins in one pattern: as many as fit into what nginx reads as one word, each with the longest name that a host can
 /// have.
 const AT_ONCE: usize = 6;
 
 /// Nothing where nobody is allowed.
 pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
     let origins = match &cors.origins {
-        Origins::Any => None,
-        Origins::Only(origins) if origins.is_empty() => return None,
-        Origins::Only(origins) => Some(origins.chunks(AT_ONCE).map(one_of).collect()),
+        AllowedOrigins::Any => None,
+        AllowedOrigins::Only(origins) if origins.is_empty() => return None,
+        AllowedOrigins::Only(origins) => Some(origins.chunks(AT_ONCE).map(one_of).collect()),
     };
     let values = values(cors).into_iter();
     let variables = values
@@ -31,7 +31,7 @@ pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
 
 /// The headers of the answer.
 pub(crate) fn headers(cors: &Cors) -> Vec<(String, Text)> {
-    if matches!(&cors.origins, Origins::Only(origins) if origins.is_empty()) {
+    if matches!(&cors.origins, AllowedOrigins::Only(origins) if origins.is_empty()) {
         return Vec::new();
     }
     let values = values(cors).into_iter();
@@ -47,11 +47,11 @@ fn variable(name: &str) -> String {
 fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
     let text = |text: &str| Text::default().then(text);
     let origin = match cors.origins {
-        Origins::Any => text("*"),
-        Origins::Only(_) => Text::default().variable("http_origin"),
+        AllowedOrigins::Any => text("*"),
+        AllowedOrigins::Only(_) => Text::default().variable("http_origin"),
     };
     let mut values = vec![
-        ("Access-Control-Allow-Origin", origin),
+        ("Access-Control-Allow-AllowedOrigin", origin),
         ("Access-Control-Allow-Methods", text(&cors.allow_methods)),
         ("Access-Control-Allow-Headers", text(&cors.allow_headers)),
         ("Access-Control-Max-Age", text(&cors.max_age.to_string())),
@@ -68,15 +68,15 @@ fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
     values
 }
 
-fn one_of(origins: &[Origin]) -> Word {
+fn one_of(origins: &[AllowedOrigin]) -> Word {
     let patterns: Vec<String> = origins.iter().map(pattern).collect();
     word(format!("^(?:{})$", patterns.join("|")))
 }
 
-fn pattern(origin: &Origin) -> String {
+fn pattern(origin: &AllowedOrigin) -> String {
     match origin {
-        Origin::Exact(text) => escaped(text),
-        Origin::Wildcard { scheme, suffix } => {
+        AllowedOrigin::Exact(text) => escaped(text),
+        AllowedOrigin::Wildcard { scheme, suffix } => {
             format!("{}[a-z0-9-]+{}", escaped(scheme), escaped(suffix))
         }
     }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn an_origin_is_no_pattern() {
         assert_eq!(escaped("https://a.b:1"), r"https://a\.b:1");
-        let wildcard = Origin::Wildcard {
+        let wildcard = AllowedOrigin::Wildcard {
             scheme: "https://".into(),
             suffix: ".a.example".into(),
         };

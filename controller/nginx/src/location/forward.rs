@@ -12,22 +12,22 @@ use crate::context::{Host, RenderContext};
 use crate::expression::template;
 use crate::files::{self, Pinned};
 use crate::kong::Retry;
+use crate::location::auth_request::{AuthRequest, has_page};
 use crate::location::buffering::{self, Directive};
 use crate::location::cors::{self, CorsConf};
 use crate::location::errors::{self, Page};
-use crate::location::guard::{GuardConf, has_page};
 use crate::location::headers::{self, Line, ResponseHeaders};
 use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
-use crate::location::redirect::{self, Answer};
-use crate::location::rewritten::{Replacing, replacing};
+use crate::location::redirect::{self, RedirectConf};
+use crate::location::response_rewrite::{Replacing, replacing};
 use crate::upstream;
 
 /// The directives of a location that forwards.
 pub(crate) struct Forward {
     pub(crate) access: IpAccess,
-    pub(crate) guard: Option<GuardConf>,
+    pub(crate) auth_request: Option<AuthRequest>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
     pub(crate) connections: Option<ConnectionLimit>,
@@ -36,7 +36,7 @@ pub(crate) struct Forward {
     /// KiB that come before that.
     pub(crate) rate_after: Option<NonZeroU32>,
     pub(crate) cors: Option<CorsConf>,
-    pub(crate) https: Option<Answer>,
+    pub(crate) https: Option<RedirectConf>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirrors: Vec<Word>,
     /// Only heads of requests are copied.
@@ -117,7 +117,7 @@ impl Forward {
         let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
-            guard: guard(route, host),
+            auth_request: auth_request(route, host),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.bandwidth_limit,
@@ -138,7 +138,7 @@ impl Forward {
             tries: policy.retries.attempts.get(),
             tries_within: policy.retries.timeout,
             version: (policy.http10 && !is_grpc).then_some("1.0"),
-            buffering: buffering::of(&policy.buffering, &global.buffering, is_grpc),
+            buffering: buffering::overrides(&policy.buffering, &global.buffering, is_grpc),
             replacing: match is_grpc {
                 true => Vec::new(),
                 false => replacing(&policy.response_rewrite),
@@ -188,9 +188,9 @@ impl Forward {
     }
 }
 
-fn guard(route: &HttpRoute, host: Host<'_>) -> Option<GuardConf> {
-    let guard = route.policy.authentication.as_ref()?;
-    Some(GuardConf::of(guard, has_page(route), host))
+fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
+    let authentication = route.policy.authentication.as_ref()?;
+    Some(AuthRequest::new(authentication, has_page(route), host))
 }
 
 fn module_and_scheme(is_grpc: bool, is_tls: bool) -> (&'static str, &'static str) {
@@ -229,7 +229,7 @@ fn access(policy: &Policy) -> IpAccess {
     let any = policy
         .authentication
         .as_ref()
-        .is_some_and(|guard| guard.satisfy_any);
+        .is_some_and(|authentication| authentication.satisfy_any);
     if any {
         IpAccess::default()
     } else {

@@ -10,8 +10,8 @@ use sluice_ir::{
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
+use crate::location::auth_request;
 use crate::location::cors;
-use crate::location::guard;
 use crate::tls;
 
 /// A header and its value.
@@ -125,7 +125,7 @@ pub(crate) fn for_location(
             .into_iter()
             .flat_map(tls::client_certificate_headers),
     );
-    own.extend(guard::upstream_headers(policy));
+    own.extend(auth_request::upstream_headers(policy));
     own
 }
 
@@ -212,7 +212,7 @@ impl ResponseHeaders {
         let has_cookies = policy
             .authentication
             .as_ref()
-            .is_some_and(|guard| guard.external.is_some());
+            .is_some_and(|authentication| authentication.external.is_some());
         let is_usual = !has_cookies && own.is_empty() && changes.is_empty();
         (!is_usual).then(|| ResponseHeaders::with(global, own).changed(&changes))
     }

@@ -31,7 +31,7 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    pub(crate) fn of(server: &Server) -> Self {
+    pub(crate) fn new(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
         for route in &server.routes {
             if let PathMatch::Regex(regex) = &route.matches.path {
@@ -147,7 +147,7 @@ mod tests {
             )
         };
         let routes = paths.iter().map(route).collect();
-        let mut matching = Matching::of(&Server {
+        let mut matching = Matching::new(&Server {
             routes,
             ..Server::default()
         });

@@ -6,7 +6,7 @@ use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
-use crate::location::guard;
+use crate::location::auth_request;
 use crate::location::headers::{self, Line};
 use crate::settings::Settings;
 use crate::upstream;
@@ -192,7 +192,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
 fn auth_headers(policies: &[&Policy]) -> BTreeMap<String, Text> {
     let mut all: BTreeMap<String, Text> = BTreeMap::new();
     for policy in policies {
-        for (name, text) in guard::upstream_headers(policy) {
+        for (name, text) in auth_request::upstream_headers(policy) {
             let known = all.entry(name).or_default();
             if *known == Text::default() {
                 *known = text;

@@ -1,16 +1,16 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
+pub mod auth_request;
 pub(crate) mod buffering;
 pub(crate) mod cors;
 pub(crate) mod errors;
 pub(crate) mod forward;
-pub mod guard;
 pub(crate) mod headers;
 pub(crate) mod limits;
 pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod redirect;
-pub(crate) mod rewritten;
+pub(crate) mod response_rewrite;
 
 use askama::Template;
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
@@ -18,7 +18,7 @@ use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 use crate::conf::{Value, Word, value, word};
 use crate::context::{Host, RenderContext};
 use crate::location::forward::{Forward, Target};
-use crate::location::redirect::Answer;
+use crate::location::redirect::RedirectConf;
 
 /// `location {}`.
 #[derive(Template)]
@@ -42,7 +42,7 @@ pub(crate) struct LocationConf {
 /// Action of a location.
 enum Content {
     Denied,
-    Redirect(Answer),
+    Redirect(RedirectConf),
     Forward(Box<Forward>),
 }
 

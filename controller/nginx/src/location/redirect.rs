@@ -6,7 +6,7 @@ use crate::conf::{Text, Value, Word, word};
 use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, template};
 
 /// A status and where it leads.
-pub(crate) struct Answer {
+pub(crate) struct RedirectConf {
     pub(crate) status: u16,
     pub(crate) to: Value,
     /// nginx takes the second word of `return` for a place with these only.
@@ -15,9 +15,9 @@ pub(crate) struct Answer {
     pub(crate) target: Option<Word>,
 }
 
-impl Answer {
+impl RedirectConf {
     fn new(status: u16, to: Text) -> Self {
-        Answer {
+        RedirectConf {
             status,
             to: to.quoted(),
             by_return: matches!(status, 301..=303 | 307 | 308),
@@ -27,7 +27,7 @@ impl Answer {
 }
 
 /// Response of a location. Groups are those of the location's own pattern.
-pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> Answer {
+pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
     let to = match &redirect.to {
         RedirectTo::Parts { .. } => return parts(redirect, path),
         RedirectTo::Url(url) => Text::default().then(url),
@@ -55,11 +55,11 @@ pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> Answer {
             template(text, path).variable("is_args").variable("args")
         }
     };
-    Answer::new(redirect.status, to)
+    RedirectConf::new(redirect.status, to)
 }
 
 /// The same URL with other parts. A prefix is replaced in the path as it was sent, so that what follows stays as it is.
-fn parts(redirect: &Redirect, matched: &PathMatch) -> Answer {
+fn parts(redirect: &Redirect, matched: &PathMatch) -> RedirectConf {
     let RedirectTo::Parts {
         scheme,
         host,
@@ -67,7 +67,7 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> Answer {
         path,
     } = &redirect.to
     else {
-        return Answer::new(redirect.status, here());
+        return RedirectConf::new(redirect.status, here());
     };
     let text = match scheme {
         Some(scheme) => Text::default().then(scheme.as_str()),
@@ -98,14 +98,14 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> Answer {
         }
         (Some(PathRewrite::Prefix { .. }), _) => (None, text.variable("request_uri")),
     };
-    Answer {
+    RedirectConf {
         target,
-        ..Answer::new(redirect.status, text)
+        ..RedirectConf::new(redirect.status, text)
     }
 }
 
 /// Redirect of plain http to https.
-pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer {
+pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> RedirectConf {
     let text = Text::default().then("https://");
     let text = match server {
         ServerName::Exact(name) => text.then(name.as_str()),
@@ -121,7 +121,7 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer 
     } else {
         UNSLASHED
     });
-    Answer::new(redirect.status, text)
+    RedirectConf::new(redirect.status, text)
 }
 
 /// Redirect target for exactly `/` (`app-root`).

@@ -19,7 +19,7 @@ impl Folder {
         std::fs::rename(&fresh, &path).unwrap();
         let mut events = Vec::new();
         self.1
-            .read(&path, Fingerprint::of(&path).unwrap(), &mut events);
+            .read(&path, Fingerprint::from_path(&path).unwrap(), &mut events);
         events
     }
 }

@@ -6,7 +6,7 @@ use sluice_ir::{
     BackendId, Header, HostTls, Hostname, RouteId, SecretId, Server, ServerName, Stream, StreamPort,
 };
 
-use crate::backends::{BackendRef, Precedence};
+use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::canaries::CanaryCandidate;
 use crate::secrets::Secrets;
 use crate::{ObjectKey, Report};
@@ -25,9 +25,9 @@ pub struct Assembled {
     /// Hosts with TLS passthrough.
     pub passthrough: BTreeMap<Hostname, BackendId>,
     /// References to backends.
-    pub backend_refs: Vec<(Precedence, BackendRef)>,
+    pub backend_refs: Vec<(ReferencePrecedence, BackendRef)>,
     /// Candidates for canaries of backends.
-    pub canary_candidates: Vec<(Precedence, CanaryCandidate)>,
+    pub canary_candidates: Vec<(ReferencePrecedence, CanaryCandidate)>,
     /// Secrets that the servers present, trust or compare passwords with.
     pub secrets: Secrets,
     /// Reports about the objects.
@@ -58,7 +58,7 @@ pub struct Flags {
     /// Secrets that flags name.
     pub secrets: Secrets,
     /// Backends of ports without HTTP.
-    pub backend_refs: Vec<(Precedence, BackendRef)>,
+    pub backend_refs: Vec<(ReferencePrecedence, BackendRef)>,
     /// Reports about what flags name.
     pub reports: Vec<Report>,
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{BackendId, Canary};
 
-use crate::backends::{Authority, BackendRef, Origin, Precedence, Source};
+use crate::backends::{Authority, BackendRef, BackendSource, ReferencePrecedence, Source};
 use crate::canaries::{CanaryCandidate, resolve_canaries};
 use crate::ids::without_variant;
 use crate::{ObjectKey, Report};
@@ -28,8 +28,8 @@ pub(crate) struct BackendRegistry {
 #[derive(Clone, Debug, Default)]
 struct Entry {
     // Boxed, or no map: most entries have one reference, and a map has room for eleven.
-    backend_refs: BTreeMap<Precedence, Box<BackendRef>>,
-    canary_candidates: BTreeMap<Precedence, Box<CanaryCandidate>>,
+    backend_refs: BTreeMap<ReferencePrecedence, Box<BackendRef>>,
+    canary_candidates: BTreeMap<ReferencePrecedence, Box<CanaryCandidate>>,
     /// In the order of their ids.
     sources: Box<[(BackendId, Source)]>,
     canaries: Vec<Canary>,
@@ -46,7 +46,7 @@ pub(crate) struct EntryChanges {
 }
 
 impl BackendRegistry {
-    pub(crate) fn add_ref(&mut self, precedence: Precedence, backend_ref: BackendRef) {
+    pub(crate) fn add_ref(&mut self, precedence: ReferencePrecedence, backend_ref: BackendRef) {
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
@@ -54,7 +54,11 @@ impl BackendRegistry {
     }
 
     /// Adds a candidate for a canary of a port.
-    pub(crate) fn add_candidate(&mut self, precedence: Precedence, candidate: CanaryCandidate) {
+    pub(crate) fn add_candidate(
+        &mut self,
+        precedence: ReferencePrecedence,
+        candidate: CanaryCandidate,
+    ) {
         let main = candidate.main.clone();
         self.entry(&main)
             .canary_candidates
@@ -62,7 +66,7 @@ impl BackendRegistry {
     }
 
     /// Removes the reference or candidate with this precedence from a port.
-    pub(crate) fn withdraw(&mut self, port: &BackendId, precedence: &Precedence) {
+    pub(crate) fn withdraw(&mut self, port: &BackendId, precedence: &ReferencePrecedence) {
         let entry = self.entry(port);
         entry.backend_refs.remove(precedence);
         entry.canary_candidates.remove(precedence);
@@ -130,8 +134,8 @@ impl BackendRegistry {
     /// A backend has come, changed or gone.
     fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &[(BackendId, Source)]) {
         let service = |source: Option<&Source>| match source.map(|source| &source.origin) {
-            Some(Origin::Service(service, _)) => Some(service.clone()),
-            Some(Origin::External(_)) | None => None,
+            Some(BackendSource::Service(service, _)) => Some(service.clone()),
+            Some(BackendSource::External(_)) | None => None,
         };
         let now = self
             .entries
@@ -169,7 +173,9 @@ fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a 
 
 /// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
 /// first that asks for sessions has them.
-fn sources(backend_refs: &BTreeMap<Precedence, Box<BackendRef>>) -> Box<[(BackendId, Source)]> {
+fn sources(
+    backend_refs: &BTreeMap<ReferencePrecedence, Box<BackendRef>>,
+) -> Box<[(BackendId, Source)]> {
     let Some(first) = backend_refs
         .values()
         .min_by_key(|backend_ref| backend_ref.authority)

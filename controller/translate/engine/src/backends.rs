@@ -81,11 +81,18 @@ pub enum Authority {
 }
 
 impl Authority {
-    fn over(origin: &Origin, tier: &PrecedenceTier, site: &ReferenceSite, gets: bool) -> Self {
+    fn over(
+        origin: &BackendSource,
+        tier: &PrecedenceTier,
+        site: &ReferenceSite,
+        gets: bool,
+    ) -> Self {
         let is_own = |service: &ObjectKey| service.namespace == site.object.key.namespace;
         match (tier, origin) {
             (PrecedenceTier::Flags | PrecedenceTier::Ports, _) => Authority::Operator,
-            (PrecedenceTier::Object(_), Origin::Service(service, _)) if gets && is_own(service) => {
+            (PrecedenceTier::Object(_), BackendSource::Service(service, _))
+                if gets && is_own(service) =>
+            {
                 Authority::Namespace
             }
             (PrecedenceTier::Object(_), _) => Authority::None,
@@ -93,9 +100,9 @@ impl Authority {
     }
 }
 
-/// Origin of a backend's endpoints.
+/// BackendSource of a backend's endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum BackendSource {
     /// A port of a Service.
     Service(ObjectKey, Port),
     /// A host outside of the cluster.
@@ -105,7 +112,7 @@ pub enum Origin {
 /// Source of a backend, from which it is resolved again when its endpoints change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    pub(crate) origin: Origin,
+    pub(crate) origin: BackendSource,
     pub(crate) balance: Balance,
     pub(crate) transport: Transport,
     /// The most that any route asks for.
@@ -118,8 +125,8 @@ pub(crate) struct Source {
 pub struct BackendRef {
     /// Id of the backend.
     pub id: BackendId,
-    /// Origin of its endpoints.
-    pub origin: Origin,
+    /// BackendSource of its endpoints.
+    pub origin: BackendSource,
     /// The choice among its endpoints.
     pub balance: Balance,
     /// The transport to them.
@@ -144,8 +151,8 @@ pub enum PrecedenceTier {
     Ports,
 }
 
-/// Precedence of a reference: its tier, and its place among the references of the same object.
-pub type Precedence = (Arc<PrecedenceTier>, usize);
+/// ReferencePrecedence of a reference: its tier, and its place among the references of the same object.
+pub type ReferencePrecedence = (Arc<PrecedenceTier>, usize);
 
 /// References to backends, as they are made. The backend registry resolves those that several name.
 #[derive(Debug, Default)]
@@ -155,7 +162,7 @@ pub struct BackendRefs {
     tier: Arc<PrecedenceTier>,
     /// Position among the references of the tier.
     position: usize,
-    refs: Vec<(Precedence, BackendRef)>,
+    refs: Vec<(ReferencePrecedence, BackendRef)>,
 }
 
 impl BackendRefs {
@@ -170,13 +177,13 @@ impl BackendRefs {
 
     /// The references so far.
     #[must_use]
-    pub fn refs(&self) -> &[(Precedence, BackendRef)] {
+    pub fn refs(&self) -> &[(ReferencePrecedence, BackendRef)] {
         &self.refs
     }
 
     /// The references, for the backend registry.
     #[must_use]
-    pub fn into_refs(self) -> Vec<(Precedence, BackendRef)> {
+    pub fn into_refs(self) -> Vec<(ReferencePrecedence, BackendRef)> {
         self.refs
     }
 
@@ -186,7 +193,7 @@ impl BackendRefs {
     }
 
     /// The precedence of the next reference.
-    pub fn next_precedence(&mut self) -> Precedence {
+    pub fn next_precedence(&mut self) -> ReferencePrecedence {
         self.position += 1;
         (Arc::clone(&self.tier), self.position)
     }
@@ -194,7 +201,7 @@ impl BackendRefs {
     /// Adds a reference to a backend, and returns the id of the backend.
     pub fn add(
         &mut self,
-        origin: Origin,
+        origin: BackendSource,
         settings: BackendSettings<'_>,
         site: ReferenceSite,
     ) -> BackendId {
@@ -206,8 +213,8 @@ impl BackendRefs {
         } = settings;
         let authority = Authority::over(&origin, &self.tier, &site, gets_requests);
         let plain = match &origin {
-            Origin::Service(key, port) => ids::service_backend(key, port),
-            Origin::External(host) => host.id(),
+            BackendSource::Service(key, port) => ids::service_backend(key, port),
+            BackendSource::External(host) => host.id(),
         };
         let id = if *transport == self.default_transport {
             plain

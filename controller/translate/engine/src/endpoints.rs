@@ -28,7 +28,7 @@ pub(crate) struct Wanted<'a> {
 
 /// The pods of one port, over all slices, sorted and without duplicates: those that are ready, and on demand those that
 /// terminate and still serve.
-pub(crate) fn of(
+pub(crate) fn resolve(
     wanted: Wanted<'_>,
     cluster: &Cluster,
     checker: &AddressChecker<'_>,

@@ -11,7 +11,7 @@ use sluice_ir::{GlobalConfig, Hostname, ServerName};
 
 use crate::age::{Age, Seniority};
 use crate::assembled::{Assembled, Flags};
-use crate::backends::{BackendRef, Precedence};
+use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::references::DependencyTracker;
 use crate::wildcards::Wildcards;
 use crate::{Cluster, Kind, ObjectKey, Report, UpstreamOptions};
@@ -82,7 +82,7 @@ pub struct SharedInputs<S> {
     /// Settings of listeners and of everything that they serve.
     pub global: GlobalConfig,
     /// Backends that the operator names.
-    pub backend_refs: Vec<(Precedence, BackendRef)>,
+    pub backend_refs: Vec<(ReferencePrecedence, BackendRef)>,
     /// Reports about the settings.
     pub reports: Vec<Report>,
 }

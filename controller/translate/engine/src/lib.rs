@@ -55,8 +55,8 @@ pub use address_policy::{AddressPolicy, Carries, Forbidden, METADATA_NETWORKS, P
 pub use age::{Age, Seniority, age};
 pub use assembled::{Assembled, ErrorService, Flags, Owners};
 pub use backends::{
-    Authority, BackendRef, BackendRefs, BackendSettings, Balance, Origin, Precedence,
-    PrecedenceTier, ReferenceSite, service_address,
+    Authority, BackendRef, BackendRefs, BackendSettings, BackendSource, Balance, PrecedenceTier,
+    ReferencePrecedence, ReferenceSite, service_address,
 };
 pub use canaries::{CanaryCandidate, MAX_CANARIES};
 pub use changes::{Change, Changes};

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Hostname, HttpRoute, RouteId, SecretId, Server, ServerName};
 
 use crate::assembled::ErrorService;
-use crate::backends::Precedence;
+use crate::backends::ReferencePrecedence;
 use crate::ids::without_variant;
 use crate::{ObjectKey, ObjectRef, Report};
 
@@ -36,7 +36,7 @@ pub(crate) struct RouteGroup {
     pub(crate) secrets: BTreeSet<SecretId>,
     pub(crate) error_services: BTreeMap<RouteId, ErrorService>,
     /// Keys of what it contributes to the backend registry.
-    pub(crate) contributions: Box<[(BackendId, Precedence)]>,
+    pub(crate) contributions: Box<[(BackendId, ReferencePrecedence)]>,
     pub(crate) reports: Vec<Report>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use k8s_openapi::api::core::v1::Secret;
-use sluice_basic_auth::{Unreadable, Users};
+use sluice_basic_auth::{InvalidHash, Users};
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 use sluice_syntax::certificate::{CertificatePair, authorities};
 
@@ -143,14 +143,14 @@ impl UserList {
                 .ok_or("expected an entry auth, got a Secret without it")?;
             (text, Vec::new())
         };
-        let place = |(line, reason): &(usize, Unreadable)| {
+        let place = |(line, reason): &(usize, InvalidHash)| {
             let name = names
                 .get(line - 1)
                 .cloned()
                 .unwrap_or_else(|| format!("line {line} of auth"));
             match reason {
-                Unreadable::TooSlow => format!("{name} (too slow)"),
-                Unreadable::Unknown => name,
+                InvalidHash::TooSlow => format!("{name} (too slow)"),
+                InvalidHash::Unknown => name,
             }
         };
         let unreadable = Users::parse(&text).unreadable().iter().map(place).collect();

@@ -9,7 +9,7 @@ use sluice_ir::{
 use sluice_syntax::DnsName;
 
 use crate::backend_registry::BackendRegistry;
-use crate::backends::{BackendRef, Precedence};
+use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::input::SharedInputs;
 use crate::route_groups::RouteGroups;
 use crate::used_names::UsedNames;
@@ -48,7 +48,7 @@ pub struct Translation<S> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AppliedFlags {
     pub(crate) secrets: BTreeSet<SecretId>,
-    pub(crate) backend_refs: Vec<(Precedence, BackendRef)>,
+    pub(crate) backend_refs: Vec<(ReferencePrecedence, BackendRef)>,
     pub(crate) reports: Vec<Report>,
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Server, ServerName, Shared};
 
 use crate::assembled::Assembled;
-use crate::backends::{BackendRef, Precedence};
+use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::canaries::CanaryCandidate;
 use crate::components::components;
 use crate::ids::without_variant;
@@ -282,9 +282,9 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
     /// Registers what a route group says about ports of Services. Returns the keys with which it is withdrawn.
     fn register(
         &mut self,
-        refs: Vec<(Precedence, BackendRef)>,
-        candidates: Vec<(Precedence, CanaryCandidate)>,
-    ) -> Vec<(BackendId, Precedence)> {
+        refs: Vec<(ReferencePrecedence, BackendRef)>,
+        candidates: Vec<(ReferencePrecedence, CanaryCandidate)>,
+    ) -> Vec<(BackendId, ReferencePrecedence)> {
         let mut contributions = Vec::new();
         for (precedence, backend_ref) in refs {
             contributions.push((without_variant(&backend_ref.id), precedence.clone()));

@@ -18,7 +18,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation(
             "whitelist-source-range",
@@ -27,7 +27,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .alias_of("allowlist-source-range")
-        .guard()
+        .access_control()
         .full(),
         annotation(
             "denylist-source-range",
@@ -35,7 +35,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation(
             "satisfy",
@@ -43,7 +43,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
     ],
@@ -63,15 +63,15 @@ pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
 }
 
 /// Authentication of clients; `None` if there is none.
-pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Authentication> {
+pub(super) fn authentication(view: &mut View<'_, '_>, globals: &Globals) -> Option<Authentication> {
     let any = view.read("satisfy", any).unwrap_or_default();
     let passwords = auth_basic::passwords(view);
-    let question = auth_external::question(view, globals);
-    let asks = passwords.is_some() || question.is_some();
-    asks.then(|| Authentication {
+    let external = auth_external::external_auth(view, globals);
+    let is_required = passwords.is_some() || external.is_some();
+    is_required.then(|| Authentication {
         tenant: view.namespace.clone(),
         basic: passwords,
-        external: question,
+        external,
         satisfy_any: any,
     })
 }

@@ -24,10 +24,10 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .partly("basic; with digest, paths answer 503"),
         annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
-            .guard()
+            .access_control()
             .partly(SLOW),
         annotation(
             "auth-secret-type",
@@ -35,11 +35,11 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location)
-            .guard()
+            .access_control()
             .may_be_blank()
             .full(),
     ],

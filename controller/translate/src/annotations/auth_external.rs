@@ -23,7 +23,7 @@ pub(super) const GROUP: Group = Group {
     title: "External authentication",
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
-            .guard()
+            .access_control()
             .partly("a literal host or $host; the service gets no ssl-client-* headers"),
         annotation(
             "auth-method",
@@ -31,11 +31,11 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
-            .guard()
+            .access_control()
             .may_be_blank()
             .partly("nginx variables that Sluice supports"),
         annotation(
@@ -44,7 +44,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation(
@@ -53,7 +53,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation(
             "auth-proxy-set-headers",
@@ -61,7 +61,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .partly("nginx variables that Sluice supports"),
         annotation(
             "auth-request-redirect",
@@ -69,7 +69,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .partly("nginx variables that Sluice supports"),
         annotation(
@@ -78,11 +78,11 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
-            .guard()
+            .access_control()
             .may_be_blank()
             .partly("nginx variables that Sluice supports"),
         annotation(
@@ -91,7 +91,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
         annotation(
@@ -124,44 +124,46 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
     ],
 };
 
-/// The Ingress's own question, or the operator's.
-pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<ExternalAuth> {
+/// External authentication of the Ingress, else the operator's.
+pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Option<ExternalAuth> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
     let addresses = view.references.tracker.addresses;
     let url = view.read("auth-url", |text| ext_auth_url::parse(text, addresses));
-    let redirect = view.read("auth-signin-redirect-param", parameter);
-    let sign_in = view.read("auth-signin", |text| sign_in(text, redirect.as_deref()));
+    let redirect_parameter = view.read("auth-signin-redirect-param", parameter);
+    let signin_url = view.read("auth-signin", |text| {
+        sign_in(text, redirect_parameter.as_deref())
+    });
     let key = view.read("auth-cache-key", expression::for_ext_auth);
     let durations = view.read("auth-cache-duration", durations);
     let method = view.read("auth-method", method);
-    let to_pods = view
+    let upstream_headers = view
         .read("auth-response-headers", header_names)
         .unwrap_or_default();
-    let back = view.read("auth-request-redirect", expression::for_ext_auth);
-    let always_cookies = view.flag("auth-always-set-cookie");
+    let redirect_url = view.read("auth-request-redirect", expression::for_ext_auth);
+    let always_set_cookie = view.flag("auth-always-set-cookie");
     let (host, headers) = headers(view);
     let Some(url) = url else {
         return globals.access.external_auth.clone().filter(|_| applies);
     };
-    let memory = key.map(|key| durations.unwrap_or_else(default_durations).with(key));
-    let back = back.unwrap_or_else(request_uri);
+    let cache = key.map(|key| durations.unwrap_or_else(default_durations).with(key));
+    let redirect_url = redirect_url.unwrap_or_else(request_uri);
     Some(ExternalAuth {
         url,
         backend: None,
         method,
-        signin_url: sign_in,
-        upstream_headers: to_pods,
+        signin_url,
+        upstream_headers,
         host,
         headers,
-        redirect_url: back,
-        always_set_cookie: always_cookies,
-        cache: memory,
+        redirect_url,
+        always_set_cookie,
+        cache,
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) const GROUP: Group = Group {
     title: "Client certificates",
     annotations: &[
         annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Host)
-            .guard()
+            .access_control()
             .partly(BY_HTTP)
             .nginx(NGINX),
         annotation(
@@ -28,15 +28,15 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Host,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Host)
-            .guard()
+            .access_control()
             .may_be_blank()
             .full(),
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Host)
-            .guard()
+            .access_control()
             .may_be_blank()
             .partly("URLs and paths; with a named location of nginx, paths answer 503"),
         annotation(
@@ -48,7 +48,7 @@ pub(super) const GROUP: Group = Group {
         .narrows("upstreams get no client certificate")
         .full(),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Host)
-            .guard()
+            .access_control()
             .partly("what RE2 and PCRE share, and not a pattern that fits every subject"),
     ],
 };

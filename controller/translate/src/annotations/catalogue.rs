@@ -148,7 +148,7 @@ pub enum Role {
     /// Served without it.
     Plain,
     /// It decides who may come in: serving without it would open what its owner closed, so nobody comes in.
-    Guard,
+    AccessControl,
     /// It changes what paths mean: taken literally they would match something else, so they are not served.
     Paths,
     /// It narrows what clients may do: the strictest value takes the place of one that cannot be honoured, which is what the
@@ -184,8 +184,8 @@ impl Annotation {
         self
     }
 
-    pub(super) const fn guard(mut self) -> Self {
-        self.role = Role::Guard;
+    pub(super) const fn access_control(mut self) -> Self {
+        self.role = Role::AccessControl;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Pages of other origins.
 
-use sluice_ir::{Cors, Hostname, Origin, Origins, ReasonCode};
+use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors, Hostname, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::Cause;
 
@@ -12,7 +12,7 @@ const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Si
                        Authorization";
 const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const MAX_AGE: i64 = 1_728_000;
-/// Origins of one Ingress. They are compared one by one.
+/// AllowedOrigins of one Ingress. They are compared one by one.
 pub(crate) const MAX_ORIGINS: usize = 200;
 /// Bytes of a list that is sent with answers.
 const LONGEST: usize = 2000;
@@ -110,28 +110,28 @@ pub(super) fn cors(view: &mut View<'_, '_>) -> Option<Cors> {
     enabled.then_some(cors)
 }
 
-fn nobody() -> Origins {
-    Origins::Only(Vec::new())
+fn nobody() -> AllowedOrigins {
+    AllowedOrigins::Only(Vec::new())
 }
 
 /// Entries that are no origins are reported, and the others hold.
-fn origins(view: &mut View<'_, '_>) -> Origins {
+fn origins(view: &mut View<'_, '_>) -> AllowedOrigins {
     const NAME: &str = "cors-allow-origin";
     if view.is_rejected(NAME) {
         return nobody();
     }
     let Some(text) = view.text(NAME) else {
-        return Origins::Any;
+        return AllowedOrigins::Any;
     };
     let list = value::list(text);
     if list.contains(&"*") {
-        return Origins::Any;
+        return AllowedOrigins::Any;
     }
     if list.len() > MAX_ORIGINS {
         let reason = format!("expected at most {MAX_ORIGINS} origins, got {}", list.len());
         let cause = Cause::new(ReasonCode::LimitExceeded, reason);
         view.not_honoured("cors-allow-origin", cause, "no origin allowed");
-        return Origins::Only(Vec::new());
+        return AllowedOrigins::Only(Vec::new());
     }
     let mut origins = Vec::new();
     for entry in list {
@@ -142,12 +142,12 @@ fn origins(view: &mut View<'_, '_>) -> Origins {
     }
     origins.sort();
     origins.dedup();
-    Origins::Only(origins)
+    AllowedOrigins::Only(origins)
 }
 
-fn origin(text: &str) -> Option<Origin> {
+fn origin(text: &str) -> Option<AllowedOrigin> {
     if text == "null" {
-        return Some(Origin::Exact("null".to_owned()));
+        return Some(AllowedOrigin::Exact("null".to_owned()));
     }
     let (scheme, authority) = text.split_once("://")?;
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
@@ -164,11 +164,11 @@ fn origin(text: &str) -> Option<Origin> {
     let host = Hostname::parse(host).ok().filter(|_| is_scheme)?;
     let host = host.as_str();
     Some(match is_wildcard {
-        true => Origin::Wildcard {
+        true => AllowedOrigin::Wildcard {
             scheme: format!("{scheme}://"),
             suffix: format!(".{host}{port}"),
         },
-        false => Origin::Exact(format!("{scheme}://{host}{port}")),
+        false => AllowedOrigin::Exact(format!("{scheme}://{host}{port}")),
     })
 }
 
@@ -202,13 +202,13 @@ mod tests {
     fn an_origin_has_a_scheme_and_a_host() {
         assert_eq!(
             origin("https://A.example:8443"),
-            Some(Origin::Exact("https://a.example:8443".into()))
+            Some(AllowedOrigin::Exact("https://a.example:8443".into()))
         );
         assert_eq!(
             origin("tauri://localhost"),
-            Some(Origin::Exact("tauri://localhost".into()))
+            Some(AllowedOrigin::Exact("tauri://localhost".into()))
         );
-        let wildcard = Origin::Wildcard {
+        let wildcard = AllowedOrigin::Wildcard {
             scheme: "http://".into(),
             suffix: ".a.example:80".into(),
         };

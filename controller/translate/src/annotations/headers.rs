@@ -30,7 +30,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation(
             "proxy-cookie-domain",

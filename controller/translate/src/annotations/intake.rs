@@ -37,7 +37,7 @@ impl<'a> View<'a, '_> {
             self.blocked = true;
             // What it says is not read, so nobody knows whom it would let in.
             match catalogue::find(name).map(|annotation| annotation.role) {
-                Some(Role::Guard | Role::Snippet) => self.denied = true,
+                Some(Role::AccessControl | Role::Snippet) => self.denied = true,
                 Some(Role::Paths) => self.paths_unreadable = true,
                 Some(Role::Narrows(_) | Role::Plain) | None => {}
             }
@@ -65,7 +65,7 @@ impl<'a> View<'a, '_> {
     /// got lost lets nobody in.
     fn add_blank(&mut self, annotation: &'static Annotation) {
         let counts = match annotation.role {
-            Role::Guard | Role::Narrows(_) => !annotation.may_be_blank,
+            Role::AccessControl | Role::Narrows(_) => !annotation.may_be_blank,
             Role::Plain | Role::Paths | Role::Snippet => false,
         };
         if counts && annotation.supports.is_honoured(None) {

@@ -20,15 +20,15 @@ pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
-            .guard()
+            .access_control()
             .partly("a request is counted after IP access control, authentication and limit-rps")
             .nginx(Support::Full),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
-            .guard()
+            .access_control()
             .partly(COUNTED)
             .nginx(Support::Full),
         annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
-            .guard()
+            .access_control()
             .partly(COUNTED)
             .nginx(Support::Full),
         annotation(

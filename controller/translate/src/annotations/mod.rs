@@ -212,7 +212,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         response_headers: headers::custom(view, globals),
         max_body_size: body::largest(view, globals),
         ip_access: access::access(view, globals),
-        authentication: access::guard(view, globals),
+        authentication: access::authentication(view, globals),
         auth_headers: auth_external::auth_headers(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),

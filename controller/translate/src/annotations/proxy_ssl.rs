@@ -23,10 +23,10 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Ingress,
         )
-        .guard()
+        .access_control()
         .full(),
         annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress)
-            .guard()
+            .access_control()
             .full(),
         annotation(
             "proxy-ssl-verify-depth",
@@ -34,11 +34,11 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Ingress,
         )
-        .guard()
+        .access_control()
         .may_be_blank()
         .full(),
         annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress)
-            .guard()
+            .access_control()
             .full(),
         annotation(
             "proxy-ssl-server-name",

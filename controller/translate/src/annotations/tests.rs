@@ -105,7 +105,7 @@ fn every_annotation_that_is_not_supported_is_reported_by_name() {
                 .any(|report| report.contains("not supported")),
             "{reports:?}"
         );
-        if annotation.role == Role::Guard {
+        if annotation.role == Role::AccessControl {
             assert!(read.denied, "{}", annotation.name);
         }
     }

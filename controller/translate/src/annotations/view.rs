@@ -186,7 +186,7 @@ impl<'a, 'r> View<'a, 'r> {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
         let (severity, consequence) = match role {
             Role::Plain | Role::Snippet => (Severity::Warning, otherwise),
-            Role::Guard => {
+            Role::AccessControl => {
                 self.denied = true;
                 (Severity::Error, CLOSED)
             }

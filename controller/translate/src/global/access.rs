@@ -52,8 +52,8 @@ impl Access {
                 view,
                 addresses,
             ),
-            view.guard(allow, "whitelist-source-range", maybe_cidrs),
-            view.guard(deny, "denylist-source-range", maybe_cidrs),
+            view.set_access_control(allow, "whitelist-source-range", maybe_cidrs),
+            view.set_access_control(deny, "denylist-source-range", maybe_cidrs),
         ];
         read == [true; 3]
     }

@@ -17,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
 
 /// `false` when something of it cannot be read.
 pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {
-    let addresses = view.guard(&mut blocked.addresses, "block-cidrs", maybe_cidrs);
+    let addresses = view.set_access_control(&mut blocked.addresses, "block-cidrs", maybe_cidrs);
     let user_agents = texts(&mut blocked.user_agents, view, "block-user-agents");
     let referers = texts(&mut blocked.referers, view, "block-referers");
     addresses && user_agents && referers

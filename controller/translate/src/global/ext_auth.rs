@@ -2,7 +2,7 @@
 
 use sluice_ir::{ExternalAuth, HeaderName};
 use sluice_syntax::settings::auth_cache::{default_durations, durations};
-use sluice_syntax::settings::ext_auth::{header_names, method, parameter, request_uri, sign_in};
+use sluice_syntax::settings::ext_auth::{self, header_names, parameter, request_uri, sign_in};
 use sluice_syntax::{Parsed, expression, value};
 use sluice_translate_engine::AddressPolicy;
 
@@ -32,51 +32,56 @@ pub(super) fn take(
     view: &mut View<'_, '_>,
     addresses: &AddressPolicy,
 ) -> bool {
-    let (mut url, mut signin, mut key, mut back, mut auth_method) = (None, None, None, None, None);
-    let (mut redirect_parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
+    let (mut url, mut signin_url, mut key, mut method) = (None, None, None, None);
+    let (mut redirect_url, mut redirect_parameter) = (None, None);
+    let (mut upstream_headers, mut always_set_cookie) = (Vec::new(), false);
     let mut cache_durations = default_durations();
     let read = [
-        view.guard(&mut url, "global-auth-url", |text| {
+        view.set_access_control(&mut url, "global-auth-url", |text| {
             unless_empty(text, |text| ext_auth_url::parse(text, addresses))
         }),
-        view.guard(&mut redirect_parameter, PARAMETER, |text| {
+        view.set_access_control(&mut redirect_parameter, PARAMETER, |text| {
             unless_empty(text, parameter)
         }),
-        view.guard(&mut signin, "global-auth-signin", |text| {
+        view.set_access_control(&mut signin_url, "global-auth-signin", |text| {
             unless_empty(text, |text| sign_in(text, redirect_parameter.as_deref()))
         }),
-        view.guard(&mut auth_method, "global-auth-method", |text| {
-            unless_empty(text, method)
+        view.set_access_control(&mut method, "global-auth-method", |text| {
+            unless_empty(text, ext_auth::method)
         }),
-        view.guard(&mut to_pods, "global-auth-response-headers", header_names),
-        view.guard(&mut back, "global-auth-request-redirect", |text| {
+        view.set_access_control(
+            &mut upstream_headers,
+            "global-auth-response-headers",
+            header_names,
+        ),
+        view.set_access_control(&mut redirect_url, "global-auth-request-redirect", |text| {
             unless_empty(text, expression::for_ext_auth)
         }),
-        view.guard(
-            &mut always_cookies,
+        view.set_access_control(
+            &mut always_set_cookie,
             "global-auth-always-set-cookie",
             value::bool,
         ),
-        view.guard(&mut key, "global-auth-cache-key", |text| {
+        view.set_access_control(&mut key, "global-auth-cache-key", |text| {
             unless_empty(text, expression::for_ext_auth)
         }),
-        view.guard(
+        view.set_access_control(
             &mut cache_durations,
             "global-auth-cache-duration",
             durations,
         ),
     ];
-    auth_headers.clone_from(&to_pods);
+    auth_headers.clone_from(&upstream_headers);
     *target = url.map(|url| ExternalAuth {
         url,
         backend: None,
-        method: auth_method,
-        signin_url: signin,
-        upstream_headers: to_pods,
+        method,
+        signin_url,
+        upstream_headers,
         host: None,
         headers: Vec::new(),
-        redirect_url: back.unwrap_or_else(request_uri),
-        always_set_cookie: always_cookies,
+        redirect_url: redirect_url.unwrap_or_else(request_uri),
+        always_set_cookie,
         cache: key.map(|key| cache_durations.with(key)),
     });
     read.into_iter().all(|read| read)

@@ -105,7 +105,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// As [`View::set`], for what decides who comes in; `false` when it is there and cannot be read.
-    pub(super) fn guard<T>(
+    pub(super) fn set_access_control<T>(
         &mut self,
         target: &mut T,
         name: &'static str,

@@ -4,8 +4,8 @@ use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
 use sluice_ir::{Action, BackendId, Expression, Header, HeaderName, ReasonCode, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
 use sluice_translate_engine::{
-    BackendSettings, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Origin, Port, ReferenceSite,
-    Severity, UpstreamUrl,
+    BackendSettings, BackendSource, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Port,
+    ReferenceSite, Severity, UpstreamUrl,
 };
 
 use super::Assembly;
@@ -123,7 +123,7 @@ impl Assembly<'_> {
             as_canary,
         };
         self.backend_refs
-            .add(Origin::Service(service, port), settings, site)
+            .add(BackendSource::Service(service, port), settings, site)
     }
 
     /// Error service for missing endpoints. As in ingress-nginx, one that does not exist is ignored.
@@ -157,9 +157,9 @@ impl Assembly<'_> {
     ) -> BackendId {
         let origin = match target.service() {
             Some((service, port)) if self.tracker.has_service(&service) => {
-                Origin::Service(service, port)
+                BackendSource::Service(service, port)
             }
-            _ => Origin::External(ExternalHost {
+            _ => BackendSource::External(ExternalHost {
                 name: DnsName::from(&target.host),
                 port: target.port,
             }),

@@ -8,7 +8,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::ids::without_variant;
-use sluice_translate_engine::{CanaryCandidate, Precedence, Severity};
+use sluice_translate_engine::{CanaryCandidate, ReferencePrecedence, Severity};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -23,7 +23,7 @@ pub(super) struct PendingCanary {
     field: String,
     backend: BackendId,
     rules: CanaryRules,
-    precedence: Precedence,
+    precedence: ReferencePrecedence,
 }
 
 impl Assembly<'_> {
@@ -85,7 +85,7 @@ impl Assembly<'_> {
     }
 
     /// Candidates for canaries of backends; what is wrong with one by itself is reported.
-    pub(super) fn canary_candidates(&mut self) -> Vec<(Precedence, CanaryCandidate)> {
+    pub(super) fn canary_candidates(&mut self) -> Vec<(ReferencePrecedence, CanaryCandidate)> {
         let mut canary_candidates = Vec::new();
         for pending in std::mem::take(&mut self.canaries) {
             let PendingCanary {

@@ -35,8 +35,8 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Mirror, ServerName};
 use sluice_translate_engine::{
-    Assembled, BackendRefs, BackendSettings, DependencyTracker, Kind, ObjectRef, Origin, Owners,
-    Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
+    Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Kind, ObjectRef,
+    Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
     service_address,
 };
 
@@ -139,7 +139,7 @@ pub(crate) fn default_backend(
         attempts,
         gets_requests: true,
     };
-    Some(backend_refs.add(Origin::Service(service, Port::First), settings, site))
+    Some(backend_refs.add(BackendSource::Service(service, Port::First), settings, site))
 }
 
 impl Assembly<'_> {
@@ -167,20 +167,22 @@ impl Assembly<'_> {
 
     /// An authentication service is asked at its pods, or where its name leads.
     fn add_ext_auth_backend(&mut self, context: &mut IngressContext) {
-        let guard = context.annotations.policy.authentication.as_ref();
-        let Some(target) = guard
-            .and_then(|guard| guard.external.as_ref())
+        let authentication = context.annotations.policy.authentication.as_ref();
+        let Some(target) = authentication
+            .and_then(|authentication| authentication.external.as_ref())
             .and_then(ext_auth_url::upstream)
         else {
             return;
         };
         let backend = Some(self.target(&target, context, "auth-url"));
         let annotations = Arc::make_mut(&mut context.annotations);
-        let guard = Arc::make_mut(&mut annotations.policy)
+        let authentication = Arc::make_mut(&mut annotations.policy)
             .authentication
             .as_mut();
-        if let Some(question) = guard.and_then(|guard| guard.external.as_mut()) {
-            question.backend = backend;
+        if let Some(external) =
+            authentication.and_then(|authentication| authentication.external.as_mut())
+        {
+            external.backend = backend;
         }
     }
 

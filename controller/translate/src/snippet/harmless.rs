@@ -11,7 +11,7 @@ use super::statements::Statement;
 
 /// Context of a snippet: different directives belong there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SnippetContext {
     /// `server {}`, `location {}`, and the location that asks an authentication service.
     Location,
     /// `http {}`
@@ -123,7 +123,7 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     }),
     (
         "more_set_headers",
-        "with values, and not for an origin in `Access-Control-Allow-Origin`",
+        "with values, and not for an origin in `Access-Control-Allow-AllowedOrigin`",
         |words, _| headers::adds_to_answers(words),
     ),
     ("more_set_input_headers", ANYWAY, |words, _| {
@@ -180,7 +180,11 @@ pub(super) enum Block {
 }
 
 /// True if nothing is opened by leaving out this statement, including its block.
-pub(super) fn is_harmless(statement: &Statement, place: Place, effective: Effective) -> bool {
+pub(super) fn is_harmless(
+    statement: &Statement,
+    place: SnippetContext,
+    effective: Effective,
+) -> bool {
     let Some((name, arguments)) = statement.words.split_first() else {
         return false;
     };
@@ -191,22 +195,24 @@ pub(super) fn is_harmless(statement: &Statement, place: Place, effective: Effect
     let test = || SOMETIMES.iter().find(|(known, ..)| known == name);
     let in_http = || has(ALWAYS) || test().is_some_and(|(.., test)| test(arguments, effective));
     match place {
-        Place::Location => in_http(),
-        Place::Http => has(IN_HTTP) || in_http(),
-        Place::Main => has(IN_MAIN),
-        Place::Stream => has(IN_STREAM),
+        SnippetContext::Location => in_http(),
+        SnippetContext::Http => has(IN_HTTP) || in_http(),
+        SnippetContext::Main => has(IN_MAIN),
+        SnippetContext::Stream => has(IN_STREAM),
     }
 }
 
 /// Content of a directive's block; `None`: it may restrict access.
-pub(super) fn block(name: &str, place: Place) -> Option<Block> {
+pub(super) fn block(name: &str, place: SnippetContext) -> Option<Block> {
     match (name, place) {
         // A condition alone changes nothing.
-        ("if", Place::Location) => Some(Block::Directives),
-        ("types", Place::Location | Place::Http) => Some(Block::Entries),
+        ("if", SnippetContext::Location) => Some(Block::Directives),
+        ("types", SnippetContext::Location | SnippetContext::Http) => Some(Block::Entries),
         // A port of its own: without it nobody listens there.
-        ("server", Place::Stream) => Some(Block::Entries),
-        (name, Place::Http | Place::Stream) if DEFINITIONS.contains(&name) => Some(Block::Entries),
+        ("server", SnippetContext::Stream) => Some(Block::Entries),
+        (name, SnippetContext::Http | SnippetContext::Stream) if DEFINITIONS.contains(&name) => {
+            Some(Block::Entries)
+        }
         _ => None,
     }
 }

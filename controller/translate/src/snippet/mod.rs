@@ -13,19 +13,19 @@ mod mod_security;
 mod statements;
 
 pub use harmless::harmless_directives;
-pub(crate) use harmless::{Effective, Place};
+pub(crate) use harmless::{Effective, SnippetContext};
 
 use sluice_syntax::shortened;
 
 use crate::support::DataPlane;
 use harmless::Block;
-use statements::{Piece, Pieces, Statement, Unreadable};
+use statements::{Piece, Pieces, Statement, SyntaxError};
 
 /// Language of a snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     /// nginx's, for a place in its configuration.
-    Nginx(Place),
+    Nginx(SnippetContext),
     /// ModSecurity's.
     ModSecurity,
 }
@@ -49,10 +49,10 @@ pub(crate) fn language(name: &str) -> Option<Language> {
         | "configuration-snippet"
         | "global-auth-snippet"
         | "location-snippet"
-        | "server-snippet" => Language::Nginx(Place::Location),
-        "http-snippet" => Language::Nginx(Place::Http),
-        "main-snippet" => Language::Nginx(Place::Main),
-        "stream-snippet" => Language::Nginx(Place::Stream),
+        | "server-snippet" => Language::Nginx(SnippetContext::Location),
+        "http-snippet" => Language::Nginx(SnippetContext::Http),
+        "main-snippet" => Language::Nginx(SnippetContext::Main),
+        "stream-snippet" => Language::Nginx(SnippetContext::Stream),
         "modsecurity-snippet" => Language::ModSecurity,
         _ => return None,
     })
@@ -95,12 +95,12 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// The first directive that may guard, and its line.
-fn closing(text: &str, place: Place, effective: Effective) -> Option<(String, usize)> {
+fn closing(text: &str, place: SnippetContext, effective: Effective) -> Option<(String, usize)> {
     let mut open: Vec<Block> = Vec::new();
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
-            Err(Unreadable { line }) => {
+            Err(SyntaxError { line }) => {
                 return Some(("text that nginx does not take".to_owned(), line));
             }
             Ok(Piece::End) if open.pop().is_none() => return Some(("}".to_owned(), line)),

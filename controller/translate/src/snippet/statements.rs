@@ -25,7 +25,7 @@ pub(super) struct Statement {
 
 /// A text that nginx would not take, from this line on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable {
+pub(super) struct SyntaxError {
     pub(super) line: usize,
 }
 
@@ -59,10 +59,10 @@ impl<'a> Pieces<'a> {
     }
 
     /// The next piece; `None` at the end of the text.
-    fn piece(&mut self) -> Result<Option<Piece>, Unreadable> {
+    fn piece(&mut self) -> Result<Option<Piece>, SyntaxError> {
         let (mut words, mut line) = (Vec::new(), self.line);
         loop {
-            let at = Unreadable { line: self.line };
+            let at = SyntaxError { line: self.line };
             let Some(letter) = self.take() else {
                 return if words.is_empty() { Ok(None) } else { Err(at) };
             };
@@ -148,7 +148,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl Iterator for Pieces<'_> {
-    type Item = Result<Piece, Unreadable>;
+    type Item = Result<Piece, SyntaxError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
@@ -176,7 +176,7 @@ mod tests {
                 format!("{}{brace}", statement.words.join("|"))
             }
             Ok(Piece::End) => "}".to_owned(),
-            Err(Unreadable { line }) => format!("line {line}?"),
+            Err(SyntaxError { line }) => format!("line {line}?"),
         });
         shown.collect()
     }

@@ -54,7 +54,7 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// The filter's code, its limits and its checkpoint.
+/// The filter's code, its limits and its bootstrap configuration.
 #[must_use]
 pub fn filter(settings: &Settings) -> TypedExtensionConfig {
     named(FILTER, settings)
@@ -73,7 +73,7 @@ fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
         root_id: FILTER.to_owned(),
         // Bytes arrive in the filter as they are.
         configuration: any(BytesValue {
-            value: settings.checkpoint.clone(),
+            value: settings.bootstrap_config.clone(),
         }),
         // A trap takes the VM down; the next request gets a new one.
         failure_policy: FailurePolicy::FailReload.into(),

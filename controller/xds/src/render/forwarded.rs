@@ -87,7 +87,10 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
 }
 
 /// Request headers to upstreams; and to error services, when there are any.
-pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<HeaderValueOption> {
+pub(super) fn upstream_headers(
+    forwarded: &Forwarded,
+    asks_error_services: bool,
+) -> Vec<HeaderValueOption> {
     let chain = HeaderValueOption {
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
         ..set(FOR, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%")

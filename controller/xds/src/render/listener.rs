@@ -122,7 +122,7 @@ fn secure(
         }
     };
     let chains = filter_chains::groups(config).map(|(host, names)| {
-        let server_names = names.into_iter().flat_map(tls::asked_for).collect();
+        let server_names = names.into_iter().flat_map(tls::sni_names).collect();
         only_for(server_names, chain(&host))
     });
     let passed = config

@@ -81,7 +81,7 @@ pub(super) fn manager(
     let mut mutations = forwarded::before_everything(&global.forwarded, scheme.port());
     mutations.extend(request_headers::copies(global));
     if let Some(trust) = clients {
-        mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
+        mutations.push(append(set(TRUST_HEADER, &literal(&trust_name(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
     mutations.extend(tracing::before_everything(global));
@@ -117,7 +117,7 @@ pub(super) fn manager(
 }
 
 /// Trust that a client certificate was verified against, for the routes.
-pub(super) fn told(trust: &ClientValidation) -> String {
+pub(super) fn trust_name(trust: &ClientValidation) -> String {
     format!("{} {}", trust.ca.as_str(), trust.depth)
 }
 
@@ -145,7 +145,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     };
     let mut filters = Vec::new();
     if (settings.access_log && !global.log.requests.off) || global.tracing.is_some() {
-        filters.push(filter("sluice.log", access_log::what_was_asked_for()));
+        filters.push(filter("sluice.log", access_log::original_uri()));
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
     // Before all that a route decides about.
@@ -205,7 +205,7 @@ fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> 
     }
 }
 
-/// Comes on its own, so that a new checkpoint does not drain the listener.
+/// Comes on its own, so that a new bootstrap configuration does not drain the listener.
 fn ours(name: &str) -> HttpFilter {
     let source = ExtensionConfigSource {
         config_source: Some(ads_awaited()),

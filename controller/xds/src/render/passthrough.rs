@@ -30,7 +30,7 @@ pub(super) fn chain(
         name: "envoy.filters.network.tcp_proxy".to_owned(),
         config_type: any(proxy).map(ConfigType::TypedConfig),
     };
-    let server_names = tls::asked_for(&ServerName::Exact(host.clone())).into();
+    let server_names = tls::sni_names(&ServerName::Exact(host.clone())).into();
     FilterChain {
         filter_chain_match: Some(FilterChainMatch {
             server_names,

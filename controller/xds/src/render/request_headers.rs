@@ -187,8 +187,8 @@ mod tests {
                 &[ExpressionPart::Variable(Variable::RemoteAddress)],
             ),
         ]);
-        let asked = |guard| Policy {
-            authentication: guard,
+        let asked = |authentication| Policy {
+            authentication: authentication,
             auth_headers: vec![HeaderName::parse("x-user").unwrap()],
             ..Policy::default()
         };

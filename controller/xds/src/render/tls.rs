@@ -107,7 +107,7 @@ fn parameters(tls: &ServerTls, own: &[String]) -> TlsParameters {
 }
 
 /// Server names that clients send for a host. A final dot makes no difference.
-pub(super) fn asked_for(name: &ServerName) -> [String; 2] {
+pub(super) fn sni_names(name: &ServerName) -> [String; 2] {
     [name.to_string(), format!("{name}.")]
 }
 

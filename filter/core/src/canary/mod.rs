@@ -18,7 +18,7 @@ use sluice_filter_config::{self as wire, MOST_MATCHING};
 
 use crate::{Request, Rng};
 
-pub use rule::{Answer, Rules};
+pub use rule::{RuleResult, Rules};
 
 /// A backend that takes a part of a route's requests.
 #[derive(Debug)]
@@ -63,9 +63,9 @@ pub fn choose(
                 continue;
             }
             match ask(&canary.rules, request) {
-                Answer::Yes => return Some(n),
-                Answer::No => out.add(n),
-                Answer::NextRule => {}
+                RuleResult::Yes => return Some(n),
+                RuleResult::No => out.add(n),
+                RuleResult::NextRule => {}
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::{Request, variables};
 
 /// Result of a rule for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum RuleResult {
     /// It takes the canary.
     Yes,
     /// It does not take this canary, whatever the other rules say.
@@ -84,26 +84,26 @@ impl Rules {
     }
 
     /// The header rule.
-    pub fn by_header(&self, request: &impl Request) -> Answer {
+    pub fn by_header(&self, request: &impl Request) -> RuleResult {
         let Some(rule) = &self.header else {
-            return Answer::NextRule;
+            return RuleResult::NextRule;
         };
         match request.header(&rule.name) {
             Some(value) => rule.values.ask(&value),
-            None => Answer::NextRule,
+            None => RuleResult::NextRule,
         }
     }
 
     /// The cookie rule.
-    pub fn by_cookie(&self, request: &impl Request) -> Answer {
+    pub fn by_cookie(&self, request: &impl Request) -> RuleResult {
         let Some(name) = &self.cookie else {
-            return Answer::NextRule;
+            return RuleResult::NextRule;
         };
         let cookies = request.header("cookie");
         let value = cookies
             .as_deref()
             .and_then(|header| variables::cookie(header, name));
-        value.map_or(Answer::NextRule, switch)
+        value.map_or(RuleResult::NextRule, switch)
     }
 
     /// The part of the requests that it takes by chance, from 0 to 1.
@@ -120,10 +120,10 @@ impl Rules {
 }
 
 impl Values {
-    fn ask(&self, value: &[u8]) -> Answer {
+    fn ask(&self, value: &[u8]) -> RuleResult {
         let matches = match self {
             Values::Switch => return switch(value),
-            Values::Invalid => return Answer::No,
+            Values::Invalid => return RuleResult::No,
             Values::Exact(expected) => value == expected,
             Values::Pattern(pattern, longest) => {
                 value.len() <= *longest
@@ -131,17 +131,17 @@ impl Values {
             }
         };
         if matches {
-            Answer::Yes
+            RuleResult::Yes
         } else {
-            Answer::NextRule
+            RuleResult::NextRule
         }
     }
 }
 
-fn switch(value: &[u8]) -> Answer {
+fn switch(value: &[u8]) -> RuleResult {
     match value {
-        b"always" => Answer::Yes,
-        b"never" => Answer::No,
-        _ => Answer::NextRule,
+        b"always" => RuleResult::Yes,
+        b"never" => RuleResult::No,
+        _ => RuleResult::NextRule,
     }
 }

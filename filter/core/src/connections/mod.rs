@@ -81,7 +81,7 @@ pub enum Entry {
     /// It is not counted, and may.
     Exempt,
     /// There are as many as may be, or nobody could say how many there are.
-    Refused,
+    ApplyError,
 }
 
 impl Entry {
@@ -90,7 +90,7 @@ impl Entry {
     pub fn client(self) -> Option<Client> {
         match self {
             Entry::Counted(client) => Some(client),
-            Entry::Exempt | Entry::Refused => None,
+            Entry::Exempt | Entry::ApplyError => None,
         }
     }
 }
@@ -158,7 +158,7 @@ impl Connections {
         })
         .map(|is_settled| {
             if !(entered && is_settled) {
-                return Entry::Refused;
+                return Entry::ApplyError;
             }
             self.open.insert(client.0, mine.saturating_add(1));
             Entry::Counted(client)

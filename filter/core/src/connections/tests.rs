@@ -86,7 +86,7 @@ fn enters(
 ) -> Option<Client> {
     match worker.enter(&limit(3), address, now, memory).unwrap() {
         Entry::Counted(client) => Some(client),
-        Entry::Refused => None,
+        Entry::ApplyError => None,
         Entry::Exempt => panic!("nobody is exempt here"),
     }
 }
@@ -122,7 +122,7 @@ fn zones_are_counted_by_themselves() {
         }
         assert_eq!(
             worker.enter(&of_zone(zone, 3), ALICE, NOW, &memory),
-            Ok(Entry::Refused)
+            Ok(Entry::ApplyError)
         );
     }
 }

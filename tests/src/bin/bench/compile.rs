@@ -63,6 +63,6 @@ impl Compile {
             backends: backends.map(backend).collect(),
             hosts: [].into(),
         });
-        PluginConfig::of(tables).to_json()
+        PluginConfig::with_tables(tables).to_json()
     }
 }

@@ -13,7 +13,7 @@ use crate::table::{Screen, number};
 const FRAME: Duration = Duration::from_millis(100);
 /// A pod that was silent this long while others answered is out of the rotation.
 const SILENCE: Duration = Duration::from_millis(400);
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The load that runs through all of it, and the picture of it.
 pub(crate) struct Story<'a> {
@@ -85,7 +85,7 @@ impl<'a> Story<'a> {
                 break tally;
             }
             ensure!(
-                changed.elapsed() < PATIENCE,
+                changed.elapsed() < TIMEOUT,
                 "traffic did not follow the change: {tally}\n{}",
                 self.scene.sluice.log().tail()
             );

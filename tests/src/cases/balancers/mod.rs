@@ -15,10 +15,10 @@ mod chash;
 mod chash_subset;
 mod cookie;
 mod diff;
-mod elsewhere;
 mod endpoint;
 mod ewma;
 mod log;
+mod not_applicable;
 mod original;
 mod round_robin;
 mod same_site;
@@ -71,7 +71,7 @@ fn player(area: &str) -> fn(&Case) -> Play {
         "sync" => sync::play,
         "same-site" => same_site::play,
         "upstream-var" => vectors::upstream_var,
-        _ => elsewhere::play,
+        _ => not_applicable::play,
     }
 }
 

@@ -76,10 +76,10 @@ impl Site {
         backends: BTreeMap<String, wire::Backend>,
     ) -> Site {
         let mut filter = Filter::on(host);
-        let checkpoint = filter.checkpoint(true);
+        let bootstrap_config = filter.bootstrap_config(true);
         assert!(
-            filter.configure(&checkpoint),
-            "the checkpoint: {:?}",
+            filter.configure(&bootstrap_config),
+            "the bootstrap configuration: {:?}",
             filter.host().log
         );
         filter.tick();

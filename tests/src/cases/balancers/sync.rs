@@ -292,7 +292,7 @@ fn unreadable(
     Ok(findings)
 }
 
-/// The tables come with the checkpoint; no tick and no answer before the request.
+/// The tables come with the bootstrap configuration; no tick and no answer before the request.
 fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
     if then.is.as_deref() != Some(AT_ONCE) {
         return Err(Cannot(format!(

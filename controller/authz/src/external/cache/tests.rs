@@ -6,12 +6,12 @@ use super::*;
 
 const DIGEST: Key = [0; 32];
 
-fn answer(status: u16, headers: &[(&str, &str)]) -> Answer {
+fn answer(status: u16, headers: &[(&str, &str)]) -> AuthResponse {
     let headers = headers
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    Answer { status, headers }
+    AuthResponse { status, headers }
 }
 
 fn terms(parts: &[ExpressionPart]) -> Terms {
@@ -22,7 +22,7 @@ fn terms(parts: &[ExpressionPart]) -> Terms {
     }
 }
 
-fn question(url: &[ExpressionPart]) -> ExternalAuth {
+fn external(url: &[ExpressionPart]) -> ExternalAuth {
     ExternalAuth {
         url: Expression(url.to_vec()),
         backend: None,
@@ -62,7 +62,7 @@ fn check(headers: &[(&str, &str)]) -> AuthzRequest {
 
 fn key_of(parts: &[ExpressionPart], check: &AuthzRequest) -> Option<Key> {
     AuthCache::new([7; 32]).key(
-        &question(&[text_part("http://auth/")]),
+        &external(&[text_part("http://auth/")]),
         &terms(parts),
         &DIGEST,
         check,
@@ -131,7 +131,7 @@ fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     ];
     let base = check(&[("cookie", "sid=1")]);
     let key = |check: &AuthzRequest, digest: &Key| {
-        cache.key(&question(&url), &terms(&[cookie("sid")]), digest, check)
+        cache.key(&external(&url), &terms(&[cookie("sid")]), digest, check)
     };
     let of_base = key(&base, &DIGEST);
     assert_eq!(key(&base, &DIGEST), of_base);
@@ -176,7 +176,7 @@ fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     assert_eq!(keys.len(), others.len() + 2, "each has its own");
     assert!(keys.iter().all(Option::is_some));
     assert_ne!(
-        AuthCache::new([8; 32]).key(&question(&url), &terms(&[cookie("sid")]), &DIGEST, &base),
+        AuthCache::new([8; 32]).key(&external(&url), &terms(&[cookie("sid")]), &DIGEST, &base),
         of_base
     );
 }
@@ -188,8 +188,8 @@ fn parts_of_a_key_do_not_run_into_each_other() {
     assert_ne!(key("a=xy"), key("b=xy"));
 }
 
-fn keep(cache: &AuthCache, tenant: &str, key: Key, answer: &Answer) {
-    cache.keep(tenant, key, &question(&[]), &terms(&[]), answer);
+fn keep(cache: &AuthCache, tenant: &str, key: Key, answer: &AuthResponse) {
+    cache.keep(tenant, key, &external(&[]), &terms(&[]), answer);
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,7 +25,7 @@ fn check() -> AuthzRequest {
     }
 }
 
-fn question() -> ExternalAuth {
+fn external() -> ExternalAuth {
     let back = Expression(vec![ExpressionPart::Variable(Variable::RequestUri)]);
     ExternalAuth {
         url: Expression(vec![
@@ -47,13 +47,13 @@ fn question() -> ExternalAuth {
 
 #[test]
 fn a_question_says_what_was_asked_for_and_nothing_that_a_client_made_up() {
-    let (check, question) = (check(), question());
-    let place = place(&text(&question.url, &check)).unwrap();
+    let (check, external) = (check(), external());
+    let place = place(&text(&external.url, &check)).unwrap();
     assert_eq!(
         (place.host.as_str(), place.port, place.path.as_str()),
         ("shop.example", 443, "/oauth2/auth?x")
     );
-    let request = request(&question, &place, &check, "sluice").unwrap();
+    let request = request(&external, &place, &check, "sluice").unwrap();
     assert_eq!(
         (
             request.method().as_str(),
@@ -108,7 +108,7 @@ fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may
         reuse(&ExternalAuth {
             url: Expression(url),
             method: method.map(str::to_owned),
-            ..question()
+            ..external()
         })
     };
     let text = |text: &str| ExpressionPart::Text(text.to_owned());
@@ -141,7 +141,7 @@ async fn nobody_asks_about_a_question() {
     let mut check = check();
     check.headers.push((
         CDN_LOOP.to_owned(),
-        b"another; v=1, sluice-question".to_vec(),
+        b"another; v=1, sluice-external".to_vec(),
     ));
     assert!(
         ask(
@@ -150,7 +150,7 @@ async fn nobody_asks_about_a_question() {
                 "sluice"
             ),
             "shop",
-            &question(),
+            &external(),
             None,
             &check
         )

@@ -3,7 +3,7 @@
 use sluice_ir::{Backend, BackendId, Endpoint, ReasonCode};
 
 use super::service::{Pods, find};
-use super::{Balance, Origin, Source};
+use super::{BackendSource, Balance, Source};
 use crate::endpoints::{self, Wanted};
 use crate::external_host::ExternalHost;
 use crate::ids::without_variant;
@@ -40,7 +40,7 @@ pub(crate) fn resolve(
         found_own: false,
     };
     match &source.origin {
-        Origin::Service(service, port) => {
+        BackendSource::Service(service, port) => {
             match find(service, port, source, cluster, (options, &checker)) {
                 Ok(pods) => resolved.take_pods(pods, service, cluster, &checker),
                 Err(missing) => {
@@ -49,7 +49,7 @@ pub(crate) fn resolve(
                 }
             }
         }
-        Origin::External(host) => {
+        BackendSource::External(host) => {
             let sites = source.sites.iter();
             let places = sites.map(|site| (site.object.clone(), site.field.clone()));
             resolved.backend.endpoints =
@@ -101,7 +101,7 @@ impl Resolved {
                     draining: self.backend.affinity.is_some(),
                     zones: self.backend.prefer_zone,
                 };
-                endpoints::of(wanted, cluster, checker, &mut self.reports)
+                endpoints::resolve(wanted, cluster, checker, &mut self.reports)
             }
             Pods::Address(address) => vec![Endpoint::at(address)],
             Pods::External(host) => {

@@ -68,7 +68,7 @@ const LOGGED: &str =
     "!has(xds.route_metadata) || !('sluice' in xds.route_metadata.filter_metadata)";
 
 /// Notes the path before it is rewritten: when a request is over, nothing else tells it.
-pub(super) fn what_was_asked_for() -> HeaderToMetadata {
+pub(super) fn original_uri() -> HeaderToMetadata {
     let uri = KeyValuePair {
         metadata_namespace: "sluice.log".to_owned(),
         key: "uri".to_owned(),

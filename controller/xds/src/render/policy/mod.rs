@@ -7,7 +7,7 @@ pub(super) mod access;
 mod composite;
 mod cookies;
 mod errors;
-mod guard;
+mod ext_authz;
 mod limits;
 mod upgrades;
 
@@ -78,7 +78,7 @@ pub(super) fn per_route(
             .filter(|limits| limits.has_rates())
             .map(limits::limits),
     );
-    filters.extend(guards(policy));
+    filters.extend(access_control(policy));
     if filters.is_empty() {
         return HashMap::new();
     }
@@ -92,26 +92,26 @@ pub(super) fn per_route(
 }
 
 /// IP lists of a route. With `satisfy any` the authorization server checks addresses, too.
-fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
+fn access_control(policy: &Policy) -> Vec<TypedExtensionConfig> {
     match &policy.authentication {
-        Some(guard) if guard.satisfy_any => of_guard(guard),
-        Some(guard) => access::filters(&policy.ip_access)
+        Some(authentication) if authentication.satisfy_any => of_authentication(authentication),
+        Some(authentication) => access::filters(&policy.ip_access)
             .into_iter()
-            .chain(of_guard(guard))
+            .chain(of_authentication(authentication))
             .collect(),
         None => access::filters(&policy.ip_access),
     }
 }
 
-fn of_guard(guard: &Authentication) -> Vec<TypedExtensionConfig> {
-    let has_cookies = guard
+fn of_authentication(authentication: &Authentication) -> Vec<TypedExtensionConfig> {
+    let has_cookies = authentication
         .external
         .as_ref()
         .is_some_and(|question| !question.always_set_cookie);
     has_cookies
         .then(cookies::filter)
         .into_iter()
-        .chain([guard::filter()])
+        .chain([ext_authz::filter()])
         .collect()
 }
 
@@ -199,7 +199,15 @@ mod tests {
         let (usual, spared) = (names(&all(), false), names(&all(), true));
         assert_eq!(
             usual,
-            ["errors", LIMIT, "rate", "limits", "deny", "allow", "guard"]
+            [
+                "errors",
+                LIMIT,
+                "rate",
+                "limits",
+                "deny",
+                "allow",
+                "ext_authz"
+            ]
         );
         assert_eq!(
             spared,

@@ -35,7 +35,7 @@ impl RouteCache {
         if self.choice.is_in_use(Discovery::Table) {
             let table = self
                 .table
-                .get_or_insert_with(|| Table::of(|_| true, with_composite));
+                .get_or_insert_with(|| Table::new(|_| true, with_composite));
             update.set(
                 ResourceType::Route,
                 HTTP,

@@ -14,7 +14,7 @@ use super::http_route;
 use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
-use crate::render::manager::told;
+use crate::render::manager::trust_name;
 use crate::render::tracing;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
@@ -80,7 +80,7 @@ pub(super) fn routes(
 
 fn checked(route: Route, clients: &ClientCertificates) -> Route {
     let route = with_certificate(route, |options| options.validated = Some(yes()));
-    only_for(route, is(TRUST_HEADER, &told(&clients.validation)))
+    only_for(route, is(TRUST_HEADER, &trust_name(&clients.validation)))
 }
 
 /// ingress-nginx: `if ($ssl_client_s_dn !~ ...) { return 403; }`

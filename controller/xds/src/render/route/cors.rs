@@ -2,7 +2,7 @@
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
-use sluice_ir::{Cors, Origin, Origins};
+use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors};
 
 use super::matching::{is, is_in_any_case, matches, no, only_for};
 use crate::render::header::{literal, set};
@@ -14,7 +14,7 @@ pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Rout
     let allowed = || {
         let answering = |route: &Route| {
             if is_forwarding(route) {
-                told(route, cors)
+                with_cors_headers(route, cors)
             } else {
                 route.clone()
             }
@@ -22,9 +22,9 @@ pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Rout
         std::iter::once(preflight(first, cors)).chain(routes.iter().map(answering))
     };
     match &cors.origins {
-        Origins::Any => allowed().collect(),
-        Origins::Only(origins) if origins.is_empty() => routes,
-        Origins::Only(origins) => {
+        AllowedOrigins::Any => allowed().collect(),
+        AllowedOrigins::Only(origins) if origins.is_empty() => routes,
+        AllowedOrigins::Only(origins) => {
             let strangers = routes
                 .iter()
                 .map(|route| origins.iter().fold(route.clone(), not_from));
@@ -43,33 +43,36 @@ fn preflight(route: &Route, cors: &Cors) -> Route {
         action: Some(Action::DirectResponse(answer)),
         ..route.clone()
     };
-    only_for(told(&preflight, cors), is(":method", "OPTIONS"))
+    only_for(
+        with_cors_headers(&preflight, cors),
+        is(":method", "OPTIONS"),
+    )
 }
 
 fn is_forwarding(route: &Route) -> bool {
     matches!(route.action, Some(Action::Route(_)))
 }
 
-fn not_from(route: Route, origin: &Origin) -> Route {
+fn not_from(route: Route, origin: &AllowedOrigin) -> Route {
     only_for(route, no(is_from(origin)))
 }
 
 /// The one label of a wildcard needs a pattern. It is as long as a host name may be, so Envoy takes it.
-fn is_from(origin: &Origin) -> HeaderMatcher {
+fn is_from(origin: &AllowedOrigin) -> HeaderMatcher {
     match origin {
-        Origin::Exact(text) => is_in_any_case("origin", text),
-        Origin::Wildcard { scheme, suffix } => {
+        AllowedOrigin::Exact(text) => is_in_any_case("origin", text),
+        AllowedOrigin::Wildcard { scheme, suffix } => {
             let [scheme, suffix] = [scheme, suffix].map(|text| sluice_pattern::escape(text));
             matches("origin", &format!("(?i){scheme}[a-z0-9-]+{suffix}"))
         }
     }
 }
 
-fn told(route: &Route, cors: &Cors) -> Route {
+fn with_cors_headers(route: &Route, cors: &Cors) -> Route {
     let mut route = route.clone();
     let origin = match cors.origins {
-        Origins::Any => "*",
-        Origins::Only(_) => "%REQ(origin)%",
+        AllowedOrigins::Any => "*",
+        AllowedOrigins::Only(_) => "%REQ(origin)%",
     };
     let mut add = |name: &str, format: &str| route.response_headers_to_add.push(set(name, format));
     add("access-control-allow-origin", origin);
@@ -95,7 +98,7 @@ fn told(route: &Route, cors: &Cors) -> Route {
 mod tests {
     use super::*;
 
-    fn cors(origins: Origins) -> Cors {
+    fn cors(origins: AllowedOrigins) -> Cors {
         let (methods, headers) = (String::new(), String::new());
         Cors {
             origins,
@@ -108,7 +111,7 @@ mod tests {
     }
 
     /// For each route: how many origins it must not come from, and whether it tells of origins.
-    fn shape(origins: Origins) -> Vec<(usize, bool)> {
+    fn shape(origins: AllowedOrigins) -> Vec<(usize, bool)> {
         let forwards = Route {
             r#match: Some(Default::default()),
             action: Some(Action::Route(Default::default())),
@@ -125,18 +128,18 @@ mod tests {
 
     #[test]
     fn strangers_come_first_and_are_told_nothing() {
-        assert_eq!(shape(Origins::Any), [(0, true), (0, true)]);
-        let origins = ["null", "https://a.example"].map(|text| Origin::Exact(text.into()));
+        assert_eq!(shape(AllowedOrigins::Any), [(0, true), (0, true)]);
+        let origins = ["null", "https://a.example"].map(|text| AllowedOrigin::Exact(text.into()));
         assert_eq!(
-            shape(Origins::Only(origins.into())),
+            shape(AllowedOrigins::Only(origins.into())),
             [(2, false), (0, true), (0, true)]
         );
-        assert_eq!(shape(Origins::Only(vec![])), [(0, false)]);
+        assert_eq!(shape(AllowedOrigins::Only(vec![])), [(0, false)]);
     }
 
     #[test]
     fn a_wildcard_is_one_label() {
-        let wildcard = Origin::Wildcard {
+        let wildcard = AllowedOrigin::Wildcard {
             scheme: "https://".into(),
             suffix: ".a.example:8443".into(),
         };

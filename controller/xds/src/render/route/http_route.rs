@@ -107,10 +107,10 @@ fn forwarding(
             .flat_map(|backend| to_alternative(&route, http_route, backend, global)),
     );
     if let Some(backend) = &http_route.https_backend {
-        let https = to_pods(&route, http_route, backend, global).into_iter();
+        let https = upstream_routes(&route, http_route, backend, global).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(to_pods(&route, http_route, to.primary(), global));
+    routes.extend(upstream_routes(&route, http_route, to.primary(), global));
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
@@ -125,11 +125,11 @@ fn to_alternative(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let chosen = || is(BACKEND_HEADER, backend.as_str());
-    let routes = to_pods(route, http_route, backend, global).into_iter();
+    let routes = upstream_routes(route, http_route, backend, global).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
 
-fn to_pods(
+fn upstream_routes(
     route: &Route,
     http_route: &HttpRoute,
     backend: &BackendId,
@@ -151,7 +151,7 @@ fn to_pods(
             }
             None => action.path_rewrite = SENT.to_owned(),
         }
-        tell_pods(&mut route, http_route);
+        add_upstream_headers(&mut route, http_route);
         header::modify(&mut route, filters);
         route
             .request_headers_to_remove
@@ -180,18 +180,18 @@ fn to_pods(
     routes
 }
 
-fn tell_pods(route: &mut Route, http_route: &HttpRoute) {
+fn add_upstream_headers(route: &mut Route, http_route: &HttpRoute) {
     let policy = &http_route.policy;
-    let mut tell = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
+    let mut add = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
     if let (Some(_), Some(prefix)) = (&http_route.rewrite, &policy.forwarded_prefix) {
-        tell("x-forwarded-prefix", &literal(prefix));
+        add("x-forwarded-prefix", &literal(prefix));
     }
     if let Some(connection) = &policy.connection {
-        tell("connection", connection);
+        add("connection", connection);
     }
     if let Some(ErrorRequest { status, headers }) = &http_route.error_request {
-        tell("x-code", &status.to_string());
-        tell("x-format", "%REQ(accept)%");
+        add("x-code", &status.to_string());
+        add("x-format", "%REQ(accept)%");
         route
             .request_headers_to_add
             .extend(headers.iter().map(set_header));

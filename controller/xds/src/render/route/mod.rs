@@ -88,7 +88,7 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
-        request_headers_to_add: told(&config.global, errors.is_some()),
+        request_headers_to_add: upstream_headers(&config.global, errors.is_some()),
         virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
         request_headers_to_remove: hidden_from_pods(config),
@@ -121,8 +121,8 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
         .collect()
 }
 
-fn told(global: &GlobalConfig, asks_error_services: bool) -> Vec<HeaderValueOption> {
-    let own = forwarded::told(&global.forwarded, asks_error_services).into_iter();
+fn upstream_headers(global: &GlobalConfig, asks_error_services: bool) -> Vec<HeaderValueOption> {
+    let own = forwarded::upstream_headers(&global.forwarded, asks_error_services).into_iter();
     own.chain(request_headers::of_all(global)).collect()
 }
 

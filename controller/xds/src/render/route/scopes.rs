@@ -49,7 +49,7 @@ impl Default for Scopes {
             servers: Shared::default(),
             global: GlobalConfig::default(),
             of_all: RouteConfiguration::default(),
-            others: Table::of(|name| !name.is_exact(), with_composite_policies),
+            others: Table::new(|name| !name.is_exact(), with_composite_policies),
             rendered: 0,
         }
     }

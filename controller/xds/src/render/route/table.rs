@@ -28,7 +28,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Of the hosts with these names, as they are after this.
-    pub(super) fn of(
+    pub(super) fn new(
         takes: fn(&ServerName) -> bool,
         finish: fn(VirtualHost, &GlobalConfig) -> VirtualHost,
     ) -> Self {

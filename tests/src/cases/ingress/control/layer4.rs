@@ -16,8 +16,8 @@ use crate::dial::Dial;
 use crate::dns;
 use crate::http::{Request, Response};
 
-/// How long a server that says nothing is listened to.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Time for a server that may say nothing.
+const SILENCE: Duration = Duration::from_millis(500);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Asked for when only an answer is wanted.
 const ANY_NAME: &str = "sluice-cases.test";
@@ -106,7 +106,7 @@ async fn raw(dial: &Dial, text: &str) -> Result<Response> {
     let mut stream = dial.connect().await?.stream;
     stream.write_all(text.as_bytes()).await?;
     let mut body = Vec::new();
-    let listened = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut body)).await;
+    let listened = tokio::time::timeout(SILENCE, stream.read_to_end(&mut body)).await;
     // A server that keeps the connection is as good as one that closes it in an orderly way.
     if let Ok(Err(error)) = listened {
         return Err(error).context("receive");

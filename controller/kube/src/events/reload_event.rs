@@ -13,8 +13,8 @@ use crate::watch::Head;
 const REASON: &str = "RELOAD";
 const MESSAGE: &str = "NGINX reload triggered due to a change in configuration";
 
-/// Writes it, or counts it when it is there.
-pub(super) async fn tell(client: &Client, identity: &Identity) -> kube::Result<()> {
+/// Writes the Event, or counts it again if it exists.
+pub(super) async fn send(client: &Client, identity: &Identity) -> kube::Result<()> {
     // Without the right to see pods the Event says the name alone.
     let uid = uid(client, identity).await.ok().flatten();
     put(client, &event(identity, uid, Timestamp::now())).await

@@ -8,12 +8,12 @@ use crate::expression::expression;
 /// `proxy_redirect` and the like: from what, to what.
 pub(crate) type Replacing = (&'static str, Value, Value);
 
-pub(crate) fn replacing(rewritten: &ResponseRewrite) -> Vec<Replacing> {
+pub(crate) fn replacing(response_rewrite: &ResponseRewrite) -> Vec<Replacing> {
     let ResponseRewrite {
         redirects,
         cookie_domains,
         cookie_paths,
-    } = rewritten;
+    } = response_rewrite;
     let all = [
         ("proxy_redirect", redirects),
         ("proxy_cookie_domain", cookie_domains),

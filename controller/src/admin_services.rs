@@ -1,4 +1,4 @@
-//! Servers for observers of the controller: probes, Prometheus, `sluice dbg`, the API server's webhook calls.
+//! Servers for admin_services of the controller: probes, Prometheus, `sluice dbg`, the API server's webhook calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub(crate) struct ObserverInputs<'a> {
 }
 
 /// Everything that answers questions.
-pub(crate) struct Observers {
+pub(crate) struct AdminServices {
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
     pub(crate) stop: Stop,
 }
 
-impl Observers {
+impl AdminServices {
     /// Starts answering probes, Prometheus and `sluice dbg`.
     pub(crate) async fn start(
         args: &Run,
@@ -79,7 +79,7 @@ impl Observers {
             .unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         sluice_admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
-        Ok(Observers {
+        Ok(AdminServices {
             health,
             metrics,
             stop,

@@ -6,7 +6,7 @@ use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 
-use crate::args::{Origin, Run};
+use crate::args::{ObjectSource, Run};
 
 /// The source, the handles that keep it alive, and the receiver of reports.
 pub(crate) struct Source {
@@ -30,7 +30,7 @@ impl Source {
 }
 
 /// A folder, or a cluster: as the flags say.
-pub(crate) fn of(args: &Run) -> anyhow::Result<Origin> {
+pub(crate) fn from_args(args: &Run) -> anyhow::Result<ObjectSource> {
     args.source.origin(sluice_kube::is_in_cluster())
 }
 
@@ -41,9 +41,9 @@ pub(crate) async fn follow(
     events: UnboundedSender<Vec<Event>>,
     tasks: &Tasks,
 ) -> anyhow::Result<Source> {
-    let folder = match of(args)? {
-        Origin::Files(folder) => folder,
-        Origin::Kube => return follow_cluster(args, options, events, tasks).await,
+    let folder = match from_args(args)? {
+        ObjectSource::Files(folder) => folder,
+        ObjectSource::Kube => return follow_cluster(args, options, events, tasks).await,
     };
     Ok(Source {
         _files: Some(Files::follow(&folder, events, tasks)?),
@@ -59,10 +59,10 @@ async fn follow_cluster(
     tasks: &Tasks,
 ) -> anyhow::Result<Source> {
     let client = sluice_kube::connect(&args.source.access()).await?;
-    let (sightings, sighted) = mpsc::unbounded_channel();
+    let (changed_ingresses, sighted) = mpsc::unbounded_channel();
     let (notifications, heard) = mpsc::unbounded_channel();
     let inbox = Inbox {
-        sightings: sighted,
+        changed_ingresses: sighted,
         notifications: heard,
     };
     let cluster = Cluster::start(&client, args.cluster.duties(), inbox, tasks)?;
@@ -77,7 +77,7 @@ async fn follow_cluster(
     };
     let listeners = watch::Listeners {
         events,
-        sightings,
+        changed_ingresses,
         notifications: notifications.clone(),
     };
     watch::follow(client, settings, listeners, tasks).await?;

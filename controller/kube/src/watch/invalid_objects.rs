@@ -10,11 +10,11 @@ use crate::Notification;
 
 /// Reports on unreadable objects, as long as they hold.
 #[derive(Debug, Default)]
-pub(super) struct Unreadable(BTreeMap<(Kind, ObjectKey), Report>);
+pub(super) struct InvalidObjects(BTreeMap<(Kind, ObjectKey), Report>);
 
-impl Unreadable {
+impl InvalidObjects {
     /// One cannot be read.
-    pub(super) fn tell(
+    pub(super) fn report(
         &mut self,
         object: ObjectRef,
         error: InvalidObject,

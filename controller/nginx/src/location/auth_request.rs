@@ -12,25 +12,25 @@ use crate::expression;
 use crate::settings::Settings;
 
 /// Path of the controller's authorization endpoint.
-pub const PATH: &str = "/v1/guard";
-/// Of a question: the location, by its id.
+pub const PATH: &str = "/v1/authorize";
+/// Of a external: the location, by its id.
 pub const ROUTE: &str = "sluice-route";
-/// Of a question: the client's address, as far as headers are believed.
+/// Of a external: the client's address, as far as headers are believed.
 pub const CLIENT: &str = "sluice-client";
-/// Of a question: the request's method.
+/// Of a external: the request's method.
 pub const METHOD: &str = "sluice-method";
-/// Of a question: `http` or `https`.
+/// Of a external: `http` or `https`.
 pub const SCHEME: &str = "sluice-scheme";
-/// Of a question: the host that the client asked for, with its port: the one whose server asks.
+/// Of a external: the host that the client asked for, with its port: the one whose server asks.
 pub const HOST: &str = "sluice-host";
-/// Of a question: the path and the query.
+/// Of a external: the path and the query.
 pub const URI: &str = "sluice-uri";
 /// Of an answer, with a number behind it: a cookie for the client.
 pub const COOKIE: &str = "sluice-cookie-";
 /// As many as there are; more are dropped.
 pub const MOST_COOKIES: usize = 8;
 /// Of an answer, with a name behind it: a header for the pod.
-pub const TO_POD: &str = "sluice-pod-";
+pub const UPSTREAM_HEADER: &str = "sluice-pod-";
 /// Of a 401: where the client is sent instead.
 pub const SIGN_IN: &str = "sluice-sign-in";
 
@@ -39,11 +39,11 @@ pub const RETRY_AFTER: &str = "retry-after";
 
 /// The location that asks. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for it and
 /// no Ingress can have it.
-const ASKED: &str = "sluice_guard";
+const AUTH_LOCATION: &str = "sluice_auth";
 
 /// The directives of a location that is guarded.
-pub(crate) struct GuardConf {
-    pub(crate) asked: &'static str,
+pub(crate) struct AuthRequest {
+    pub(crate) location: &'static str,
     /// Response headers that are kept in variables.
     pub(crate) kept: Vec<(String, Value)>,
     /// Those that may hold a cookie.
@@ -57,37 +57,41 @@ pub(crate) struct GuardConf {
     pub(crate) refused: bool,
 }
 
-impl GuardConf {
+impl AuthRequest {
     /// `has_page`: errors are answered by an error service.
-    pub(crate) fn of(guard: &Authentication, has_page: bool, host: Host<'_>) -> Self {
-        let question = guard.external.as_ref();
-        let names = question
+    pub(crate) fn new(authentication: &Authentication, has_page: bool, host: Host<'_>) -> Self {
+        let external = authentication.external.as_ref();
+        let names = external
             .is_some()
             .then(|| (0..MOST_COOKIES).map(cookie))
             .into_iter()
             .flatten();
         let names: Vec<String> = names.collect();
-        let signs_in = question.is_some_and(|question| question.signin_url.is_some());
+        let signs_in = external.is_some_and(|external| external.signin_url.is_some());
         let cookies =
             (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
-        let to_pods = question
+        let upstream_headers = external
             .into_iter()
-            .flat_map(|question| &question.upstream_headers);
-        let to_pods =
-            to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{}", name.as_str()))));
+            .flat_map(|external| &external.upstream_headers);
+        let upstream_headers = upstream_headers.map(|name| {
+            (
+                kept(name),
+                answered(&format!("{UPSTREAM_HEADER}{}", name.as_str())),
+            )
+        });
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
-        let may_be_busy = guard.basic.is_some() && !has_page;
+        let may_be_busy = authentication.basic.is_some() && !has_page;
         let busy = may_be_busy.then(|| {
             let status = Text::default().variable("upstream_status").quoted();
             [
-                ("sluice_guard_status".to_owned(), status),
+                ("sluice_auth_status".to_owned(), status),
                 ("sluice_retry_after".to_owned(), answered(RETRY_AFTER)),
             ]
         });
-        GuardConf {
-            asked: ASKED,
+        AuthRequest {
+            location: AUTH_LOCATION,
             kept: cookies
-                .chain(to_pods)
+                .chain(upstream_headers)
                 .chain(sign_in)
                 .chain(busy.into_iter().flatten())
                 .collect(),
@@ -96,7 +100,7 @@ impl GuardConf {
                 .iter()
                 .map(|name| Text::default().variable(name).quoted())
                 .collect(),
-            always: question.is_some_and(|question| question.always_set_cookie),
+            always: external.is_some_and(|external| external.always_set_cookie),
             signs_in,
             refused: host
                 .clients()
@@ -135,7 +139,7 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
     let is_asked_for = policy
         .authentication
         .as_ref()
-        .is_some_and(|guard| guard.basic.is_some());
+        .is_some_and(|authentication| authentication.basic.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
     let mut lines: Vec<(String, Text)> = Vec::new();
@@ -154,19 +158,19 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
 
 /// Value of an upstream header from the authentication service; empty where none is asked.
 pub(crate) fn answer_for(header: &str, policy: &Policy) -> Text {
-    let to_pods = policy
+    let upstream_headers = policy
         .authentication
         .iter()
-        .filter_map(|guard| guard.external.as_ref());
-    let mut to_pods = to_pods.flat_map(|question| &question.upstream_headers);
-    match to_pods.find(|name| name.as_str() == header) {
+        .filter_map(|authentication| authentication.external.as_ref());
+    let mut upstream_headers = upstream_headers.flat_map(|external| &external.upstream_headers);
+    match upstream_headers.find(|name| name.as_str() == header) {
         Some(name) => Text::default().variable(&kept(name)),
         None => Text::default(),
     }
 }
 
 /// The location of a server that asks.
-pub(crate) struct Asking {
+pub(crate) struct AuthLocation {
     pub(crate) path: &'static str,
     pub(crate) controller: Word,
     pub(crate) lines: Vec<(&'static str, Value)>,
@@ -175,14 +179,19 @@ pub(crate) struct Asking {
     pub(crate) may_be_busy: bool,
 }
 
-impl Asking {
+impl AuthLocation {
     /// `None` where nobody is guarded.
-    pub(crate) fn of(host: Host<'_>, settings: &Settings) -> Option<Self> {
-        let guards: Vec<&Authentication> = host.server.routes.iter().filter_map(guard_of).collect();
-        let first = guards
+    pub(crate) fn for_server(host: Host<'_>, settings: &Settings) -> Option<Self> {
+        let authentications: Vec<&Authentication> = host
+            .server
+            .routes
             .iter()
-            .find(|guard| guard.external.is_some())
-            .or(guards.first())?;
+            .filter_map(authentication_of)
+            .collect();
+        let first = authentications
+            .iter()
+            .find(|authentication| authentication.external.is_some())
+            .or(authentications.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
             (ROUTE, variable(host_contract::ROUTE.name)),
@@ -197,20 +206,20 @@ impl Asking {
             ("Host", value("sluice")),
             ("Content-Length", value("")),
         ];
-        Some(Asking {
-            path: ASKED,
+        Some(AuthLocation {
+            path: AUTH_LOCATION,
             controller: word(format!(
                 "http://unix:{}:{PATH}",
                 settings.controller.display()
             )),
             lines: said.into(),
-            cookies: GuardConf::of(first, false, host).cookies,
-            signs_in: guards
+            cookies: AuthRequest::new(first, false, host).cookies,
+            signs_in: authentications
                 .iter()
-                .any(|guard| GuardConf::of(guard, false, host).signs_in),
+                .any(|authentication| AuthRequest::new(authentication, false, host).signs_in),
             may_be_busy: host.server.routes.iter().any(|route| {
-                let guard = guard_of(route).filter(|_| !has_page(route));
-                guard.is_some_and(|guard| guard.basic.is_some())
+                let authentication = authentication_of(route).filter(|_| !has_page(route));
+                authentication.is_some_and(|authentication| authentication.basic.is_some())
             }),
         })
     }
@@ -224,7 +233,7 @@ pub(crate) fn has_page(route: &HttpRoute) -> bool {
         .is_some_and(|pages| pages.statuses.contains(&500))
 }
 
-fn guard_of(route: &HttpRoute) -> Option<&Authentication> {
+fn authentication_of(route: &HttpRoute) -> Option<&Authentication> {
     let forwards = matches!(route.action, Action::Forward(_));
     route.policy.authentication.as_ref().filter(|_| forwards)
 }

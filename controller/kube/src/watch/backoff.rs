@@ -26,7 +26,7 @@ pub(super) fn waits() -> ExponentialBackoff {
 }
 
 /// Asks until there is an answer. A refusal that time does not change is one.
-pub(super) async fn patiently<T>(ask: impl AsyncFn() -> kube::Result<T>) -> kube::Result<T> {
+pub(super) async fn retry<T>(ask: impl AsyncFn() -> kube::Result<T>) -> kube::Result<T> {
     let mut waits = waits();
     let mut said: Option<Instant> = None;
     loop {

@@ -12,7 +12,7 @@ use crate::render::proto::{extension, seconds};
 use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, ROUTE_METADATA};
 
 /// Longer than the timeout of an authentication service.
-const PATIENCE: i64 = 75;
+const TIMEOUT_SECONDS: i64 = 75;
 /// Without the controller nobody knows, and so nobody comes in.
 const NOT_KNOWN: i32 = 503;
 
@@ -29,7 +29,7 @@ pub(super) fn filter() -> TypedExtensionConfig {
     };
     let service = GrpcService {
         target_specifier: Some(TargetSpecifier::EnvoyGrpc(controller)),
-        timeout: seconds(PATIENCE),
+        timeout: seconds(TIMEOUT_SECONDS),
         initial_metadata: vec![
             say(ROUTE_METADATA, "%ROUTE_NAME%"),
             // Who it is after headers are believed; what the filter says itself is who has connected.
@@ -38,7 +38,7 @@ pub(super) fn filter() -> TypedExtensionConfig {
         ..GrpcService::default()
     };
     extension(
-        "guard",
+        "ext_authz",
         ExtAuthz {
             services: Some(Services::GrpcService(service)),
             transport_api_version: ApiVersion::V3.into(),

@@ -88,7 +88,7 @@ fn write(
     write_text(&out.join("nginx.conf"), &rendered.text)?;
     write_json(
         &out.join("xds.json"),
-        &sluice_xds::Resources::render(config, &settings).to_json()?,
+        &sluice_xds::RenderedResources::render(config, &settings).to_json()?,
     )
 }
 

@@ -101,7 +101,7 @@ fn check(tenants: &[Value]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&of_neighbour(&translation), &*ALONE);
     let config = translation.config();
     // That Envoy takes it is seen with a real one; here it is rendered at all.
-    let envoy = sluice_xds::Resources::render(config, &envoy()).to_json();
+    let envoy = sluice_xds::RenderedResources::render(config, &envoy()).to_json();
     prop_assert!(envoy.is_ok(), "{:?}", envoy.err());
     let mut log = sluice_plugin::Log::default();
     log.replace(config);

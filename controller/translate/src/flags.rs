@@ -2,7 +2,7 @@
 
 use sluice_ir::{ReasonCode, SecretId};
 use sluice_translate_engine::{
-    BackendRefs, Cluster, Flags, Kind, ObjectRef, PrecedenceTier, Report, Reporter, Secrets,
+    BackendRefs, Flags, Kind, ObjectCache, ObjectRef, PrecedenceTier, Report, Reporter, Secrets,
     Severity,
 };
 
@@ -11,7 +11,7 @@ use crate::global::Globals;
 use crate::streams::streams;
 
 /// Applies the flags.
-pub(crate) fn apply(cluster: &Cluster, options: &Options, globals: &Globals) -> Flags {
+pub(crate) fn apply(cluster: &ObjectCache, options: &Options, globals: &Globals) -> Flags {
     let (mut secrets, mut reports) = (Secrets::default(), Vec::new());
     let default_certificate = default_certificate(cluster, options, &mut secrets, &mut reports);
     let mut backend_refs = BackendRefs::new(&globals.upstream.transport);
@@ -27,7 +27,7 @@ pub(crate) fn apply(cluster: &Cluster, options: &Options, globals: &Globals) -> 
 }
 
 fn default_certificate(
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     options: &Options,
     secrets: &mut Secrets,
     reports: &mut Vec<Report>,

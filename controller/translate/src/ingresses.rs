@@ -6,7 +6,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::Hostname;
 use sluice_syntax::value;
 use sluice_translate_engine::{
-    Age, Assembled, Cluster, DependencyTracker, Flags, Kind, Member, Membership, ObjectKey,
+    Age, Assembled, DependencyTracker, Flags, Kind, Member, Membership, ObjectCache, ObjectKey,
     RouteInput, Seniority, SharedInputs, UpstreamOptions, Wildcards, age, key_of_age,
 };
 
@@ -22,7 +22,7 @@ pub struct Ingresses<'a> {
 }
 
 impl<'a> Ingresses<'a> {
-    /// The Ingresses of the watch cache.
+    /// The Ingresses among the inputs.
     #[must_use]
     pub fn new(resources: &'a Resources, options: &'a Options) -> Self {
         Ingresses { resources, options }
@@ -54,7 +54,7 @@ impl RouteInput for Ingresses<'_> {
     where
         Self: 'i;
 
-    fn cluster(&self) -> &Cluster {
+    fn cluster(&self) -> &ObjectCache {
         &self.resources.cluster
     }
 

@@ -1,4 +1,4 @@
-//! The watch cache: the objects that the cluster, or the folder of manifests, holds right now.
+//! All inputs of translation: the objects that the cluster, or the folder of manifests, holds right now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use sluice_syntax::DnsName;
-use sluice_translate_engine::{Change, Cluster, Kind, Object, ObjectKey, Resolution, put};
+use sluice_translate_engine::{Change, Kind, Object, ObjectCache, ObjectKey, Resolution, put};
 
 use crate::claims::Claims;
 
@@ -15,7 +15,7 @@ use crate::claims::Claims;
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     /// Objects that Ingresses refer to.
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: ObjectCache,
     pub(crate) ingress_classes: BTreeMap<ObjectKey, Arc<IngressClass>>,
     pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
     ingress_classes_are_forbidden: bool,

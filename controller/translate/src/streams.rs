@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{L4Protocol, ReasonCode, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
-    BackendRefs, BackendSettings, BackendSource, Balance, Cluster, Kind, ObjectKey, ObjectRef,
+    BackendRefs, BackendSettings, BackendSource, Balance, Kind, ObjectCache, ObjectKey, ObjectRef,
     Port, ReferenceSite, Report, Reporter, Severity,
 };
 
@@ -32,7 +32,7 @@ struct Target<'a> {
 
 /// Every port that a ConfigMap names, served or not: what comes to be served must not have been an endpoint before.
 pub(crate) fn ports<'a>(
-    cluster: &'a Cluster,
+    cluster: &'a ObjectCache,
     options: &'a Options,
 ) -> impl Iterator<Item = u16> + 'a {
     let maps = options
@@ -44,7 +44,7 @@ pub(crate) fn ports<'a>(
 
 /// Every port that leads to a Service.
 pub(crate) fn streams(
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     options: &Options,
     globals: &Globals,
     backend_refs: &mut BackendRefs,
@@ -135,7 +135,7 @@ fn read<'a>(
     layer: L4Protocol,
     name: &str,
     text: &'a str,
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     options: &Options,
 ) -> Result<(StreamPort, Target<'a>, Port), String> {
     let number: NonZeroU16 = name

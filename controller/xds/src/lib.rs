@@ -13,20 +13,20 @@ mod mutual_tls;
 mod probe;
 mod publication;
 pub mod render;
+mod rendered;
 mod resource;
 mod settings;
-mod snapshot;
 mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::{PROBE, Probe, TLS_PROBE, is_probe};
 pub use render::{Discovery, HTTPS, RouteCache};
+pub use rendered::RenderedResources;
 pub use resource::{Name, ResourceType};
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
     Certificate, ENDPOINT_HEADER, FilterCode, Https, MOST_COOKIES, OTHER_HOSTS, PATH_HEADER,
     ROUTE_KEY, ROUTE_METADATA, SCOPES_FROM, Settings,
 };
-pub use snapshot::Resources;
 pub use update::{Change, Update};

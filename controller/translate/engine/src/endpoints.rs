@@ -12,7 +12,7 @@ use crate::pods::Share;
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::zones::Zones;
-use crate::{Cluster, EndpointSlice, Kind, ObjectKey, ObjectRef, Provenance, Report, Severity};
+use crate::{EndpointSlice, Kind, ObjectCache, ObjectKey, ObjectRef, Provenance, Report, Severity};
 use sluice_ir::ReasonCode;
 
 /// Query for the endpoints of a Service.
@@ -30,7 +30,7 @@ pub(crate) struct Wanted<'a> {
 /// terminate and still serve.
 pub(crate) fn resolve(
     wanted: Wanted<'_>,
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     checker: &AddressChecker<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<sluice_ir::Endpoint> {
@@ -86,7 +86,7 @@ struct Listed<'a> {
     terminates: bool,
 }
 
-fn listed<'a>(wanted: Wanted<'a>, cluster: &'a Cluster) -> Vec<Listed<'a>> {
+fn listed<'a>(wanted: Wanted<'a>, cluster: &'a ObjectCache) -> Vec<Listed<'a>> {
     let mut listed = Vec::new();
     for slice in cluster.slices_of(wanted.service) {
         let Some(port) = port_number(slice, wanted.port) else {

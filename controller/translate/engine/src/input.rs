@@ -14,7 +14,7 @@ use crate::assembled::{Assembled, Flags};
 use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::references::DependencyTracker;
 use crate::wildcards::Wildcards;
-use crate::{Cluster, Kind, ObjectKey, Report, UpstreamOptions};
+use crate::{Kind, ObjectCache, ObjectKey, Report, UpstreamOptions};
 
 /// An input that routes come from: its objects and the operator's options, at one moment.
 pub trait RouteInput {
@@ -30,7 +30,7 @@ pub trait RouteInput {
         Self: 'i;
 
     /// The objects that routes refer to.
-    fn cluster(&self) -> &Cluster;
+    fn cluster(&self) -> &ObjectCache;
 
     /// Options for upstreams.
     fn upstream_options(&self) -> UpstreamOptions<'_>;

@@ -1,7 +1,7 @@
 //! Incremental translation to the IR, whatever its routes come from.
 //!
 //! ```text
-//!   Object --apply/delete--> Cluster     Services, endpoints, Secrets, ConfigMaps
+//!   Object --apply/delete--> ObjectCache     Services, endpoints, Secrets, ConfigMaps
 //!                               |
 //!   RouteInput (Ingresses) --update.rs--> Translation { config: ir::Config, reports }
 //!                               |-- components.rs, route_groups.rs   what shares a host is translated together
@@ -22,7 +22,6 @@ mod backend_registry;
 mod backends;
 mod canaries;
 mod changes;
-mod cluster;
 mod components;
 mod endpoints;
 mod external_host;
@@ -31,6 +30,7 @@ mod input;
 mod kind;
 mod known_secret;
 mod object;
+mod object_cache;
 mod object_ref;
 mod overlay_canaries;
 mod own_addresses;
@@ -60,12 +60,12 @@ pub use backends::{
 };
 pub use canaries::{CanaryCandidate, MAX_CANARIES};
 pub use changes::{Change, Changes};
-pub use cluster::{Cluster, put};
 pub use external_host::ExternalHost;
 pub use input::{Member, Membership, RouteInput, SharedInputs};
 pub use kind::Kind;
 pub use known_secret::KnownSecret;
 pub use object::{InvalidObject, Object};
+pub use object_cache::{ObjectCache, put};
 pub use object_ref::{ObjectKey, ObjectRef, key_of};
 pub use own_addresses::effective_policy;
 pub use pods::Pod;

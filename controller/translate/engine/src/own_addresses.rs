@@ -17,13 +17,13 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::Transport;
 
 use crate::{
-    AddressPolicy, Carries, Changes, Cluster, Forbidden, Kind, ObjectKey, Provenance,
+    AddressPolicy, Carries, Changes, Forbidden, Kind, ObjectCache, ObjectKey, Provenance,
     UpstreamOptions,
 };
 
 /// The policy of the options with all addresses and ports that are Sluice's own. `l4_ports` are those that ConfigMaps claim.
 pub fn effective_policy(
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     options: UpstreamOptions<'_>,
     l4_ports: impl IntoIterator<Item = u16>,
 ) -> AddressPolicy {
@@ -111,7 +111,7 @@ impl<'a> AddressChecker<'a> {
 }
 
 fn addresses_of<'a>(
-    cluster: &'a Cluster,
+    cluster: &'a ObjectCache,
     service: &'a ObjectKey,
 ) -> impl Iterator<Item = IpAddr> + 'a {
     let endpoints = cluster

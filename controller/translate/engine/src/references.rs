@@ -9,12 +9,12 @@ use sluice_syntax::value;
 
 use crate::known_secret::KnownSecret;
 use crate::report::Cause;
-use crate::{AddressPolicy, Cluster, Kind, ObjectKey, ObjectRef};
+use crate::{AddressPolicy, Kind, ObjectCache, ObjectKey, ObjectRef};
 
 /// Lookup of the objects that Ingresses may name, which records each as a dependency, whether it was there or not: what was
 /// made with it holds until one of those changes.
 pub struct DependencyTracker<'a> {
-    cluster: &'a Cluster,
+    cluster: &'a ObjectCache,
     /// Addresses that objects may name.
     pub addresses: &'a AddressPolicy,
     dependencies: RefCell<BTreeSet<ObjectRef>>,
@@ -23,7 +23,7 @@ pub struct DependencyTracker<'a> {
 impl<'a> DependencyTracker<'a> {
     /// A tracker without dependencies yet.
     #[must_use]
-    pub fn new(cluster: &'a Cluster, addresses: &'a AddressPolicy) -> Self {
+    pub fn new(cluster: &'a ObjectCache, addresses: &'a AddressPolicy) -> Self {
         DependencyTracker {
             cluster,
             addresses,
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn another_namespace_is_read_only_when_the_operator_says_so() {
-        let mut cluster = Cluster::default();
+        let mut cluster = ObjectCache::default();
         let metadata = json!({"name": "m", "namespace": "other"});
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
         cluster.apply(Object::from_value(object).unwrap());

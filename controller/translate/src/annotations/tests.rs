@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use sluice_translate_engine::{Cluster, Kind, Object, ObjectKey, ObjectRef, Report};
+use sluice_translate_engine::{Kind, Object, ObjectCache, ObjectKey, ObjectRef, Report};
 
 use super::*;
 use crate::support::Support;
@@ -31,7 +31,7 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
-    let (cluster, options) = (Cluster::default(), Options::default());
+    let (cluster, options) = (ObjectCache::default(), Options::default());
     let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let context = Context {
         tracker: &tracker,
@@ -70,7 +70,7 @@ fn nothing_is_accepted_and_ignored() {
         blocked: &[],
         data_plane: None,
     };
-    let (cluster, mut secrets) = (Cluster::default(), Secrets::default());
+    let (cluster, mut secrets) = (ObjectCache::default(), Secrets::default());
     let options = Options::default();
     let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
@@ -204,7 +204,7 @@ fn dependencies(annotations: &serde_json::Value) -> BTreeSet<ObjectRef> {
         blocked: &[],
         data_plane: None,
     };
-    let (cluster, options) = (Cluster::default(), Options::default());
+    let (cluster, options) = (ObjectCache::default(), Options::default());
     let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
         tracker: &tracker,

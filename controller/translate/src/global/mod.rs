@@ -23,7 +23,7 @@ mod values;
 mod view;
 
 use sluice_ir::GlobalConfig;
-use sluice_translate_engine::{Cluster, DependencyTracker, References, Report};
+use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
 
 use crate::Options;
 use crate::snippet::{Alternatives, Effective};
@@ -60,7 +60,7 @@ pub(crate) struct Globals {
 impl Globals {
     /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
     pub(crate) fn read(
-        cluster: &Cluster,
+        cluster: &ObjectCache,
         options: &Options,
         alternatives: Alternatives,
         reports: &mut Vec<Report>,

@@ -9,7 +9,7 @@ fn no_alternatives(_: &[String], _: Option<crate::DataPlane>) -> String {
 }
 
 fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
-    let mut cluster = Cluster::default();
+    let mut cluster = ObjectCache::default();
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
     cluster.apply(Object::from_value(object).unwrap());
@@ -54,7 +54,7 @@ fn every_key_that_is_honoured_is_read() {
     let mut reports = Vec::new();
     let values = honoured.map(|key| (key.name, "x")).collect();
     let mut view = View::with(values, &mut reports);
-    let cluster = Cluster::default();
+    let cluster = ObjectCache::default();
     let options = Options::default();
     let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let references = References {
@@ -90,7 +90,7 @@ fn only_references_of_the_keys_look_up_config_maps() {
     for key in KEYS.iter().filter(|key| key.supports.is_honoured(None)) {
         let values = [(key.name, "default/thing")].into();
         let mut view = View::with(values, &mut reports);
-        let (cluster, options) = (Cluster::default(), Options::default());
+        let (cluster, options) = (ObjectCache::default(), Options::default());
         let tracker = DependencyTracker::new(&cluster, &options.addresses);
         let references = References {
             tracker: &tracker,

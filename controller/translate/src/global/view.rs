@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use sluice_ir::ReasonCode;
 use sluice_syntax::{Parsed, shortened};
-use sluice_translate_engine::{Cluster, Kind, ObjectRef, Report, Reporter, Severity, closed_text};
+use sluice_translate_engine::{
+    Kind, ObjectCache, ObjectRef, Report, Reporter, Severity, closed_text,
+};
 
 use super::KEYS;
 use super::keys::Key;
@@ -33,7 +35,7 @@ pub(super) struct View<'a, 'r> {
 impl<'a, 'r> View<'a, 'r> {
     /// `None` when there is no ConfigMap to read.
     pub(super) fn read(
-        cluster: &'a Cluster,
+        cluster: &'a ObjectCache,
         options: &Options,
         reports: &'r mut Vec<Report>,
     ) -> Option<Self> {

@@ -11,7 +11,7 @@ use crate::own_addresses::AddressChecker;
 use crate::report::Reporter;
 use crate::used_names::WantedName;
 use crate::{
-    AddressPolicy, Cluster, Kind, ObjectKey, ObjectRef, Report, Severity, UpstreamOptions,
+    AddressPolicy, Kind, ObjectCache, ObjectKey, ObjectRef, Report, Severity, UpstreamOptions,
 };
 
 /// A backend, and its reports.
@@ -28,7 +28,7 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(
     id: &BackendId,
     source: &Source,
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     options: UpstreamOptions<'_>,
     policy: &AddressPolicy,
 ) -> Resolved {
@@ -89,7 +89,7 @@ impl Resolved {
         &mut self,
         pods: Pods<'_>,
         service: &ObjectKey,
-        cluster: &Cluster,
+        cluster: &ObjectCache,
         checker: &AddressChecker<'_>,
     ) {
         self.backend.endpoints = match pods {
@@ -139,7 +139,7 @@ fn wanted<'a>(
 fn of_host(
     host: &ExternalHost,
     places: impl Iterator<Item = (ObjectRef, String)>,
-    cluster: &Cluster,
+    cluster: &ObjectCache,
     checker: &AddressChecker<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<Endpoint> {

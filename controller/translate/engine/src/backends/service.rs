@@ -14,7 +14,9 @@ use crate::references::DependencyTracker;
 use crate::report::Reporter;
 use crate::service_port::Port;
 use crate::upstream_url::{self, UpstreamUrl};
-use crate::{Cluster, Kind, ObjectKey, ObjectRef, Provenance, Report, Severity, UpstreamOptions};
+use crate::{
+    Kind, ObjectCache, ObjectKey, ObjectRef, Provenance, Report, Severity, UpstreamOptions,
+};
 
 /// Source of the endpoints of a Service.
 pub(super) enum Pods<'a> {
@@ -69,7 +71,7 @@ pub(super) fn find<'a>(
     key: &ObjectKey,
     wanted: &Port,
     source: &Source,
-    cluster: &'a Cluster,
+    cluster: &'a ObjectCache,
     (options, checker): (UpstreamOptions<'_>, &AddressChecker<'_>),
 ) -> Result<Pods<'a>, Missing> {
     let missing = |code, field, reason| Missing::Other {
@@ -118,7 +120,7 @@ pub(super) fn find<'a>(
     }
 }
 
-/// Cluster IP of a Service; a headless one has none.
+/// ObjectCache IP of a Service; a headless one has none.
 pub fn service_address(
     target: &UpstreamUrl,
     tracker: &DependencyTracker<'_>,

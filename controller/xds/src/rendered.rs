@@ -10,9 +10,9 @@ use crate::{Name, ResourceType, Settings, Update, message_json};
 
 /// All resources of one configuration, as they are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resources(BTreeMap<(ResourceType, Name), Vec<u8>>);
+pub struct RenderedResources(BTreeMap<(ResourceType, Name), Vec<u8>>);
 
-impl Resources {
+impl RenderedResources {
     /// Renders all of them: what is published when there was nothing before.
     #[must_use]
     pub fn render(config: &Config, settings: &Settings) -> Self {
@@ -25,7 +25,7 @@ impl Resources {
                 Change::Set(bytes) => Some((key, bytes)),
                 Change::Remove | Change::Keep => None,
             });
-        Resources(set.collect())
+        RenderedResources(set.collect())
     }
 
     /// Each resource with its type, its name and its encoded message.

@@ -1,4 +1,4 @@
-//! The watch cache of what any input may refer to: Services and their endpoints, Secrets, ConfigMaps, names, machines.
+//! Objects that any input may refer to: Services and their endpoints, Secrets, ConfigMaps, names, machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use crate::{Change, EndpointSlice, Kind, Object, ObjectKey, Pod, Resolution};
 
 /// Objects that routes may refer to, by kind and name, and other facts about the cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Cluster {
+pub struct ObjectCache {
     config_maps: BTreeMap<ObjectKey, Arc<ConfigMap>>,
     /// Those that go on holding when they are gone, as in ingress-nginx: what was closed stays closed.
     held: BTreeSet<ObjectKey>,
@@ -33,7 +33,7 @@ pub struct Cluster {
     machines: BTreeSet<IpAddr>,
 }
 
-impl Cluster {
+impl ObjectCache {
     /// Adds an object or replaces the one of its name. Objects that have routes are kept by their input.
     pub fn apply(&mut self, object: Object) -> Change {
         let (kind, key) = (object.kind(), object.key());

@@ -20,7 +20,7 @@ fn a_config_map_that_is_held_stays_when_it_is_gone() {
         Object::from_value(object).unwrap()
     };
     let key = ObjectKey::new("sluice", "a");
-    let mut cluster = Cluster::default();
+    let mut cluster = ObjectCache::default();
     cluster.hold_config_map(key.clone());
     assert_eq!(cluster.delete(Kind::ConfigMap, &key), Change::Nothing);
     assert!(!cluster.is_gone(&key), "there was none");
@@ -44,7 +44,7 @@ fn a_config_map_that_is_held_stays_when_it_is_gone() {
 
 #[test]
 fn a_slice_changes_only_its_services_endpoints() {
-    let mut cluster = Cluster::default();
+    let mut cluster = ObjectCache::default();
     let service = ObjectKey::new("default", "shop");
     assert_eq!(
         cluster.apply(slice("a", "shop", "10.0.0.1")),
@@ -64,7 +64,7 @@ fn a_slice_changes_only_its_services_endpoints() {
 
 #[test]
 fn a_slice_that_moves_leaves_its_old_service() {
-    let mut cluster = Cluster::default();
+    let mut cluster = ObjectCache::default();
     cluster.apply(slice("a", "shop", "10.0.0.1"));
     assert_eq!(
         cluster.apply(slice("a", "cart", "10.0.0.1")),

@@ -11,11 +11,11 @@ use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
-use sluice_filter_core::{AlgorithmChange, ApplyError, LongPoll, Tables, Timestamp};
+use sluice_filter_core::{AlgorithmChange, ApplyError, LongPoll, SplitMix64, Tables, Timestamp};
 
 use crate::in_flight::InFlight;
 use crate::request_action::RequestAction;
-use crate::rng::SplitMix64;
+use crate::rng::seeded_rng;
 use crate::{host, host_contract, lookup, observation, response};
 
 /// Restarts a poll that failed; a healthy poll does not need it.
@@ -53,7 +53,7 @@ impl Worker {
     }
 
     fn new() -> Self {
-        let mut rng = SplitMix64::seeded();
+        let mut rng = seeded_rng();
         Worker {
             host: Host::default(),
             control: None,

@@ -90,7 +90,7 @@ fn ensure_only_it_is_rejected(
     );
     match annotation.role {
         Role::AccessControl | Role::Snippet => {
-            assert!(is_closed(&found), "{name}: {value} at {level}")
+            assert!(is_closed(&found), "{name}: {value} at {level}");
         }
         Role::Plain => {
             assert!(

@@ -102,14 +102,14 @@ impl HttpRoute {
             .as_ref()
             .and_then(|pages| pages.backend.as_ref());
         let mirrors = self.policy.mirrors.iter().map(|mirror| &mirror.backend);
-        let question = self
+        let external = self
             .policy
             .authentication
             .as_ref()
-            .and_then(|guard| guard.external.as_ref());
-        let question = question.and_then(|question| question.backend.as_ref());
+            .and_then(|authentication| authentication.external.as_ref());
+        let external = external.and_then(|external| external.backend.as_ref());
         let canaries = self.canaries.iter().map(|canary| &canary.backend);
-        let others = [self.https_backend.as_ref(), errors, question];
+        let others = [self.https_backend.as_ref(), errors, external];
         own.chain(others.into_iter().flatten())
             .chain(mirrors)
             .chain(canaries)
@@ -143,16 +143,29 @@ pub struct ErrorRequest {
 pub struct RouteId(String);
 
 /// Routes of our own, to error services and mirrors, begin with it.
-pub(crate) const INTERNAL_ROUTE: char = '!';
+const INTERNAL_ROUTE: char = '!';
 
 impl RouteId {
-    /// An id as an input chooses it; ids of different routes differ. A leading `!` is escaped: such are internal routes.
+    /// An id as an input chooses it; different texts give different ids. A leading `!` is escaped: such are internal routes.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        RouteId(match text.strip_prefix(INTERNAL_ROUTE) {
-            Some(rest) => format!("%21{rest}"),
-            None => text.to_owned(),
+        RouteId(match text.chars().next() {
+            Some(INTERNAL_ROUTE) => format!("%21{}", &text[1..]),
+            Some('%') => format!("%25{}", &text[1..]),
+            _ => text.to_owned(),
         })
+    }
+
+    /// Requests to an error service.
+    #[must_use]
+    pub fn error_service(service: &BackendId) -> Self {
+        RouteId(format!("{INTERNAL_ROUTE}{service}"))
+    }
+
+    /// Copies of requests.
+    #[must_use]
+    pub fn mirror(backend: &BackendId) -> Self {
+        RouteId(format!("{INTERNAL_ROUTE}copies {backend}"))
     }
 
     /// The only route of a server with this path. A host name holds none of `=`, `~` and `/`, so the parts cannot run into each
@@ -204,6 +217,8 @@ impl Action {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -212,5 +227,21 @@ mod tests {
         let exact = RouteId::from_path(&host, &PathMatch::Exact("/x".into()));
         let prefix = RouteId::from_path(&host, &PathMatch::Prefix("/x".into()));
         assert_ne!(exact, prefix);
+    }
+
+    #[test]
+    fn different_texts_are_different_ids_and_none_is_an_internal_route() {
+        let texts = ["!a", "%21a", "%2521a", "%25!a", "a!", "a%21", "%", "!", ""];
+        let ids: BTreeSet<RouteId> = texts.iter().map(|text| RouteId::new(text)).collect();
+        assert_eq!(ids.len(), texts.len());
+        let backend = BackendId::new("a");
+        for internal in [RouteId::error_service(&backend), RouteId::mirror(&backend)] {
+            assert!(internal.as_str().starts_with(INTERNAL_ROUTE));
+            assert!(!ids.contains(&internal));
+        }
+        assert!(
+            ids.iter()
+                .all(|id| !id.as_str().starts_with(INTERNAL_ROUTE))
+        );
     }
 }

@@ -179,11 +179,7 @@ impl Finding {
 
 /// The Ingresses that have a route which lets requests through.
 fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
-    let routes = snapshot
-        .config()
-        .servers
-        .values()
-        .flat_map(|server| &server.routes);
+    let routes = snapshot.config().routes();
     routes
         .filter(|route| !matches!(route.action, Action::Denied))
         .filter_map(|route| snapshot.owner(&route.id).cloned())

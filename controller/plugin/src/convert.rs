@@ -78,14 +78,14 @@ pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::
     let services = config
         .error_services()
         .into_iter()
-        .map(|id| (ir::ErrorPages::route(id), id));
+        .map(|id| (ir::RouteId::error_service(id), id));
     let copies = config
         .mirrors()
         .into_iter()
-        .map(|id| (ir::Mirror::route(id), id));
-    let leads = |(route, id): (String, &ir::BackendId)| {
+        .map(|id| (ir::RouteId::mirror(id), id));
+    let leads = |(route, id): (ir::RouteId, &ir::BackendId)| {
         (
-            route,
+            route.as_str().to_owned(),
             wire::Route {
                 backend: id.to_string(),
                 ..wire::Route::default()

@@ -142,11 +142,7 @@ fn secret(name: &str) -> Vec<ObjectRef> {
 
 /// The Ingresses that lead to a backend, whatever for.
 fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
-    let routes = snapshot
-        .config()
-        .servers
-        .values()
-        .flat_map(|server| &server.routes);
+    let routes = snapshot.config().routes();
     let leading_there = routes.filter(|route| route.backends().any(|id| id.as_str() == backend));
     let owners: BTreeSet<&ObjectKey> = leading_there
         .filter_map(|route| snapshot.owner(&route.id))

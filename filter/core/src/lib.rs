@@ -40,6 +40,7 @@ mod policy;
 mod reply;
 mod request;
 mod rewriting;
+mod rng;
 mod route;
 pub mod scope;
 mod tables;
@@ -57,24 +58,6 @@ pub use policy::InvalidBackend;
 pub use reply::Reply;
 pub use request::{Fact, Request, variables};
 pub use rewriting::{Rewrites, Rewriting};
+pub use rng::{Rng, SplitMix64};
 pub use tables::{AlgorithmChange, ApplyError, Tables};
 pub use time::Timestamp;
-
-/// A source of randomness, given by the caller.
-pub trait Rng {
-    /// The next 64 random bits.
-    fn next_u64(&mut self) -> u64;
-
-    /// A number below `bound`, or zero when there is nothing below it.
-    fn below(&mut self, bound: usize) -> usize {
-        // Multiply-shift: unbiased enough for any bound that fits in memory, and without a division.
-        let wide = u128::from(self.next_u64()) * (bound as u128);
-        usize::try_from(wide >> 64).unwrap_or(0)
-    }
-
-    /// A number from 0 to below 1.
-    fn fraction(&mut self) -> f64 {
-        // The 53 bits that a double holds.
-        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}

@@ -9,20 +9,7 @@ use crate::balance::{Algorithm, AnyBalancer, Parameters, PickContext, Setup};
 use crate::eligible::EligibleEndpoints;
 use crate::endpoint_state::{EndpointState, SlowStart};
 use crate::outlier::Outlier;
-use crate::{EndpointIdx, Endpoints, Fact, Request, Rng, Timestamp};
-
-/// SplitMix64: good numbers, the same in every run.
-#[derive(Debug)]
-pub struct SplitMix64(pub u64);
-
-impl Rng for SplitMix64 {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
+use crate::{EndpointIdx, Endpoints, Fact, Request, Rng, SplitMix64, Timestamp};
 
 /// Always the lowest number.
 #[derive(Debug)]

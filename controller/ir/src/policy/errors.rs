@@ -18,12 +18,3 @@ pub struct ErrorPages {
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<Header>,
 }
-
-impl ErrorPages {
-    /// Names the requests for an error service, as [`crate::RouteId`] names those of a route. It is none's: hosts
-    /// have no `!`.
-    #[must_use]
-    pub fn route(service: &BackendId) -> String {
-        format!("!{service}")
-    }
-}

@@ -48,12 +48,3 @@ impl Fraction {
         self.0
     }
 }
-
-impl Mirror {
-    /// Names the requests that copies are, as [`crate::RouteId`] names those of a route. It is none's: hosts have no
-    /// `!`.
-    #[must_use]
-    pub fn route(backend: &BackendId) -> String {
-        format!("!copies {backend}")
-    }
-}

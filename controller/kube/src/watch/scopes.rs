@@ -10,9 +10,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::mirror::{Scope, WatchEvent, watch};
 
-/// Kinds that are watched as whole objects; others are read only if they are referred to.
-const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];
-const NAMED: [Kind; 2] = [Kind::ConfigMap, Kind::Secret];
+/// Watch of a kind in the namespaces that are served.
+enum Delivery {
+    /// Whole objects.
+    Whole,
+    /// Metadata; an object is fetched if something refers to it.
+    Named,
+    /// Metadata, if options ask for it.
+    Optional,
+    /// None: of these the cluster is watched, not its namespaces.
+    ClusterScoped,
+}
+
+fn delivery(kind: Kind) -> Delivery {
+    match kind {
+        Kind::EndpointSlice | Kind::Ingress | Kind::Service => Delivery::Whole,
+        Kind::ConfigMap | Kind::Secret => Delivery::Named,
+        Kind::Pod => Delivery::Optional,
+        Kind::IngressClass | Kind::Namespace => Delivery::ClusterScoped,
+    }
+}
 
 /// Tells one watch from another.
 pub(super) type WatchId = u64;
@@ -118,22 +135,22 @@ impl Scopes {
             namespace: namespace.map(str::to_owned),
             ..Scope::all(kind)
         };
-        for kind in WHOLE {
-            self.watch_whole(scope(kind), stop.clone());
-        }
-        for kind in NAMED {
-            // Releases of Helm are Secrets of megabytes, and nothing ever names them.
-            let fields = (kind == Kind::Secret).then(|| "type!=helm.sh/release.v1".to_owned());
-            self.watch_head(
-                Scope {
-                    fields,
-                    ..scope(kind)
-                },
-                stop.clone(),
-            );
-        }
-        if self.pods {
-            self.watch_head(scope(Kind::Pod), stop.clone());
+        for &kind in Kind::ALL {
+            match delivery(kind) {
+                Delivery::Whole => self.watch_whole(scope(kind), stop.clone()),
+                Delivery::Named => {
+                    // Releases of Helm are Secrets of megabytes, and nothing ever names them.
+                    let fields =
+                        (kind == Kind::Secret).then(|| "type!=helm.sh/release.v1".to_owned());
+                    let scope = Scope {
+                        fields,
+                        ..scope(kind)
+                    };
+                    self.watch_head(scope, stop.clone());
+                }
+                Delivery::Optional if self.pods => self.watch_head(scope(kind), stop.clone()),
+                Delivery::Optional | Delivery::ClusterScoped => {}
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{
-    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, HttpRoute, Protocol, Server,
-    Transport,
+    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, HttpRoute, Protocol, RouteId,
+    Server, Transport,
 };
 
 use crate::conf::{Text, Value, value};
@@ -133,7 +133,7 @@ fn service(
             .map(|name| (name.as_str().to_owned(), Text::default())),
     );
     Service {
-        route: value(ErrorPages::route(id)),
+        route: value(RouteId::error_service(id).as_str()),
         counted: settings.requests.as_ref().map(|_| value(id.as_str())),
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,

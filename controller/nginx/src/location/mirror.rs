@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, Server};
+use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
@@ -146,7 +146,7 @@ impl Relay {
         let transport = upstream::transport(id, config);
         Relay {
             name: word(hash(id.as_str())),
-            route: value(Mirror::route(id)),
+            route: value(RouteId::mirror(id).as_str()),
             scheme: if transport.tls.is_some() {
                 "https"
             } else {

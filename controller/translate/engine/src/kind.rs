@@ -16,9 +16,9 @@ macro_rules! for_each_kind {
             /// networking.k8s.io/v1
             Ingress, "networking.k8s.io/v1", Namespaced;
             /// networking.k8s.io/v1
-            IngressClass, "networking.k8s.io/v1", ObjectCache;
+            IngressClass, "networking.k8s.io/v1", Cluster;
             /// core/v1
-            Namespace, "v1", ObjectCache;
+            Namespace, "v1", Cluster;
             /// core/v1, of which only the metadata is read
             Pod, "v1", Namespaced;
             /// core/v1
@@ -63,7 +63,7 @@ for_each_kind!(kinds);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Namespaced,
-    ObjectCache,
+    Cluster,
 }
 
 impl Kind {

@@ -46,8 +46,12 @@ impl Snapshot {
     #[must_use]
     pub fn route(&self, id: &str) -> Option<(ServerName, &HttpRoute)> {
         let name = ids::server_of(id)?;
-        let mut routes = self.config.servers.get(&name)?.routes.iter();
-        let route = routes.find(|route| route.id.as_str() == id)?;
+        let listeners = self.config.listeners.values();
+        let route = std::iter::once(&self.config.servers)
+            .chain(listeners.map(|listener| &listener.servers))
+            .filter_map(|servers| servers.get(&name))
+            .flat_map(|server| &server.routes)
+            .find(|route| route.id.as_str() == id)?;
         Some((name, route))
     }
 

@@ -188,7 +188,7 @@ mod tests {
             ),
         ]);
         let asked = |authentication| Policy {
-            authentication: authentication,
+            authentication,
             auth_headers: vec![HeaderName::parse("x-user").unwrap()],
             ..Policy::default()
         };

@@ -106,7 +106,7 @@ impl Write for SessionKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::SplitMix64;
+    use crate::SplitMix64;
 
     /// Measured on ingress-nginx 1.15.1.
     #[test]

@@ -1,7 +1,8 @@
 use sluice_filter_config::{HeaderMatch, HeaderRule, Share};
 
 use super::*;
-use crate::testing::{FakeRequest, SplitMix64};
+use crate::SplitMix64;
+use crate::testing::FakeRequest;
 
 fn canary() -> wire::Canary {
     wire::Canary {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_filter_config as wire;
 
 use super::*;
-use crate::testing::SplitMix64;
+use crate::SplitMix64;
 
 const NOW: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
 const ALICE: &[u8] = b"192.0.2.1";

@@ -5,24 +5,13 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Version};
-use sluice_filter_core::{Decision, Fact, Outcome, Request, RequestToken, Rng, Tables, Timestamp};
+use sluice_filter_core::{
+    Decision, Fact, Outcome, Request, RequestToken, SplitMix64, Tables, Timestamp,
+};
 
 pub const ROUTE: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
 pub const CANARY: &str = "ns/canary/80";
-
-/// SplitMix64: good numbers, the same in every run.
-#[derive(Debug)]
-pub struct SplitMix64(pub u64);
-
-impl Rng for SplitMix64 {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
 
 /// Headers, and a connection without TLS.
 #[derive(Clone, Debug, Default)]

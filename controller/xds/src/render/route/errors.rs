@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::route::v3::route_action::HostRewriteSpecifie
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, RouteMatch, VirtualHost};
 use envoy_types::pb::google::protobuf::Any;
-use sluice_ir::{BackendId, Config, ErrorPages, GlobalConfig, Policy};
+use sluice_ir::{BackendId, Config, GlobalConfig, Policy, RouteId};
 
 use super::http_route::forward;
 use super::matching::is;
@@ -61,7 +61,7 @@ fn route(service: &BackendId, global: &GlobalConfig) -> Route {
     };
     action.host_rewrite_specifier = Some(HostRewriteSpecifier::HostRewrite(host));
     Route {
-        name: ErrorPages::route(service),
+        name: RouteId::error_service(service).as_str().to_owned(),
         r#match: Some(RouteMatch {
             path_specifier: Some(PathSpecifier::Prefix("/".to_owned())),
             headers: vec![is(ERROR_HEADER, service.as_str())],

@@ -19,8 +19,7 @@ use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::options;
 use sluice_admin::Probe;
 use sluice_metrics::Requests;
-use sluice_publish::{Publisher, ReloadEvents, SettingsOwners};
-use sluice_quarantine::NginxVerdict;
+use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
 
 /// Unix socket in the run directory on which a child process reaches the controller.
 pub(crate) const SOCKET: &str = "controller.sock";
@@ -103,7 +102,7 @@ impl Child {
         self,
         args: &Run,
         publisher: Publisher,
-        (events, verdicts): (ReloadEvents, UnboundedReceiver<NginxVerdict>),
+        (events, load_results): (ReloadEvents, UnboundedReceiver<LoadResult>),
         stopped: watch::Receiver<bool>,
         tasks: &Tasks,
     ) -> (Publisher, Option<JoinHandle<()>>) {
@@ -124,7 +123,7 @@ impl Child {
                 let supervisor = nginx.supervise(stopped, on_reload, on_ready);
                 let supervisor = tasks.spawn("nginx supervisor", supervisor);
                 let publisher =
-                    publisher.with_nginx(configurations, settings_owners(args), verdicts);
+                    publisher.with_nginx(configurations, settings_owners(args), load_results);
                 (publisher, Some(supervisor))
             }
             Child::None => (publisher, None),

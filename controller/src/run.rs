@@ -213,11 +213,11 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     admin.judge(args, &view, &options, tasks).await?;
     child.count_requests(admin.metrics.requests(), tasks);
     let metrics = admin.metrics.controller().clone();
-    let (verdicts, heard) = mpsc::unbounded_channel();
+    let (load_results, heard) = mpsc::unbounded_channel();
     let events_of_reloads = ReloadEvents {
         metrics: metrics.clone(),
         notifications: source.notifications.clone(),
-        verdicts,
+        load_results,
     };
     let (names, follower) = Names::new(dns);
     tasks.spawn("names", follower.run());

@@ -10,8 +10,9 @@
 //!
 //! Absent on purpose: types of Kubernetes, Envoy and nginx.
 
+mod affinity;
 mod backend;
-mod balance;
+mod canary;
 mod cidr;
 mod compression;
 mod destination;
@@ -21,6 +22,7 @@ mod global;
 mod header;
 mod host;
 mod listener;
+mod load_balance;
 mod log;
 mod path;
 mod policy;
@@ -41,11 +43,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, BackendId, Endpoint};
-pub use balance::{
-    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, HealthPolicy,
-    LoadBalance, OutlierDetection, SameSite,
-};
+pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings};
 pub use destination::{Destination, WeightedBackend};
@@ -59,6 +59,7 @@ pub use global::{
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
+pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
 pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{

@@ -10,8 +10,9 @@ use tracing::{error, info, warn};
 use crate::Publisher;
 #[cfg(debug_assertions)]
 use crate::fault;
+use crate::feedback::Decision;
 use sluice_quarantine::{
-    self, Aspect, Decision, Inquiry, InquiryOutcome, Part, Publication, Rejections, Round, Step,
+    self, Aspect, Inquiry, InquiryOutcome, Part, Publication, Rejections, Round, Step,
 };
 
 /// Longest wait for all Envoys' answers to a candidate.
@@ -116,19 +117,19 @@ impl Publisher {
         let of_routes = (!routes.is_empty())
             .then(|| Inquiry::about(publication.clone(), accepted, routes, round));
         let of_tls = tls.map(|message| Inquiry::about_tls(publication, accepted, message, round));
-        let verdicts = self
+        let load_results = self
             .inquire_all([(Aspect::Routes, of_routes), (Aspect::Tls, of_tls)])
             .await;
         self.end_probes();
-        let Some(verdicts) = verdicts else {
+        let Some(load_results) = load_results else {
             warn!(
                 "a data plane does not answer to candidates; the search for the rejected part begins again"
             );
             return self.feedback.ask_again();
         };
-        let held: Vec<bool> = verdicts
+        let held: Vec<bool> = load_results
             .into_iter()
-            .map(|verdict| self.hold(verdict))
+            .map(|loaded| self.hold(loaded))
             .collect();
         if held.contains(&true) {
             let next = self.incident.round.next();
@@ -144,13 +145,13 @@ impl Publisher {
         &self,
         inquiries: [(Aspect, Option<Inquiry>); 2],
     ) -> Option<Vec<InquiryOutcome>> {
-        let mut verdicts = Vec::new();
+        let mut load_results = Vec::new();
         for (aspect, inquiry) in inquiries {
             if let Some(inquiry) = inquiry {
-                verdicts.push(self.inquire(aspect, inquiry).await?);
+                load_results.push(self.inquire(aspect, inquiry).await?);
             }
         }
-        Some(verdicts)
+        Some(load_results)
     }
 
     async fn inquire(&self, aspect: Aspect, mut inquiry: Inquiry) -> Option<InquiryOutcome> {
@@ -161,9 +162,9 @@ impl Publisher {
                     tried += 1;
                     inquiry.answer(self.probe(aspect, &candidate).await?);
                 }
-                Step::Done(verdict) => {
+                Step::Done(loaded) => {
                     info!("found the part that the data plane rejects; candidates tried: {tried}");
-                    return Some(verdict);
+                    return Some(loaded);
                 }
             }
         }
@@ -202,9 +203,9 @@ impl Publisher {
     }
 
     /// Holds culprits back. True if something else can be published now.
-    fn hold(&mut self, verdict: InquiryOutcome) -> bool {
+    fn hold(&mut self, loaded: InquiryOutcome) -> bool {
         let publication = self.publication();
-        match verdict {
+        match loaded {
             InquiryOutcome::Parts(parts) => {
                 self.incident
                     .held

@@ -20,6 +20,7 @@ mod acknowledgements;
 mod contain;
 #[cfg(debug_assertions)]
 mod fault;
+mod feedback;
 mod inputs;
 mod nginx_reports;
 mod reload_events;
@@ -39,6 +40,8 @@ use tracing::info;
 
 use acknowledgements::Acknowledgements;
 use contain::Incident;
+use feedback::Feedback;
+pub use feedback::LoadResult;
 use nginx_reports::NginxReports;
 pub use nginx_reports::SettingsOwners;
 pub use reload_events::ReloadEvents;
@@ -46,7 +49,7 @@ use removals::Removals;
 pub use report_log::ReportLog;
 use sluice_dataplane::nginx::{Configurations, Published};
 use sluice_metrics::Controller;
-use sluice_quarantine::{Feedback, NginxVerdict, Quarantine};
+use sluice_quarantine::Quarantine;
 use sluice_resolver::Names;
 use sluice_server::Served;
 use sluice_source::Event;
@@ -141,12 +144,12 @@ impl Publisher {
         self,
         nginx: Configurations,
         owners: SettingsOwners,
-        verdicts: UnboundedReceiver<NginxVerdict>,
+        load_results: UnboundedReceiver<LoadResult>,
     ) -> Self {
         Publisher {
             nginx: Some(nginx),
             nginx_reports: NginxReports::new(owners),
-            feedback: Feedback::of_nginx(verdicts),
+            feedback: Feedback::of_nginx(load_results),
             ..self
         }
     }

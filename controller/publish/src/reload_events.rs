@@ -4,8 +4,8 @@ use sluice_dataplane::nginx::ReloadEvent;
 use sluice_kube::Notification;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::feedback::LoadResult;
 use sluice_metrics::Controller;
-use sluice_quarantine::NginxVerdict;
 
 /// The recipients.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub struct ReloadEvents {
     /// The writer of Events, in a cluster.
     pub notifications: Option<UnboundedSender<Vec<Notification>>>,
     /// The publisher.
-    pub verdicts: UnboundedSender<NginxVerdict>,
+    pub load_results: UnboundedSender<LoadResult>,
 }
 
 impl ReloadEvents {
@@ -45,6 +45,6 @@ impl ReloadEvents {
 
     fn send(&self, content: u128, refused: Option<String>) {
         // The receiver is only gone when the program ends.
-        self.verdicts.send(NginxVerdict { content, refused }).ok();
+        self.load_results.send(LoadResult { content, refused }).ok();
     }
 }

@@ -10,11 +10,9 @@
 //! - [`part`]: what one Ingress says about one host, the smallest unit that is held back.
 //! - [`search`]: the parts of a configuration that are at fault.
 //! - [`instead`]: substitutes for a part: its last accepted version, else 503.
-//! - [`feedback`]: responses of data planes.
 //! - [`inquiry`]: the steps after a rejection.
 //! - [`report`]: reports to the owners.
 
-mod feedback;
 mod inquiry;
 mod instead;
 mod part;
@@ -29,7 +27,6 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::Snapshot;
 
-pub use feedback::{Decision, Feedback, NginxVerdict};
 pub use inquiry::{Aspect, Inquiry, InquiryOutcome, Rejections, Round, Step};
 pub use part::{Part, Publication};
 pub use report::of_resources;

@@ -20,8 +20,8 @@ use sluice_xds::{PROBE, TLS_PROBE};
 
 use crate::cache::Cache;
 use crate::history::Generation;
+use crate::nack::shortened;
 use crate::progress::Progress;
-use crate::refusal::shortened;
 use crate::response::ChangeSet;
 use crate::subscription::{Acknowledgement, Subscription, TooManyNames};
 

@@ -24,7 +24,7 @@ use tracing::{debug, info, warn};
 
 use crate::cache::Cache;
 use crate::client::Client;
-use crate::refusal::shortened;
+use crate::nack::shortened;
 use crate::store::{OpenStream, Store};
 use crate::subscription::{Acknowledgement, Sent};
 

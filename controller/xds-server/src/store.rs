@@ -10,8 +10,8 @@ use tokio::sync::watch;
 
 use crate::cache::Cache;
 use crate::history::Generation;
+use crate::nack::{Nack, Nacks};
 use crate::progress::{Progress, Streams};
-use crate::refusal::{Nack, Nacks};
 use crate::subscription::Sent;
 use crate::version::Version;
 

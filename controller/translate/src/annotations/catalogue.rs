@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors,
-    hash, headers, limits, load_balance, mirror, observability, outlier_detection, proxy,
+    affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
+    headers, ip_access, limits, load_balance, mirror, observability, outlier_detection, proxy,
     proxy_ssl, redirect, rewrite, server, snippets, tls_redirect, waf,
 };
 use crate::Kind;
@@ -42,7 +42,7 @@ pub static GROUPS: [&Group; 25] = [
     &body::GROUP,
     &headers::GROUP,
     &cors::GROUP,
-    &access::GROUP,
+    &ip_access::GROUP,
     &auth_basic::GROUP,
     &auth_external::GROUP,
     &auth_tls::GROUP,

@@ -5,13 +5,13 @@
 //!
 //! To support an annotation: say so in its row, read it in its group, and put the value into a field of the IR.
 
-mod access;
 mod admission_denied;
 mod affinity;
 mod alternatives;
 mod auth_basic;
 mod auth_external;
 mod auth_tls;
+mod authentication;
 mod backend;
 mod body;
 mod canary;
@@ -21,6 +21,7 @@ mod errors;
 mod hash;
 mod headers;
 mod intake;
+mod ip_access;
 mod limits;
 mod load_balance;
 mod mirror;
@@ -211,8 +212,8 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         connection: headers::connection(view),
         response_headers: headers::custom(view, globals),
         max_body_size: body::largest(view, globals),
-        ip_access: access::access(view, globals),
-        authentication: access::authentication(view, globals),
+        ip_access: ip_access::ip_access(view, globals),
+        authentication: authentication::authentication(view, globals),
         auth_headers: auth_external::auth_headers(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),

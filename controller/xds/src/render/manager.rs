@@ -24,8 +24,8 @@ use sluice_ir::{GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, ClientValida
 use super::header::{append, literal, set};
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
-    Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, compress, encoded, forwarded,
-    local_reply, policy, request_headers, requests, route_discovery, tracing,
+    Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
+    encoded, forwarded, local_reply, policy, request_headers, route_specifier, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -85,7 +85,7 @@ pub(super) fn manager(
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
     mutations.extend(tracing::before_everything(global));
-    mutations.extend(route_discovery::before_routes(discovery));
+    mutations.extend(route_specifier::before_routes(discovery));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
@@ -95,7 +95,7 @@ pub(super) fn manager(
             CodecType::Http1
         }
         .into(),
-        route_specifier: Some(route_discovery::specifier(discovery, routes)),
+        route_specifier: Some(route_specifier::specifier(discovery, routes)),
         http_filters: filters(front),
         access_log: access_logs(global, settings),
         upgrade_configs: vec![websockets()],
@@ -255,7 +255,7 @@ fn only_https(hsts: &Hsts) -> HeaderMutation {
 
 fn access_logs(global: &GlobalConfig, settings: &Settings) -> Vec<AccessLog> {
     let written = access_log::of_requests(&global.log, settings);
-    let to_controller = settings.request_log.then(requests::to_controller);
+    let to_controller = settings.request_log.then(access_log_service::to_controller);
     written.into_iter().chain(to_controller).collect()
 }
 

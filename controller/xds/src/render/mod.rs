@@ -10,6 +10,7 @@
 //! written entry by entry (`proto.rs`).
 
 mod access_log;
+mod access_log_service;
 mod cluster;
 mod compress;
 mod encoded;
@@ -27,9 +28,8 @@ mod policy;
 mod probe;
 mod proto;
 mod request_headers;
-mod requests;
 mod route;
-mod route_discovery;
+mod route_specifier;
 mod stream;
 mod tls;
 mod tracing;

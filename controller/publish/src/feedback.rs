@@ -3,19 +3,18 @@
 use std::future::pending;
 use std::time::Duration;
 
+use sluice_quarantine::Rejections;
 use sluice_xds::ResourceType;
 use sluice_xds_server::{Decided, Generation, Nack, Revision, Store};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
-
-use super::Rejections;
 
 /// When nobody could be asked, it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Result of loading a configuration in nginx.
 #[derive(Clone, Debug)]
-pub struct NginxVerdict {
+pub struct LoadResult {
     /// Hash of the configuration.
     pub content: u128,
     /// nginx's error message; `None`: it serves the configuration.
@@ -48,9 +47,9 @@ enum From {
         seen: Option<Revision>,
     },
     Nginx {
-        verdicts: UnboundedReceiver<NginxVerdict>,
+        load_results: UnboundedReceiver<LoadResult>,
         publication: Option<u128>,
-        last: Option<NginxVerdict>,
+        last: Option<LoadResult>,
     },
 }
 
@@ -70,10 +69,10 @@ impl Feedback {
 
     /// Results of loading configurations in nginx.
     #[must_use]
-    pub fn of_nginx(verdicts: UnboundedReceiver<NginxVerdict>) -> Self {
+    pub fn of_nginx(load_results: UnboundedReceiver<LoadResult>) -> Self {
         Feedback {
             from: From::Nginx {
-                verdicts,
+                load_results,
                 publication: None,
                 last: None,
             },
@@ -106,7 +105,7 @@ impl Feedback {
             From::Nginx {
                 publication, last, ..
             } => {
-                *publication = last.as_ref().map(|verdict| verdict.content);
+                *publication = last.as_ref().map(|loaded| loaded.content);
             }
         }
     }
@@ -128,16 +127,16 @@ impl Feedback {
                 publication: None, ..
             } => pending().await,
             From::Nginx {
-                verdicts,
+                load_results,
                 publication,
                 last,
             } => loop {
-                if let Some(verdict) = last
+                if let Some(loaded) = last
                     .as_ref()
-                    .filter(|verdict| *publication == Some(verdict.content))
+                    .filter(|loaded| *publication == Some(loaded.content))
                 {
                     *publication = None;
-                    let all = verdict.refused.clone();
+                    let all = loaded.refused.clone();
                     break Decision {
                         routes: Rejections {
                             all,
@@ -147,8 +146,8 @@ impl Feedback {
                         others: Vec::new(),
                     };
                 }
-                match verdicts.recv().await {
-                    Some(verdict) => *last = Some(verdict),
+                match load_results.recv().await {
+                    Some(loaded) => *last = Some(loaded),
                     // The supervisor is gone, and we go soon.
                     None => pending().await,
                 }

@@ -1,11 +1,10 @@
 //! IP allow and deny lists.
 
-use sluice_ir::{Authentication, IpAccess};
-use sluice_syntax::value::{self, Parsed};
+use sluice_ir::IpAccess;
+use sluice_syntax::value;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use super::{auth_basic, auth_external};
 use crate::global::Globals;
 use crate::risk::Risk;
 
@@ -50,7 +49,7 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// A list of an annotation replaces the ConfigMap's.
-pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
+pub(super) fn ip_access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
     let default = &globals.access.addresses;
     IpAccess {
         allow: view
@@ -59,27 +58,5 @@ pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
         deny: view
             .read("denylist-source-range", value::cidrs)
             .unwrap_or_else(|| default.deny.clone()),
-    }
-}
-
-/// Authentication of clients; `None` if there is none.
-pub(super) fn authentication(view: &mut View<'_, '_>, globals: &Globals) -> Option<Authentication> {
-    let any = view.read("satisfy", any).unwrap_or_default();
-    let passwords = auth_basic::passwords(view);
-    let external = auth_external::external_auth(view, globals);
-    let is_required = passwords.is_some() || external.is_some();
-    is_required.then(|| Authentication {
-        tenant: view.namespace.clone(),
-        basic: passwords,
-        external,
-        satisfy_any: any,
-    })
-}
-
-fn any(text: &str) -> Parsed<bool> {
-    match text {
-        "any" => Ok(true),
-        "all" => Ok(false),
-        _ => Err("all or any".into()),
     }
 }

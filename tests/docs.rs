@@ -175,7 +175,7 @@ Snippets are never served. One that may be access control closes its paths (503)
 what takes its place. These directives close nothing, because nobody comes in without them who was kept out, no pod hears in a
 header what a client made up, and no client sees what was hidden. Every other directive closes, also one that nobody knows:
 
-- a snippet of a route (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
+- a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
 - `server-snippet`: all paths that its namespace has on its hosts;
 - `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on): the paths of its Ingress;
 - a snippet of the ConfigMap: the paths of all Ingresses.

@@ -88,7 +88,7 @@ async fn stop(socket: &Path) -> anyhow::Result<()> {
     if status != StatusCode::ACCEPTED {
         bail!("{}: {status}: {}", socket.display(), text.trim());
     }
-    // Whoever still answers has not ended. The kubelet ends this wait when the pod's time is over.
+    // A process that still answers has not ended. The kubelet ends this wait when the pod's time is over.
     while UnixStream::connect(socket).await.is_ok() {
         tokio::time::sleep(ASK).await;
     }

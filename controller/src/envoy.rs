@@ -64,7 +64,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
         _ = tasks.failed() => 0,
     };
     info!("stopping");
-    // Whoever sends traffic here gets the grace period to notice; until then everything is served as before.
+    // Load balancers get the grace period to notice; until then everything is served as before.
     leave.send(true).ok();
     tokio::time::sleep(Duration::from_secs(grace)).await;
     tasks.stop();

@@ -101,7 +101,7 @@ fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-/// Address of the controller for an Envoy that somebody else runs. Files for TLS are written beside its bootstrap.
+/// Address of the controller for a drop-in Envoy. Files for TLS are written beside its bootstrap.
 fn controller(args: &Bootstrap) -> anyhow::Result<ControllerAddress> {
     let at = match &args.xds_address {
         ConnectAddress::Unix(_) if args.xds_certificates.is_some() => {

@@ -57,14 +57,14 @@ fn check(args: &Run) -> anyhow::Result<()> {
     }
 }
 
-/// Whoever can connect gets the private keys of all hosts. Loopback is no protection: a proxy can be talked into connecting.
+/// Any client that connects gets the private keys of all hosts. Loopback is no protection: a proxy can be talked into connecting.
 fn check_xds(args: &Run) -> anyhow::Result<()> {
     match (&args.xds_address, &args.xds_certificates) {
         (Some(ListenAddress::Tcp(_)), Some(_)) if args.xds_plaintext => {
             bail!("--xds-plaintext: not with --xds-certificates")
         }
         (Some(ListenAddress::Tcp(address)), None) if !args.xds_plaintext => bail!(
-            "--xds-address {address}: private keys are served here, and whoever can connect gets them; give \
+            "--xds-address {address}: private keys are served here to any client that connects; give \
              --xds-certificates DIR (mutual TLS), listen on unix:PATH, or accept that with --xds-plaintext"
         ),
         (None | Some(ListenAddress::Unix(_)), Some(_)) => {

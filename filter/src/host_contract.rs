@@ -61,7 +61,7 @@ pub(crate) fn retry_owner() -> Option<u32> {
         .ok()
 }
 
-/// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.
+/// Removes an endpoint or a backend that a client may have named; only a drop-in Envoy takes it from a header of clients.
 pub(crate) fn clear_choice(host: Host) {
     if host != Host::Envoy {
         return;

@@ -67,7 +67,7 @@ impl InFlight {
         }
     }
 
-    /// For whom this one counted, once.
+    /// Client that this one counted for, once.
     pub(crate) fn release_connection(&mut self, context: u32) -> Option<Client> {
         self.connections.remove(&context)
     }

@@ -15,7 +15,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
     cached_auth_answer_admits_no_other_client,
-    cached_auth_answer_holds_only_for_its_location,
+    cached_auth_answer_holds_only_for_its_route,
 );
 
 /// Services that know one session: by its cookie, whose name has no case to them.
@@ -134,7 +134,7 @@ async fn cached_auth_answer_admits_no_other_client(plane: Plane) -> Result<()> {
     sluice.stop()
 }
 
-async fn cached_auth_answer_holds_only_for_its_location(plane: Plane) -> Result<()> {
+async fn cached_auth_answer_holds_only_for_its_route(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let (_mine, _port) = service(&tenants, OWNER, known_session_is_admitted).await?;
     let (theirs, _other) = service(&tenants, FOREIGN, everybody_is_admitted).await?;

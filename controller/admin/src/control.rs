@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub struct Stop(watch::Sender<bool>);
 
 impl Stop {
-    /// Somebody asked.
+    /// A stop was requested.
     fn ask(&self) {
         self.0.send_replace(true);
     }

@@ -73,7 +73,7 @@ impl Health {
         }))
     }
 
-    /// From here on nobody should send anything new here.
+    /// From here on load balancers should send no new requests.
     pub fn stop(&self) {
         self.0.stopping.store(true, Ordering::Relaxed);
     }

@@ -18,7 +18,7 @@ use prost::Message;
 
 /// Samples in a second of CPU time: as Go's.
 const FREQUENCY: i32 = 100;
-/// As Go's, where nobody says how long.
+/// Default duration, as Go's.
 const DEFAULT: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
 /// A signal within these must not walk the stack: they may hold the locks that this needs.

@@ -26,7 +26,7 @@ use sluice_tasks::Tasks;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(1);
-/// Whoever connects and says nothing is let go.
+/// Time for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 const HEADERS: Duration = Duration::from_secs(10);
 /// Connections at the same time. An API server keeps a few.

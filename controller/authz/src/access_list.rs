@@ -11,7 +11,7 @@ pub(crate) enum ListMatch {
     Allowed,
     /// It is on the other list, or on none where there is one.
     Denied,
-    /// Nobody says anything about it.
+    /// It is on neither list.
     Unknown,
 }
 

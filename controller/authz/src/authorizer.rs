@@ -82,7 +82,7 @@ impl Authorizer {
         })
     }
 
-    /// Whoever asks, and about whatever route: 503 for one that is not published, 400 for a host that can be read in two ways.
+    /// Decision for any route: 503 for one that is not published, 400 for a host that can be read in two ways.
     pub(crate) async fn check(&self, check: &AuthzRequest) -> AuthzDecision {
         if !is_authority(&check.host) {
             return deny(400);
@@ -169,7 +169,7 @@ fn is_authority(host: &str) -> bool {
         && port.strip_prefix(':').map_or(port.is_empty(), is_port)
 }
 
-/// Whoever has let in: what an authentication service may say and did not say, no client says in its place, however it spells
+/// What an authentication service may say and did not say, no client says in its place, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
 fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
     let passwords = route.authentication.basic.iter().map(|_| "authorization");

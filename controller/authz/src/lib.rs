@@ -9,7 +9,7 @@
 //!          (nginx_endpoint)                  client --> pool --> dial
 //! ```
 //!
-//! A route that nobody has published is closed: a controller that has just started knows nothing yet, and lets nobody
+//! A route that has not been published is closed: a controller that has just started knows nothing yet, and allows no request
 //! in.
 //!
 //! Absent on purpose: what is published (the caller says, and has the endpoints of services: [`Backends`]), routes and

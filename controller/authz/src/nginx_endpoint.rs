@@ -72,7 +72,7 @@ fn answer(decision: AuthzDecision) -> Response {
                 .chain(again)
                 .chain(numbered(of("set-cookie")))
                 .collect();
-            // nginx sends whoever has to sign in there itself.
+            // nginx redirects to the sign-in page itself.
             let status = if status == 302 { 401 } else { status };
             (
                 StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),

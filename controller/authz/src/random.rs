@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use anyhow::Context as _;
 
-/// A key that nobody else knows.
+/// A random key, never shared.
 pub(crate) fn random_key() -> anyhow::Result<[u8; 32]> {
     let mut key = [0; 32];
     let mut random = File::open("/dev/urandom").context("/dev/urandom")?;

@@ -2,7 +2,7 @@
 //!
 //! Unlike a pipe or a socket, a file never blocks its writers when it is full; unlike a datagram socket, it loses nothing. It
 //! also survives its reader: what has been read is given back to the disk while the file keeps growing
-//! (`FALLOC_FL_PUNCH_HOLE`), so the next reader continues there and nobody has to agree on a rotation.
+//! (`FALLOC_FL_PUNCH_HOLE`), so the next reader continues there, without a protocol for rotation.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! Fair queueing: work of many tenants for a few workers.
 //!
 //! Start-time fair queueing (Goyal, Vin, Cheng, 1996): each job has a virtual start, the later of now and the end of its
-//! tenant's last one, and the smallest goes first. Whoever asks for little does not wait for what others have piled up, only
+//! tenant's last one, and the smallest goes first. A tenant that asks for little does not wait for what others have piled up, only
 //! for what runs; and of one tenant's jobs the shortest goes first. A tenant that was idle has no credit.
 //!
 //! Absent on purpose: clocks and threads. Time is the work that was begun.
@@ -46,7 +46,7 @@ struct Tenant<J> {
 }
 
 impl<J> Turns<J> {
-    /// Nobody waits.
+    /// No job waits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Turns {
@@ -85,7 +85,7 @@ impl<J> Turns<J> {
         Ok(lost)
     }
 
-    /// Begins the job whose turn it is; says whose it is, too. [`Turns::done`] ends it. `None`: nobody waits, or everybody who
+    /// Begins the job whose turn it is; says whose it is, too. [`Turns::done`] ends it. `None`: no job waits, or all that
     /// does has to.
     pub fn begin(&mut self) -> Option<(String, J)> {
         let running: usize = self.tenants.values().map(|tenant| tenant.running).sum();
@@ -122,7 +122,7 @@ impl<J> Turns<J> {
         self.tidy();
     }
 
-    /// Forgets jobs that nobody waits for any more.
+    /// Forgets jobs whose waiters are gone.
     pub fn forget(&mut self, is_gone: impl Fn(&J) -> bool) {
         for tenant in self.tenants.values_mut() {
             tenant.waiting.retain(|_, job| !is_gone(job));
@@ -139,7 +139,7 @@ impl<J> Turns<J> {
             .sum()
     }
 
-    /// A tenant that is idle and owes nothing is as good as a new one; and when all are idle, nobody owes anything.
+    /// A tenant that is idle and owes nothing is as good as a new one; and when all are idle, debts are forgotten.
     fn tidy(&mut self) {
         let is_idle = |tenant: &Tenant<J>| tenant.running == 0 && tenant.waiting.is_empty();
         if self.tenants.values().all(is_idle) {

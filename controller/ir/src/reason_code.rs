@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 pub enum ReasonCode {
     /// The value is not one that the field can have.
     InvalidValue,
-    /// Nobody knows a field of this name.
+    /// Unknown field.
     UnknownField,
     /// The object that the field refers to is not as it has to be.
     InvalidRef,

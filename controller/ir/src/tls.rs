@@ -59,7 +59,7 @@ pub enum VerifyClient {
     Optional,
     /// Accept any; pods receive the result.
     Untrusted,
-    /// Everybody, and nobody is asked.
+    /// No certificate is requested.
     Off,
 }
 

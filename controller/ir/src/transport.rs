@@ -74,7 +74,7 @@ pub enum Protocol {
     Http2,
 }
 
-/// TLS towards pods. As in ingress-nginx nothing is verified and no name is sent unless somebody asks for it.
+/// TLS towards pods. As in ingress-nginx nothing is verified and no name is sent by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct UpstreamTls {
     /// The certificate that pods see.

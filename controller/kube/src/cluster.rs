@@ -55,7 +55,7 @@ pub struct ClusterHandle {
     writer: Option<Task>,
     /// The Lease, and whether we hold it; `None` without an election.
     pub leads: Option<Election>,
-    /// Without an election everybody leads; nobody may drop that.
+    /// Without an election every replica leads; this sender must live.
     _always: watch::Sender<bool>,
 }
 
@@ -107,7 +107,7 @@ impl ClusterHandle {
             .map_or(everybody, |election: &Election| election.leads.clone());
         let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
         tasks.spawn("event recorder", recorder.run(inbox.notifications));
-        // As ingress-nginx: without an election nobody writes status, because everybody would.
+        // As ingress-nginx: without an election no replica writes status, because all would.
         let writer = duties
             .status
             .filter(|_| election.is_some())
@@ -125,7 +125,7 @@ impl ClusterHandle {
         })
     }
 
-    /// Takes our addresses out of the status if nobody else serves, then gives up the lead.
+    /// Removes our addresses from the status if no other replica serves, then gives up the lead.
     pub async fn leave(self) {
         for task in [self.writer, self.election].into_iter().flatten() {
             task.end().await;

@@ -33,7 +33,7 @@ pub async fn connect(access: &Access) -> anyhow::Result<Client> {
     let mut config = config(access).await?;
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;
-    // kube would try the same request again for minutes, in silence and with ever longer waits. Whoever asks here has
+    // kube would try the same request again for minutes, in silence and with ever longer waits. Callers have
     // waits of its own, and says what it waits for.
     config.default_retry = false;
     tracing::info!("cluster at {}", config.cluster_url);

@@ -65,7 +65,7 @@ impl Recorder {
         }
     }
 
-    /// Runs until nobody reports any more.
+    /// Runs until all senders are dropped.
     pub(crate) async fn run(
         mut self,
         mut notifications: mpsc::UnboundedReceiver<Vec<Notification>>,

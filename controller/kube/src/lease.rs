@@ -1,5 +1,5 @@
-//! Leader election on a Lease, as Kubernetes' own controllers do it (client-go, tools/leaderelection): whoever holds it
-//! renews it; whoever has seen it unchanged for its whole duration may take it.
+//! Leader election on a Lease, as Kubernetes' own controllers do it (client-go, tools/leaderelection): the holder
+//! renews it; a candidate that has seen it unchanged for its whole duration may take it.
 //!
 //! No clock of another machine is trusted: only the time since *we* saw the Lease change counts. And nothing is written
 //! without the version that was read, so of two that reach for it one gets a conflict. (kube-lease-manager 0.13 does

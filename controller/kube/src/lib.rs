@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Nothing here is on the way of traffic: when the API server is gone, what was read stays, and all of this waits. What flags there
-//! are is the business of whoever calls.
+//! are is the caller's business.
 
 mod addresses;
 pub mod certgen;

@@ -1,4 +1,4 @@
-//! `status.loadBalancer` of our Ingresses, written by the leader and by nobody else.
+//! `status.loadBalancer` of our Ingresses, written by the leader only.
 //!
 //! ```text
 //!   IngressRef (what each says now) --+
@@ -80,7 +80,7 @@ impl Writer {
         }
     }
 
-    /// Runs until it is stopped, then removes our addresses if nobody else serves them.
+    /// Runs until it is stopped, then removes our addresses if no other replica serves.
     pub(crate) async fn run(
         mut self,
         mut changed_ingresses: mpsc::UnboundedReceiver<Vec<IngressRef>>,
@@ -188,7 +188,7 @@ impl Writer {
 
     /// `None`: not written; the next look at the addresses brings it up again.
     async fn write(&self, key: ObjectKey, uid: String, wanted: &Addresses) -> Option<ObjectKey> {
-        // Whoever lost the lead in the middle of this leaves the rest to the next one.
+        // If the lead is lost in the middle of this, the next leader does the rest.
         if !*self.leads.borrow() {
             return None;
         }
@@ -213,7 +213,7 @@ impl Writer {
         None
     }
 
-    /// Takes the addresses away, if nobody is left to serve them: the rules are ingress-nginx's.
+    /// Removes the addresses, if no replica is left to serve them: the rules are ingress-nginx's.
     async fn leave(&mut self) {
         if !*self.leads.borrow() {
             return;
@@ -224,7 +224,9 @@ impl Writer {
         }
         match timeout(TIMEOUT, self.others_serve()).await {
             Ok(Ok(false)) => {
-                info!("nobody else serves: taking the addresses out of the status of Ingresses");
+                info!(
+                    "no other replica serves: removing the addresses from the status of Ingresses"
+                );
                 self.wanted = Some(Vec::new());
                 self.due = self.ingresses.keys().cloned().collect();
                 self.write_what_differs().await;

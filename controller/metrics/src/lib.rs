@@ -85,7 +85,7 @@ struct Inner {
     certificates: Certificates,
     leadership: Leadership,
     data_plane: DataPlane,
-    /// `None`: nobody asked for them.
+    /// `None`: not enabled.
     requests: Option<Requests>,
     view: View,
     store: Store,

@@ -52,10 +52,10 @@ pub struct Rendered {
     pub unsupported: Vec<Unsupported>,
 }
 
-/// The socket on which nginx itself answers when the filter has chosen nobody.
+/// The socket on which nginx itself answers when the filter has chosen no endpoint.
 #[must_use]
-pub fn nobody(folder: &Path) -> PathBuf {
-    folder.join("nobody.sock")
+pub fn no_endpoint_socket(folder: &Path) -> PathBuf {
+    folder.join("no-endpoint.sock")
 }
 
 /// Everything as nginx.conf.

@@ -33,7 +33,7 @@ pub(crate) struct ServerConf<'a> {
     clients: Option<ClientTls>,
     ciphers: Option<Word>,
     prefers_its_ciphers: Option<bool>,
-    /// Nobody gets in by a name that no host has.
+    /// Requests for unknown hosts are denied.
     rejects: bool,
     /// Pattern that the subject of a client certificate has to match.
     subject: Option<Word>,

@@ -30,7 +30,7 @@ const FOR_EVER: u32 = 365 * 24 * 3600;
 #[template(path = "stream/stream.conf")]
 pub(crate) struct StreamConf {
     pub(crate) module: Option<Word>,
-    nobody: Word,
+    no_endpoint: Word,
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
     access_log: Option<Written>,
@@ -80,9 +80,9 @@ impl StreamConf {
         let streams = settings.streams.as_ref().filter(|_| !ports.is_empty())?;
         Some(StreamConf {
             module: streams.module.as_ref().map(|file| word(file.display())),
-            nobody: word(format!(
+            no_endpoint: word(format!(
                 "unix:{}",
-                crate::nobody(&settings.folder).display()
+                crate::no_endpoint_socket(&settings.folder).display()
             )),
             upstreams: backends(config)
                 .map(|(id, _)| Upstream::of(id, settings))

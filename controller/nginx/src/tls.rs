@@ -63,7 +63,7 @@ pub(crate) struct ClientTls {
 }
 
 impl ClientTls {
-    /// `None` where nobody is asked for one.
+    /// `None` where no certificate is requested.
     pub(crate) fn new(
         clients: &ClientCertificates,
         config: &Config,

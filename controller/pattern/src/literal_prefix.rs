@@ -45,7 +45,7 @@ pub fn covering_prefix(pattern: &str) -> String {
     }
 }
 
-/// Outside of all groups; yes where nobody can tell.
+/// Outside of all groups; yes in doubt.
 fn has_alternatives(pattern: &str) -> bool {
     crate::parse(pattern, DEEPEST).map_or(true, |ast| matches!(ast, Ast::Alternation(_)))
 }

@@ -93,7 +93,7 @@ impl Log {
         let mut routes: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
         routes.retain(|id| self.routes.set(id, is.remove(id)));
         let backends = self.set_backends(now, changed_backends);
-        // All, when there are none yet, or some are there that nobody needs any more.
+        // All, when there are none yet, or unused ones are left.
         let hosts = if self.names_hosts == self.hosts.ids().next().is_none() {
             self.all_hosts(now)
         } else {

@@ -9,7 +9,7 @@ use sluice_xds_server::{Decided, Generation, Nack, Revision, Store};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
-/// When nobody could be asked, it is tried again.
+/// Pause before another try, when no data plane answered.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Result of loading a configuration in nginx.

@@ -109,7 +109,7 @@ pub(super) fn replaced(
             {
                 kept.push(closed(host, route));
             }
-            // Nobody is kept out here, and a beginning is more than the pattern: others keep what is theirs below it.
+            // No access is restricted here, and a prefix is more than the pattern: others keep what is theirs below it.
             Some(None) => {
                 let closed = closed(host, route);
                 closing.retain(|other| other.id != closed.id);

@@ -21,7 +21,7 @@ use super::gate::Gate;
 use super::message::{Family, Reply};
 use super::query::Servers;
 
-/// An answer holds for at least this long, whatever its TTL: nobody makes us ask without pause.
+/// An answer holds for at least this long, whatever its TTL: no tenant makes us ask without pause.
 pub const FLOOR: Duration = Duration::from_secs(2);
 /// And for no longer than this, so that a name with a TTL of days can move.
 pub const CAP: Duration = Duration::from_secs(300);
@@ -50,7 +50,7 @@ pub struct DnsAnswer {
 pub enum Failure {
     /// DNS says that the name does not exist, or that it has no address.
     NoAddress,
-    /// Nobody says anything that can be used.
+    /// No server gave a usable answer.
     NoAnswer(String),
 }
 

@@ -8,7 +8,7 @@ use sluice_translate::Resolution;
 
 use super::dns::{DnsAnswer, FLOOR, Failure};
 
-/// How long the last good answer serves when nobody answers any more: RFC 8767 (serving stale data) suggests one to three
+/// How long the last good answer serves when no server answers: RFC 8767 (serving stale data) suggests one to three
 /// days.
 pub(super) const STALE: Duration = Duration::from_hours(24);
 /// The longest pause between two attempts at a name that fails.

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 #[derive(Clone, Debug)]
 pub(super) struct Gate(Arc<Mutex<Turns<oneshot::Sender<Pass>>>>);
 
-/// Somebody is in, until this is dropped.
+/// A held place, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Pass {
     gate: Gate,
@@ -31,7 +31,7 @@ impl Gate {
     /// Waits for a turn of this namespace. `None`: there is no room to wait in.
     pub(super) async fn enter(&self, namespace: &str) -> Option<Pass> {
         let (sender, turn) = oneshot::channel();
-        // Whoever has to go for it hears that its sender is gone.
+        // The evicted waiter hears that its sender is gone.
         let gone = self.turns().add(namespace, 1, sender).ok()?;
         drop(gone);
         self.begin();
@@ -45,7 +45,7 @@ impl Gate {
                 return;
             };
             if turn.is_closed() {
-                // Nobody waits for it any more.
+                // Its waiter is gone.
                 self.turns().done(&namespace);
                 continue;
             }

@@ -74,7 +74,7 @@ pub struct Follower {
 /// A name that is looked at again and again.
 struct Look {
     task: AbortHandle,
-    /// For whom.
+    /// Namespaces that need it.
     namespace: watch::Sender<String>,
 }
 
@@ -135,7 +135,7 @@ impl Names {
         self.commands.send(Command::Follow(name, namespaces)).ok();
     }
 
-    /// The next change. Waits for ever when nobody asks any more.
+    /// The next change. Waits for ever when no names are left.
     pub async fn next(&mut self) -> (DnsName, Resolution) {
         match self.answers.recv().await {
             Some(answer) => answer,
@@ -150,7 +150,7 @@ impl Names {
 }
 
 impl Follower {
-    /// Runs until nobody asks for names any more.
+    /// Runs until all handles are dropped.
     pub async fn run(mut self) {
         let mut refresh = interval(REFRESH);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -161,7 +161,7 @@ impl Follower {
                     None => return,
                 },
                 Some(ended) = self.looks.join_next() => {
-                    // A name that nobody looks at any more would stay as it is for ever, in silence.
+                    // A name whose lookups have stopped would stay as it is for ever, in silence.
                     if let Err(error) = ended && error.is_panic() {
                         std::panic::resume_unwind(error.into_panic());
                     }
@@ -220,7 +220,7 @@ impl Follower {
     }
 }
 
-/// Looks at a name again and again, until nobody listens.
+/// Looks a name up again and again, until the receiver is dropped.
 async fn follow(
     name: DnsName,
     namespace: watch::Receiver<String>,

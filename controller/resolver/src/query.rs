@@ -79,7 +79,7 @@ async fn over_tcp(server: SocketAddr, question: &[u8]) -> Result<Reply, Error> {
         .ok_or_else(unreadable)
 }
 
-/// Nobody knows the keys of the hash, which are other ones each time.
+/// The keys of the hash are random and secret.
 fn id() -> u16 {
     let [low, high, ..] = RandomState::new().hash_one(()).to_ne_bytes();
     u16::from_ne_bytes([low, high])

@@ -64,7 +64,7 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
         Address::Tcp(address) => {
             let listener = bind_tcp(*address).await?;
             warn!(
-                "serving xds on {address} without tls: whoever can connect gets the private keys of all hosts"
+                "serving xds on {address} without tls: any client that connects gets the private keys of all hosts"
             );
             tasks.spawn(
                 NAME,

@@ -30,12 +30,12 @@ use sluice_tasks::Tasks;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);
-/// Whoever connects and says nothing is let go.
+/// Time for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Handshaken connections that may wait to be served.
 const WAITING: usize = 64;
 
-/// Our certificate and whom we let in, as they are now.
+/// Current certificate, and the authorities of accepted clients.
 #[derive(Clone, Debug)]
 pub struct ServerTls {
     current: watch::Receiver<Arc<ServerConfig>>,
@@ -77,7 +77,7 @@ impl ServerTls {
         Ok(ServerTls { current })
     }
 
-    /// A listener of connections whose handshake is done: who dawdles over it keeps nobody else waiting.
+    /// A listener of connections whose handshake is done: a slow handshake delays no other connection.
     pub fn listen(self, listener: TcpListener, tasks: &Tasks) -> TlsListener {
         let address = listener.local_addr();
         let (sender, handshaken) = mpsc::channel(WAITING);

@@ -87,7 +87,7 @@ impl Files {
     }
 }
 
-/// Nobody waits for this look: ten thousand files in half a second.
+/// Off the hot path: ten thousand files in half a second.
 fn take_time() {
     std::thread::sleep(Duration::from_micros(1));
 }

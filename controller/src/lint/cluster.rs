@@ -20,7 +20,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
     runtime.block_on(async {
         let client = sluice_kube::connect(&source.access()).await?;
         let (events, heard) = mpsc::unbounded_channel();
-        // Nobody writes status.
+        // Nothing writes status.
         let (changed_ingresses, _) = mpsc::unbounded_channel();
         let (notifications, reported) = mpsc::unbounded_channel();
         let always: BTreeSet<_> = options

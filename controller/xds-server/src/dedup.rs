@@ -2,11 +2,11 @@
 //!
 //! Envoy takes the scopes of a response one by one into its map, and shows them to its workers together when the last one was
 //! good. After a refusal some are in the map that no worker knows, and when they come again with the same bytes Envoy takes them
-//! for known and shows them to nobody: their hosts would be nobody's for ever, also for the next controller. So a scope that is
+//! for known and never shows them: their hosts would be missing for ever, also for the next controller. So a scope that is
 //! sent is never what it was before: the name of its routes, which nothing looks at, ends with a mark.
 //!
 //! Of a secret Envoy remembers the hash before it tries what it is, and accepts the same bytes the next time without a look: a
-//! certificate that was refused among others would count as taken. What is beside the blocks of a PEM text is nobody's.
+//! certificate that was refused among others would count as taken. Text beside the blocks of a PEM file is ignored.
 
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};

@@ -264,7 +264,7 @@ mod tests {
         let mut metadata = MetadataMap::new();
         assert!(
             read(&metadata, request()).is_none(),
-            "nobody knows which route it is for"
+            "it is not known which route it is for"
         );
         metadata.insert(ROUTE_METADATA, "a.example/".parse().unwrap());
         metadata.insert(CLIENT_METADATA, "10.1.2.3".parse().unwrap());

@@ -81,7 +81,7 @@ impl Store {
         Store::default()
     }
 
-    /// Publishes an update. When it changes nothing, nobody hears of it. There is one publisher.
+    /// Publishes an update. When it changes nothing, nothing is sent. There is one publisher.
     pub fn apply(&self, update: Update) -> Generation {
         // Comparing and hashing takes a while where there is much; streams go on meanwhile.
         let difference = self.read(|cache| cache.difference(update));
@@ -135,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Has all data planes try what serves nobody. `None`: not all have answered in time, or there is none.
+    /// Has all data planes try a candidate. `None`: not all have answered in time, or there is none.
     pub async fn probe(&self, probe: Probe, timeout: Duration) -> Option<Result<(), String>> {
         let Probe { update, kind, name } = probe;
         self.apply(update);

@@ -23,7 +23,7 @@ pub struct BootstrapSettings {
     pub admin_socket: PathBuf,
     /// Address of the controller.
     pub controller: ControllerAddress,
-    /// Connections of clients, where it is known how many files there may be: without files nobody is served.
+    /// Connections of clients, where it is known how many files there may be: without file descriptors no client is served.
     pub max_connections: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ pub enum ControllerAddress {
         host: String,
         /// Port.
         port: u16,
-        /// Without it nobody is authenticated: loopback, or behind something that does.
+        /// Without it clients are not authenticated: loopback, or behind something that does.
         tls: Option<MutualTls>,
     },
 }

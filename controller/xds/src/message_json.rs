@@ -44,7 +44,7 @@ pub(crate) fn to_json(type_url: &str, bytes: &[u8]) -> Result<Value, Error> {
 fn of_message(message: &DynamicMessage) -> Result<Value, Error> {
     match message.descriptor().full_name() {
         "google.protobuf.Any" => of_any(message),
-        // A private key is nobody's to read, not even in part.
+        // No part of a private key is shown.
         SECRET => Ok(json!({ "content": "[redacted]" })),
         name if name.starts_with("google.protobuf.") => {
             message.serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())

@@ -1,4 +1,4 @@
-//! Probes serve nobody: listeners that never listen. One leads to routes, the other one has the filter chains of
+//! Probes serve no client: listeners that never listen. One leads to routes, the other one has the filter chains of
 //! hosts with TLS, so a running Envoy compiles and checks them as any others, and acknowledges or rejects them.
 
 use prost::Message;

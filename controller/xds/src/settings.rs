@@ -43,7 +43,7 @@ pub const CLIENT_METADATA: &str = "sluice-client";
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
 /// Up to here Envoy needs less than 20 ms for a table of all hosts. From here on it is worth three microseconds of each request,
-/// and seven where nobody names the host exactly, that Envoy builds one host only.
+/// and seven for a host without an exact name, that Envoy builds one host only.
 pub const SCOPES_FROM: usize = 1000;
 
 /// Settings for rendering Envoy's resources.

@@ -2,7 +2,7 @@
 //!
 //! | | the filter reads | the filter writes |
 //! |---|---|---|
-//! | an Envoy of somebody else | the route name | [`ENDPOINT_HEADER`], [`BACKEND_HEADER`] |
+//! | a drop-in Envoy | the route name | [`ENDPOINT_HEADER`], [`BACKEND_HEADER`] |
 //! | an Envoy that Sluice configures | the route name | [`MANAGED_ENDPOINT_HEADER`], [`MANAGED_BACKEND_HEADER`] |
 //! | nginx | [`ROUTE`] | [`ENDPOINT`], [`BACKEND`], [`OWNER`] |
 //!

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::HashKey;
 
-/// Of the answers of pods. nginx does it itself, and there nobody looks at this.
+/// Of the responses of pods. nginx does it itself and ignores this.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewriting {

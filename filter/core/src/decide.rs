@@ -42,7 +42,7 @@ pub struct Forward<'a> {
     pub candidates: &'a str,
     /// The id of the backend that they belong to, where the route leaves it open.
     pub backend: Option<&'a str>,
-    /// To be given back when the request is over, where somebody wants to hear of it.
+    /// To be given back when the request is over, if anything observes it.
     pub token: Option<RequestToken>,
     /// Replacements in the response.
     pub rewriting: Option<&'a Rewriting>,

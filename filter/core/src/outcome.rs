@@ -13,7 +13,7 @@ use crate::endpoint_state::{EndpointState, Serial};
 pub struct Outcome<'a> {
     /// `ip:port` of the last attempt; none when there was none.
     pub endpoint: Option<&'a str>,
-    /// The status that the client saw; none when it went away before, or nobody wants to know.
+    /// The status that the client saw; none when it went away before, or if nothing observes it.
     pub status: Option<u16>,
     /// How long the last attempt took.
     pub response_time: Option<Duration>,

@@ -12,7 +12,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Reads it; what is no name, an IPv6 address say, is nobody's.
+    /// Reads it; what is no name, an IPv6 address say, has no scope.
     #[must_use]
     pub fn parse(authority: &[u8]) -> Self {
         let authority = String::from_utf8_lossy(authority);

@@ -11,7 +11,7 @@ use crate::policy::CompiledBackend;
 use crate::route::Route;
 use crate::{Backend, InvalidBackend, Rng, Timestamp};
 
-/// Found by id, several times in each request: a fast hash. Whoever wants ids to collide has to make a Service for each.
+/// Found by id, several times in each request: a fast hash. An attacker needs a Service for each collision.
 pub(crate) type ById<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// The compiled tables of one worker.

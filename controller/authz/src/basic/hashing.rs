@@ -24,7 +24,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Microseconds; what takes no longer is not worth a thread.
 const FAST: u64 = 100;
 
-/// Nobody has the time to compare.
+/// All hashing threads are busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 
@@ -112,11 +112,11 @@ impl Shared {
             if !job.answer.is_closed() {
                 let compare = || job.hash.matches(&job.password);
                 let right = catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
-                // Nobody may be waiting any more.
+                // The request may be gone.
                 job.answer.send(right).ok();
             }
             self.turns().done(&tenant);
-            // Somebody else may run now, who had to wait for this one.
+            // The next namespace in turn may run now.
             self.wake.notify_one();
         }
     }

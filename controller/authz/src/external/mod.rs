@@ -123,7 +123,7 @@ impl ExternalAuthenticator {
         external: &ExternalAuth,
         check: &AuthzRequest,
     ) -> anyhow::Result<AuthResponse> {
-        // A Service that is gone is nobody, not a name to look up.
+        // A Service that is gone has no address; its name is not looked up.
         let pods = external
             .backend
             .as_ref()
@@ -197,7 +197,7 @@ fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, Authz
                 .map(str::to_owned)
                 .filter(|_| status == 401);
             let mut all = headers("www-authenticate", &mut asks.into_iter());
-            // Whoever is sent to sign in gets them in any case.
+            // A redirect to the sign-in page has them in any case.
             if external.always_set_cookie || (status == 401 && external.signin_url.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }

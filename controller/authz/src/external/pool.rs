@@ -166,7 +166,7 @@ impl Pool {
             return turns;
         }
         if all.len() == all.capacity() {
-            // Before it grows: nobody waits there any more.
+            // Before it grows: of these no request waits any more.
             all.retain(|_, turns| turns.strong_count() > 0);
         }
         let turns = Arc::new(Semaphore::new(MOST));

@@ -88,7 +88,7 @@ impl Found {
 
 async fn check(master: &Process, program: &Path, directory: &Path) -> anyhow::Result<()> {
     ensure!(master.runs(program), "it is not {}", program.display());
-    let socket = sluice_nginx::nobody(directory);
+    let socket = sluice_nginx::no_endpoint_socket(directory);
     let answers = async {
         while !answers(&socket, master.pid()).await {
             ensure!(master.is_running(), "it has just exited");
@@ -107,13 +107,15 @@ async fn answers(socket: &Path, master: Pid) -> bool {
     };
     let owner = stream.peer_cred().ok().and_then(|owner| owner.pid());
     owner == Some(master.as_raw_nonzero().get())
-        && exchange(stream, Method::GET, "nobody", "/").await.is_ok()
+        && exchange(stream, Method::GET, "no-endpoint", "/")
+            .await
+            .is_ok()
 }
 
 /// Has nginx close its ports at once, so that another one can listen while this one completes its requests.
 async fn retire(mut master: Process, directory: &Path, tasks: &Tasks) {
     signal("nginx", &master, Signal::QUIT);
-    let socket = sluice_nginx::nobody(directory);
+    let socket = sluice_nginx::no_endpoint_socket(directory);
     let closed = async {
         while socket.exists() {
             sleep(POLL_INTERVAL).await;

@@ -1,6 +1,6 @@
 //! The run directory: sockets, process records and the bootstrap configuration.
 //!
-//! One controller uses it at a time; two would take the data plane from each other. Nobody else can write to it: a forged
+//! One controller uses it at a time; two would take the data plane from each other. Only its owner can write to it: a forged
 //! record could make us kill a process, and a forged socket could impersonate the controller.
 
 mod ownership;

@@ -1,7 +1,7 @@
 //! Ownership of a directory, and who else could put files there.
 //!
 //! ```text
-//!   ours, and nobody else can write to it                       --> used
+//!   ours, and only we can write to it                           --> used
 //!   shared, such as /tmp or a pod's volume                      --> a subdirectory of our own is used
 //!   anything else, or a parent in which others can replace it   --> rejected
 //! ```
@@ -38,7 +38,7 @@ enum Ownership {
     WritableByOthers,
 }
 
-/// Creates and checks a directory that nobody else can write to: the given one, or one of our own inside it.
+/// Creates and checks a directory that only we can write to: the given one, or one of our own inside it.
 pub(super) fn claim(given: &Path) -> anyhow::Result<PathBuf> {
     let us = geteuid().as_raw();
     let path = resolve(given)?;

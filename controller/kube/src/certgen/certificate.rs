@@ -8,7 +8,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-/// As kube-webhook-certgen: nobody renews it.
+/// As kube-webhook-certgen: it is not renewed.
 const VALID: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Clocks differ.
 const BEFORE: Duration = Duration::from_secs(3600);

@@ -70,7 +70,7 @@ pub async fn create(client: &Client, wanted: &Wanted, trust: &Trust) -> anyhow::
     trust::patch(client, trust, &authority).await
 }
 
-/// Has the certificate trusted that is there. Fails when there is none, when nobody is named who should trust it, and as [`create`].
+/// Has the certificate trusted that is there. Fails when there is none, when no webhook is named, and as [`create`].
 pub async fn patch(client: &Client, secret: &SecretRef, trust: &Trust) -> anyhow::Result<()> {
     anyhow::ensure!(
         trust.webhook.is_some() || trust.apiservice.is_some(),

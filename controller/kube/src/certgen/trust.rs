@@ -36,7 +36,7 @@ pub enum FailurePolicy {
     Fail,
 }
 
-/// Somebody else may write at the same time.
+/// Others may write at the same time.
 const ATTEMPTS: usize = 5;
 
 /// Patches whatever the flags name.

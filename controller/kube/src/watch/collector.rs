@@ -97,7 +97,7 @@ impl Collector {
 
     fn pass_on(&mut self) {
         self.passed_on = Some(Instant::now());
-        // Nobody listens only when the program ends.
+        // The receiver is gone only when the program ends.
         self.listeners
             .events
             .send(std::mem::take(&mut self.events))

@@ -35,7 +35,7 @@ impl InvalidObjects {
             consequence,
         );
         self.clear(&name, listener);
-        // Nobody listens only when the program ends.
+        // The receiver is gone only when the program ends.
         listener
             .send(vec![Notification::ReportAdded(report.clone())])
             .ok();

@@ -103,13 +103,13 @@ pub(super) async fn watch<const METADATA_ONLY: bool>(
     for key in watch.mirror.versions.into_keys() {
         send(WatchEvent::Gone(key)).await;
     }
-    // Whoever waited for the first list waits no longer.
+    // Waiters for the first list wait no longer.
     send(WatchEvent::Listed).await;
 }
 
 /// Why nothing follows.
 enum End {
-    /// Nobody listens any more.
+    /// The receiver is gone.
     Unheard,
     /// The version that the watch would go on from is too old. Where the API server says so in a watch, kube lists
     /// anew; where it refuses to begin one, kube would ask for the same version for ever.

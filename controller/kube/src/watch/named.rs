@@ -14,7 +14,7 @@ use super::references::Name;
 pub(super) enum Step {
     /// Read it from the API server.
     Read(Name),
-    /// It is not there, or nobody names it any more.
+    /// It does not exist, or is not referred to any more.
     Drop(Name),
 }
 
@@ -50,7 +50,7 @@ impl Named {
         self.first_reads == 0
     }
 
-    /// Somebody names it now.
+    /// It is referred to now.
     pub(super) fn want(&mut self, name: Name) -> Option<Step> {
         if self.entries.contains_key(&name) {
             return None;
@@ -66,7 +66,7 @@ impl Named {
         Some(Step::Read(name))
     }
 
-    /// Nobody does any more.
+    /// It is not referred to any more.
     pub(super) fn unwant(&mut self, name: &Name) -> Option<Step> {
         let entry = self.entries.remove(name)?;
         self.first_reads -= usize::from(!entry.answered);

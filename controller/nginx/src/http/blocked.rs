@@ -9,20 +9,20 @@ use sluice_pattern::Subject;
 
 use crate::conf::{Word, word};
 
-/// The maps that say who is blocked; empty where nobody is.
+/// The maps that say who is blocked; empty where no client is.
 #[derive(Template)]
 #[template(path = "http/blocked.conf")]
 pub(crate) struct BlockedConf<'a> {
     addresses: &'a [Cidr],
     user_agents: Vec<Word>,
     referers: Vec<Word>,
-    /// Whoever says nothing is blocked as well.
+    /// A request without the header is blocked as well.
     blocks_no_agent: bool,
     blocks_no_referer: bool,
 }
 
 impl<'a> BlockedConf<'a> {
-    /// `None` where nobody is blocked.
+    /// `None` where no client is blocked.
     pub(crate) fn new(blocked: &'a Blocked) -> Option<Self> {
         let Blocked {
             addresses,
@@ -63,7 +63,7 @@ pub(crate) fn too_long(blocked: &Blocked) -> impl Iterator<Item = (&'static str,
     .filter(|(_, count)| *count > 0)
 }
 
-/// Nobody comes in.
+/// Every request gets 403.
 pub(crate) fn everybody() -> Blocked {
     let any = [IpAddr::from([0u8; 4]), IpAddr::from([0u8; 16])];
     Blocked {

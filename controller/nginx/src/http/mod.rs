@@ -46,7 +46,7 @@ struct MainConf<'a> {
     workers: String,
     worker_connections: u32,
     pid: Word,
-    nobody: Word,
+    no_endpoint: Word,
     relays: Vec<Relay>,
     copies_socket: Word,
     sampled: Vec<Sampled>,
@@ -118,9 +118,9 @@ pub(crate) fn render(
             .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
         worker_connections: stream::worker_connections(config),
         pid: file(&settings.folder.join("nginx.pid")),
-        nobody: word(format!(
+        no_endpoint: word(format!(
             "unix:{}",
-            crate::nobody(&settings.folder).display()
+            crate::no_endpoint_socket(&settings.folder).display()
         )),
         relays: mirror::relays(config),
         copies_socket: mirror::socket(settings),

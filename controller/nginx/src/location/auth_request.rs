@@ -51,7 +51,7 @@ pub(crate) struct AuthRequest {
     /// Whatever the pod says.
     pub(crate) always: bool,
     pub(crate) signs_in: bool,
-    /// Nobody may have time to compare a password: to `auth_request` that is an error like any other.
+    /// All hashing threads may be busy: to `auth_request` that is an error like any other.
     pub(crate) may_be_busy: bool,
     /// The server has an error page of its own, which one of the location would hide.
     pub(crate) refused: bool,
@@ -180,7 +180,7 @@ pub(crate) struct AuthLocation {
 }
 
 impl AuthLocation {
-    /// `None` where nobody is guarded.
+    /// `None` where no route authenticates.
     pub(crate) fn for_server(host: Host<'_>, settings: &Settings) -> Option<Self> {
         let authentications: Vec<&Authentication> = host
             .server

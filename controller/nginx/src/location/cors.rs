@@ -15,7 +15,7 @@ pub(crate) struct CorsConf {
 /// have.
 const AT_ONCE: usize = 6;
 
-/// Nothing where nobody is allowed.
+/// Nothing where no origin is allowed.
 pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
     let origins = match &cors.origins {
         AllowedOrigins::Any => None,

@@ -25,7 +25,7 @@ pub(crate) struct Page {
 /// A location that asks an error service.
 pub(crate) struct Asked {
     pub(crate) name: String,
-    /// `None`: nobody is asked, and clients get 404.
+    /// `None`: there is no error service, and clients get 404.
     pub(crate) service: Option<Service>,
 }
 

@@ -62,7 +62,7 @@ pub struct AddressPolicy {
     /// `--allow-upstream-cidr`: ranges that are open whatever else is said, except for our own listeners.
     pub allowed: Vec<Cidr>,
     /// Loopback is open for addresses that are written in a manifest: the folder is the operator's own, and the pods are
-    /// processes of this machine. Names never lead there: what they resolve to is somebody else's word.
+    /// processes of this machine. Names never lead there: what they resolve to is not trusted.
     pub written_loopback: bool,
     /// The addresses of this machine, beside loopback, and of the other machines that run Sluice, as far as they are known.
     pub own_addresses: BTreeSet<IpAddr>,

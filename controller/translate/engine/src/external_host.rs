@@ -1,6 +1,6 @@
 //! Hosts outside of the cluster, and the endpoints that DNS gives them.
 //!
-//! Translation asks nobody: what names lead to is an input, as EndpointSlices are, and changes as they do.
+//! Translation looks up no names: what they lead to is an input, as EndpointSlices are, and changes as they do.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

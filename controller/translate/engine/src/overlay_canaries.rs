@@ -11,7 +11,7 @@ use crate::route_groups::RouteGroup;
 
 type Backends = Shared<BackendId, Backend>;
 
-/// Nobody would answer.
+/// Nothing would answer.
 pub(crate) fn is_dead(backend: &Backend) -> bool {
     backend.endpoints.is_empty()
 }

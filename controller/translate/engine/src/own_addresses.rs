@@ -1,5 +1,5 @@
 //! Addresses and ports that are Sluice's own, as far as the objects tell (R5, R9 of the security rules): what leads there
-//! comes back, for ever where nobody counts.
+//! comes back, for ever without a hop count.
 //!
 //! ```text
 //!   flags, this machine, peers of xDS --------+
@@ -30,7 +30,7 @@ pub fn effective_policy(
     let mut policy = options.addresses.clone();
     policy.own_ports.extend(l4_ports);
     policy.own_addresses.extend(cluster.machines());
-    // Whoever writes into our namespace is the operator. Addresses that every machine has say nothing.
+    // Only the operator writes into our namespace. Addresses that every machine has say nothing.
     let ours: BTreeSet<IpAddr> = policy
         .own_addresses
         .iter()

@@ -1,4 +1,4 @@
-//! An EndpointSlice without what nobody here reads: a large cluster has a hundred thousand endpoints, and they are most of
+//! An EndpointSlice without the fields that are not used: a large cluster has a hundred thousand endpoints, and they are most of
 //! what is remembered of it.
 
 use k8s_openapi::api::discovery::v1 as kubernetes;

@@ -16,7 +16,7 @@ impl Zones {
         }
     }
 
-    /// Sorted, without duplicates. None: near to nobody in particular.
+    /// Sorted, without duplicates. None: no zone is preferred.
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<String> {
         let mut zones: Vec<String> = match self.by_hints {
             true => hinted(endpoint).map(str::to_owned).collect(),

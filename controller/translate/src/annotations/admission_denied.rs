@@ -42,7 +42,7 @@ const CHECKED: [&str; 35] = [
 
 /// True if admission denies an Ingress with a value that cannot be read.
 pub(super) fn is_when_malformed(name: &str) -> bool {
-    // What ingress-nginx does not have, nobody has stored with a bad value before.
+    // No stored object has a bad value of an annotation that ingress-nginx does not have.
     CHECKED.contains(&name) || name.starts_with("sluice.dev/")
 }
 

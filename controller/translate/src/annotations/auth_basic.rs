@@ -47,13 +47,13 @@ pub(super) const GROUP: Group = Group {
 
 const SECRET: &str = "auth-secret";
 
-/// Without a type nobody is asked, whatever the other annotations say.
+/// Without a type no password is asked for, whatever the other annotations say.
 pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     let realm = view.read("auth-realm", realm).unwrap_or_default();
     let by_entry = view.read("auth-secret-type", by_entry).unwrap_or_default();
     let secret = view.text(SECRET);
     let Some(kind) = view.text("auth-type") else {
-        // In ingress-nginx nobody is asked for a password then.
+        // In ingress-nginx no password is asked for then.
         if secret.is_some() {
             view.not_honoured(SECRET, "auth-type is not set", "");
         }

@@ -53,7 +53,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// Without a Secret there is nobody to believe: who asks for certificates all the same asks for ones that nobody has.
+/// Without a Secret no authority is trusted, so that no client certificate can be verified.
 pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     const SECRET: &str = "auth-tls-secret";
     let asked = view.read("auth-tls-verify-client", demand);

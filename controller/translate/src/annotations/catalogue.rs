@@ -147,7 +147,7 @@ pub enum Scope {
 pub enum Role {
     /// Served without it.
     Plain,
-    /// It decides who may come in: serving without it would open what its owner closed, so nobody comes in.
+    /// It restricts access: if it cannot be honoured, its paths are closed.
     AccessControl,
     /// It changes what paths mean: taken literally they would match something else, so they are not served.
     Paths,

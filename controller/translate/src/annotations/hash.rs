@@ -12,7 +12,7 @@ use super::outlier_detection;
 use super::view::View;
 use crate::risk::Risk;
 
-/// Pods of a subset, when nobody says how many.
+/// Default size of a subset.
 const SUBSET: NonZeroU16 = NonZeroU16::new(3).unwrap();
 
 pub(super) const GROUP: Group = Group {
@@ -62,7 +62,7 @@ fn subset_size(text: &str) -> Parsed<Option<NonZeroU16>> {
         .ok_or_else(|| format!("a number of pods up to {LARGEST_SUBSET}").into())
 }
 
-/// A variable that nobody has adds nothing to the key, as in nginx; a key of such variables alone is none.
+/// An unknown variable adds nothing to the key, as in nginx; a key of such variables alone is none.
 fn key(view: &mut View<'_, '_>) -> Option<HashKey> {
     const NAME: &str = "upstream-hash-by";
     let (known, unknown) = view.read(NAME, parse_key)?;

@@ -1,4 +1,4 @@
-//! Annotations as they were written: known ones, blocked words, and what nobody knows.
+//! Annotations as they were written: known ones, blocked words, and unknown names.
 
 use sluice_ir::ReasonCode;
 use sluice_syntax::shortened;
@@ -35,7 +35,7 @@ impl<'a> View<'a, '_> {
             .find(|word| value.contains(word.as_str()))
         {
             self.blocked = true;
-            // What it says is not read, so nobody knows whom it would let in.
+            // Its value is not read, so it is not known whom it would let in.
             match catalogue::find(name).map(|annotation| annotation.role) {
                 Some(Role::AccessControl | Role::Snippet) => self.denied = true,
                 Some(Role::Paths) => self.paths_unreadable = true,
@@ -61,8 +61,8 @@ impl<'a> View<'a, '_> {
         }
     }
 
-    /// Charts write the name and leave the value to whoever installs them. But where somebody was to be kept out, a value that
-    /// got lost lets nobody in.
+    /// Charts write the name and leave the value to the user. But a lost value of access control
+    /// closes the paths.
     fn add_blank(&mut self, annotation: &'static Annotation) {
         let counts = match annotation.role {
             Role::AccessControl | Role::Narrows(_) => !annotation.may_be_blank,
@@ -190,7 +190,7 @@ impl<'a> View<'a, '_> {
         );
     }
 
-    /// A name that is one of ours under a prefix that nobody reads.
+    /// A known name under a prefix that is not read.
     pub(super) fn warn_of_foreign_prefix(&mut self, key: &str, prefix: &str) {
         let of_ours = |foreign: &str| key.strip_prefix(foreign).and_then(catalogue::find);
         if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {

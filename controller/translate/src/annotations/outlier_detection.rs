@@ -11,11 +11,11 @@ use super::view::View;
 use super::zone;
 use crate::risk::Risk;
 
-/// Seconds out, when nobody says how many.
+/// Default ejection time, in seconds.
 const SECONDS: NonZeroU32 = NonZeroU32::new(30).unwrap();
-/// Percentage of the endpoints that may be out, when nobody says how many.
+/// Default percentage of endpoints that may be ejected.
 const MOST: Percent = Percent::new(50).unwrap();
-/// Percentage below which all serve, when nobody says which.
+/// Default panic threshold, a percentage.
 const PANIC_BELOW: Percent = Percent::new(30).unwrap();
 
 pub(super) const GROUP: Group = Group {

@@ -75,7 +75,7 @@ fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
     hidden
 }
 
-/// Headers of requests: what cannot be made is taken away, so that no client says it in its place. `false`: nobody knows which
+/// Headers of requests: what cannot be made is taken away, so that no client says it in its place. `false`: it is not known which
 /// there are, or one of them cannot be taken away.
 pub(super) fn request_headers(
     global: &mut GlobalConfig,

@@ -270,7 +270,7 @@ fn believed_header(view: &mut View<'_, '_>) -> Option<String> {
     read.or(header)
 }
 
-/// The proxies in front, as far as somebody asks. An entry that cannot be read is nobody, and the others hold.
+/// Trusted proxies, if any setting uses them. An entry that cannot be read is trusted by none; the others hold.
 fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     const KEY: &str = "proxy-real-ip-cidr";
     let Some(text) = view.given(KEY) else {

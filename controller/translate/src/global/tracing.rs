@@ -1,6 +1,6 @@
 //! `enable-opentelemetry`, `otlp-*` and `otel-*`: where spans go, and which requests have one.
 //!
-//! The operator says where the collector is, and nobody else. Without one no spans are created; with one, an Ingress can ask
+//! Only the operator says where the collector is. Without one no spans are created; with one, an Ingress can ask
 //! for them even where `enable-opentelemetry` is off.
 
 use std::net::Ipv6Addr;

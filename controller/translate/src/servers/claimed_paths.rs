@@ -51,7 +51,7 @@ impl ClaimedPaths {
         self.rules.get_mut(position)
     }
 
-    /// Of a path that nobody has.
+    /// Of a path that is not claimed.
     pub(super) fn push(&mut self, rule: PathRule) {
         step_counter::step();
         let position = self.rules.len();

@@ -213,7 +213,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A rule that is not read, of an Ingress that guards: nobody knows what it was meant to guard of its host.
+    /// A rule that is not read, of an Ingress that guards: it is not known what it was meant to guard of its host.
     fn close_host(&mut self, rule: &IngressRule, context: &IngressContext) {
         if let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) {
             self.add_namespace(&name, context);

@@ -116,7 +116,7 @@ pub(crate) fn assemble<'a>(
     assembly.finish()
 }
 
-/// The Service that a flag names, for requests that nobody else wants.
+/// The Service that a flag names, for requests that no host takes.
 pub(crate) fn default_backend(
     options: &Options,
     globals: &Globals,

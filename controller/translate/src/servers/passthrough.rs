@@ -56,7 +56,7 @@ impl Assembly<'_> {
             globals,
             ..
         } = self;
-        // Nobody sees in what is passed on that it has been here before.
+        // A loop cannot be seen in what is passed through.
         let most = NonZeroU32::new(globals.streams.connections);
         let usual = &Transport {
             max_connections: most,

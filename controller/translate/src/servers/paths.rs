@@ -12,7 +12,7 @@ use super::path_rule::{IngressContext, PathRule, RouteTarget, already_claimed};
 pub(crate) const MAX_PATHS: usize = 5000;
 
 impl Assembly<'_> {
-    /// Takes the paths of a rule, but for those that are too many. Where they guard access, nobody knows what of their host they were
+    /// Takes the paths of a rule, but for those that are too many. Where they guard access, it is not known what of their host they were
     /// meant to guard. A canary has no host.
     pub(super) fn paths_within_limit<'a>(
         &mut self,

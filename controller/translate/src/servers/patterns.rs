@@ -127,7 +127,7 @@ fn route(
     Ok(route)
 }
 
-/// A prefix has an exact twin, unless somebody else has that path; as a pattern the twin takes what both take.
+/// A prefix has an exact twin, unless another Ingress has that path; as a pattern the twin takes what both take.
 fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
     let is_pattern = rule.is_pattern();
     let mut pattern = rule.path.clone();

@@ -138,7 +138,7 @@ impl<'a> Tree<'a> {
         ranked.collect()
     }
 
-    /// Whoever is newer comes after it, unless its text is longer.
+    /// A newer Ingress comes after it, unless its text is longer.
     fn note(&mut self, node: usize, rank: usize) {
         let mut next = Some(node);
         while let Some(node) = next {

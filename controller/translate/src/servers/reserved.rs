@@ -1,4 +1,4 @@
-//! Names that are somebody's though nobody has written them as a host (R12 of the security rules): those under a wildcard host,
+//! Names that have an owner though no Ingress names them as a host (R12 of the security rules): those under a wildcard host,
 //! other names of a host, and the name with `www.` that leads to one, or without it. A newer namespace does not take them.
 
 use std::cmp::Reverse;

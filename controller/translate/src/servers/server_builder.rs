@@ -91,7 +91,7 @@ impl ServerBuilder {
             rule.target = RouteTarget::from_action(Action::Denied);
         }
         let has_patterns = rules.iter().any(PathRule::is_pattern);
-        // Nobody's: no annotation of a tenant holds for it.
+        // It has no owner: no annotation of a tenant holds for it.
         let nobodys = fallback.filter(|_| !has_root && default.is_none());
         let root = nobodys.map(|backend| fallback_route(name, backend, has_patterns));
         rules.extend(default.filter(|_| !has_root));

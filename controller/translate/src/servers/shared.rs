@@ -90,7 +90,7 @@ pub(super) fn routes<'a>(
         .values()
         .map(|rules| {
             let mut part = routes_of_namespace(rules, name, host, reports);
-            // Somebody else has the bare form.
+            // Another Ingress has the bare form.
             part.retain(|(route, rule)| {
                 rule.is_some() || !written.contains(route.matches.path.text())
             });

@@ -21,7 +21,7 @@ pub(super) struct Unservable {
     pub(super) code: ReasonCode,
     pub(super) field: &'static str,
     pub(super) reason: String,
-    /// Nobody knows whether it guards.
+    /// It is not known whether it guards.
     pub(super) is_unreadable: bool,
 }
 

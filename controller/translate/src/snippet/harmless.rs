@@ -2,7 +2,7 @@
 //!
 //! A directive is here when, without it, nobody comes in who was kept out, no pod hears in a header what a client made up, and
 //! no client sees what was hidden. Everything else may guard, also what is not known (R2 and R6 of the security rules).
-//! Timeouts, buffers, and what tells browsers what they may do (`X-Frame-Options`) keep nobody out.
+//! Timeouts, buffers, and what tells browsers what they may do (`X-Frame-Options`) restrict no access.
 
 use sluice_syntax::value;
 
@@ -208,7 +208,7 @@ pub(super) fn block(name: &str, place: SnippetContext) -> Option<Block> {
         // A condition alone changes nothing.
         ("if", SnippetContext::Location) => Some(Block::Directives),
         ("types", SnippetContext::Location | SnippetContext::Http) => Some(Block::Entries),
-        // A port of its own: without it nobody listens there.
+        // A port of its own: without it nothing listens there.
         ("server", SnippetContext::Stream) => Some(Block::Entries),
         (name, SnippetContext::Http | SnippetContext::Stream) if DEFINITIONS.contains(&name) => {
             Some(Block::Entries)

@@ -1,4 +1,4 @@
-//! Snippets: configuration of nginx that somebody wrote by hand. None is ever served (R1 of the security rules).
+//! Snippets: nginx configuration in annotations and the ConfigMap. None is ever served (R1 of the security rules).
 //!
 //! ```text
 //!   text --statements.rs--> directives --harmless.rs--> is there one that may guard?    its paths are closed
@@ -58,7 +58,7 @@ pub(crate) fn language(name: &str) -> Option<Language> {
     })
 }
 
-/// Unless everything in it is known to keep nobody out, a snippet closes.
+/// A snippet closes its paths, unless everything in it is known to restrict no access.
 pub(crate) fn judge(
     text: &str,
     language: Language,

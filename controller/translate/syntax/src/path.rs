@@ -80,7 +80,7 @@ pub fn pattern(path: &str) -> Result<Shape, String> {
     })
 }
 
-/// The prefix of all that a path may take of which nobody knows whether it is a pattern. A prefix takes whole segments.
+/// The prefix of all that a path may take of which it is not known whether it is a pattern. A prefix takes whole segments.
 pub fn beginning(path: &str) -> String {
     if let Some(text) = sluice_pattern::literal(path) {
         return text;

@@ -17,7 +17,7 @@ const SECONDS: i64 = 1;
 /// ... and so many bytes.
 const BYTES: u32 = 64 * 1024;
 
-/// Over the connection that the configuration comes on. When the controller is away, they are lost and nobody waits.
+/// Over the connection that the configuration comes on. When the controller is away, they are lost, and no request waits.
 pub(super) fn to_controller() -> AccessLog {
     let controller = EnvoyGrpc {
         cluster_name: XDS_CLUSTER.to_owned(),

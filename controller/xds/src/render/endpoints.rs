@@ -28,7 +28,7 @@ fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
         address: Some(address(endpoint.address)),
         ..EnvoyEndpoint::default()
     };
-    // Envoy's own balancing is what is left when the filter chose nobody; one is its default.
+    // Envoy's own balancing is what is left when the filter chose no endpoint; one is its default.
     let weight = Some(endpoint.weight.get()).filter(|weight| *weight > 1);
     LbEndpoint {
         host_identifier: Some(HostIdentifier::Endpoint(host)),

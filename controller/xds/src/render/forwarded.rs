@@ -42,7 +42,7 @@ pub(super) const ENVOYS_OWN: [&str; 4] = [
     "x-envoy-original-path",
 ];
 
-/// Before Envoy looks at anything: nobody steers Envoy or the filter, and what is not believed is moved away. `port` is
+/// Before Envoy looks at anything: no client header steers Envoy or the filter, and what is not trusted is moved away. `port` is
 /// the one that clients know the listener by.
 pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
     let client = forwarded

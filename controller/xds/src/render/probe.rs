@@ -23,7 +23,7 @@ pub const PROBE: &str = "sluice_probe";
 /// The name of the listener with TLS.
 pub const TLS_PROBE: &str = "sluice_probe_tls";
 
-/// Never bound, so the port is nobody's.
+/// Never bound, so any port will do.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 /// Two listeners may not have one address, even if neither has it.
 const NOWHERE_ELSE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2);

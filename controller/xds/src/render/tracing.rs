@@ -1,7 +1,7 @@
 //! OpenTelemetry: the manager gives every request a span, a sampler and the route say whether it is sent.
 //!
 //! Envoy sends a span when both agree: the route's share of requests (all or none, below) and the sampler. Spans are sent
-//! from a queue of each worker, and dropped when it is full: nobody waits for a collector.
+//! from a queue of each worker, and dropped when it is full: no request waits for a collector.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(
             share(Some(true), &GlobalConfig::default()),
             None,
-            "nobody takes spans"
+            "no collector takes spans"
         );
     }
 

@@ -1,6 +1,6 @@
 //! Balanced sessions: the cookie is a key of a consistent hash. New endpoints take their part of the sessions.
 //!
-//! Any text is a key, whoever wrote it, as in ingress-nginx. A draining endpoint keeps its points, so its sessions stay;
+//! Any text is a key, also one that a client made up, as in ingress-nginx. A draining endpoint keeps its points, so its sessions stay;
 //! new keys are drawn until they fall on an endpoint that gets new sessions, and on the same one when it is warm.
 
 use crate::balance::ring::{Point, hash};

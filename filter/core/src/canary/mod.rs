@@ -88,7 +88,7 @@ fn by_weight(
     }
     let point = rng.fraction();
     let mut sum = 0.0;
-    // The share of one that is not in the draw stays with the primary, so that nobody else gets more than their own.
+    // The share of one that is not in the draw stays with the primary, so that no other canary gets more than its own.
     let hit = shares().find(|(_, share)| {
         sum += share;
         point < sum

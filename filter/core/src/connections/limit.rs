@@ -1,4 +1,4 @@
-//! A limit, and whom it is for.
+//! A limit of concurrent requests, and its client.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -5,7 +5,7 @@
 //!                                      workers: [worker, last heartbeat] ...         shared, compare and swap
 //! ```
 //!
-//! Admission of a request and its count are one exchange of its slot, so the limit is exact whoever else counts at the same
+//! Admission of a request and its count are one exchange of its slot, so the limit is exact whichever worker counts at the same
 //! moment. A worker writes its own count of a client and not a difference, so a lost update is corrected by the
 //! next one.
 //!
@@ -13,7 +13,7 @@
 //! had; without a heartbeat its counts lapse after [`LAPSE`].
 //!
 //! Nothing can be deleted from the memory that VMs share, so it is bounded by its layout: [`SLOTS`] values of at most
-//! [`Slot::MOST`] counts. A client without room is rejected, as by nginx when a zone is full. Nobody can fill the room of
+//! [`Slot::MOST`] counts. A client without room is rejected, as by nginx when a zone is full. No client can fill the room of
 //! another client on purpose: its place depends on a random number.
 
 mod limit;
@@ -61,7 +61,7 @@ pub trait Shared {
 pub enum Exchange {
     /// The new value is there.
     Done,
-    /// Somebody else's is.
+    /// Another client's is.
     Lost,
 }
 
@@ -80,7 +80,7 @@ pub enum Entry {
     Counted(Client),
     /// It is not counted, and may.
     Exempt,
-    /// There are as many as may be, or nobody could say how many there are.
+    /// There are as many as may be, or their number is not known.
     ApplyError,
 }
 
@@ -222,7 +222,7 @@ impl Connections {
         Ok(())
     }
 
-    /// Addresses are hashed with what nobody outside knows. SipHash keeps that a secret.
+    /// Addresses are hashed with a random secret. SipHash keeps that a secret.
     fn client(
         &mut self,
         limit: &ConnectionLimit,

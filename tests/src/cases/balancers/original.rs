@@ -57,7 +57,7 @@ pub(super) struct Cookie {
     expires: Option<String>,
     maxage: Option<String>,
     /// Paths by host.
-    pub(super) routes: BTreeMap<String, Vec<String>>,
+    pub(super) locations: BTreeMap<String, Vec<String>>,
     secure: Option<bool>,
     path: Option<String>,
     domain: Option<String>,

@@ -17,7 +17,7 @@ pub struct Then {
     pub status_counts: BTreeMap<String, Value>,
     /// The header Route; `null` is none.
     #[serde(deserialize_with = "given")]
-    pub route: Option<Option<String>>,
+    pub location: Option<Option<String>>,
     /// How it ends.
     pub location_suffix: Option<String>,
     /// Headers of the answer; `null` is absent.

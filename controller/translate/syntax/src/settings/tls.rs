@@ -14,7 +14,7 @@ pub fn tls_versions(text: &str) -> Parsed<TlsVersions> {
         match word {
             "TLSv1.2" => versions.v1_2 = true,
             "TLSv1.3" => versions.v1_3 = true,
-            // Nobody speaks them any more; the others of the list hold.
+            // Obsolete versions; the others of the list hold.
             "SSLv2" | "SSLv3" | "TLSv1" | "TLSv1.1" => {}
             _ => return Err("TLSv1.2, TLSv1.3 or both".into()),
         }

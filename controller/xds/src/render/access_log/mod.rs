@@ -85,7 +85,7 @@ pub(super) fn original_uri() -> HeaderToMetadata {
     }
 }
 
-/// `None` where nobody wants to know.
+/// `None` without a log.
 pub(super) fn of_requests(log: &sluice_ir::AccessLog, settings: &Settings) -> Option<AccessLog> {
     let written = written(&log.requests, OF_REQUEST, settings)?;
     Some(AccessLog {

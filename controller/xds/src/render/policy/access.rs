@@ -21,7 +21,7 @@ pub(super) fn filters(access: &IpAccess) -> Vec<TypedExtensionConfig> {
     deny.into_iter().chain(allow).collect()
 }
 
-/// For all hosts; `None` when nobody is blocked.
+/// For all hosts; `None` when no client is blocked.
 pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
     let by_header = |name: &'static str, texts: &[TextMatch]| {
         let texts: Vec<_> = texts.iter().map(|text| by_text(name, text)).collect();

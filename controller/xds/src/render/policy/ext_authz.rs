@@ -13,7 +13,7 @@ use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, ROUTE_METADATA};
 
 /// Longer than the timeout of an authentication service.
 const TIMEOUT_SECONDS: i64 = 75;
-/// Without the controller nobody knows, and so nobody comes in.
+/// Without the controller no request is allowed.
 const NOT_KNOWN: i32 = 503;
 
 /// The same for all routes: a route has the name of its route, and says it.

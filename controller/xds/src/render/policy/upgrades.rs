@@ -3,7 +3,7 @@
 //! An `Upgrade` header takes no policy away: upgraded requests have the chain of all others. What is said on a WebSocket is no
 //! body, though, so a limit of bodies spares a handshake, which announces none. To Envoy both are the same bytes.
 //!
-//! Envoy takes `Upgrade` away from requests whose `Connection` does not name it, so whoever has it here is upgraded.
+//! Envoy takes `Upgrade` away from requests whose `Connection` does not name it, so a request that has it here is upgraded.
 
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::common::matching::v3::ExtensionWithMatcher;

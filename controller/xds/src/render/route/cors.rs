@@ -7,7 +7,7 @@ use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors};
 use super::matching::{is, is_in_any_case, matches, no, only_for};
 use crate::render::header::{literal, set};
 
-/// The routes of a route, for whom they are: first those of strangers, which no origin matches that is allowed, then
+/// The Envoy routes of a route by origin: first for origins that are not allowed, then
 /// those of everybody else. In that order any number of origins is compared one by one, by all that a route has: matchers
 /// of which each must hold.
 pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Route> {

@@ -1,7 +1,7 @@
 //! Route discovery: all hosts in one table (RDS), or each by itself (SRDS).
 //!
 //! Envoy builds a table anew with every change of it: close to 20 us of its main thread for each host. A scope is built
-//! alone. But each request pays for finding its scope, and one for a host that nobody names exactly pays twice.
+//! alone. But each request pays for finding its scope, and one for a host without an exact name pays twice.
 
 use std::time::{Duration, Instant};
 

@@ -196,7 +196,7 @@ fn add_upstream_headers(route: &mut Route, http_route: &HttpRoute) {
             .request_headers_to_add
             .extend(headers.iter().map(set_header));
     }
-    // Where somebody is asked, who answers for them sets these headers or takes them away.
+    // With authentication, the authorization response sets or removes these headers.
     if policy.authentication.is_none() {
         route.request_headers_to_remove.extend(
             policy

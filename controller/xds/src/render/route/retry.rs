@@ -47,7 +47,7 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
     }
 }
 
-/// Whoever came through this Sluice before is not tried again: each turn of a loop would multiply the others. Envoy has put its
+/// A request that came through this Sluice before is not retried: each turn of a loop would multiply the others. Envoy has put its
 /// own mark behind all that were there.
 pub(super) fn unless_looped(policy: RetryPolicy, global: &GlobalConfig) -> RetryPolicy {
     let looped = contains(CDN_LOOP, &format!("{},", global.cdn_id));

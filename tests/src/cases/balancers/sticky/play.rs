@@ -18,8 +18,8 @@ const THE_SAME: &str = "the same endpoint";
 const SOME_KEY: &str = "a key that maps to an endpoint";
 /// Response headers that begin a session, in the original's words.
 const BEGINS: [&str; 2] = [
-    "renewed for the new endpoint (when the route is listed)",
-    "new key issued when the route is listed",
+    "renewed for the new endpoint (when the location is listed)",
+    "new key issued when the location is listed",
 ];
 
 pub(in super::super) fn play(case: &Case) -> Play {

@@ -122,7 +122,7 @@ impl Given {
             server_name,
             ..
         } = &self.request;
-        let locations = &self.backend.as_ref()?.affinity.cookie.routes;
+        let locations = &self.backend.as_ref()?.affinity.cookie.locations;
         let first = locations.iter().next();
         let host = host.as_ref().or(first.map(|(host, _)| host))?;
         let path = location

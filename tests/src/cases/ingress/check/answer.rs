@@ -99,7 +99,7 @@ impl Observed<'_> {
             (!values.is_empty()).then(|| self.ports.publish(&values.join(", ")))
         };
         let location = header("location");
-        if let Some(expected) = &then.route
+        if let Some(expected) = &then.location
             && *expected != location
         {
             let (expected, actual) = (shown(expected.as_deref()), shown(location.as_deref()));

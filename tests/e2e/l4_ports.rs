@@ -1,4 +1,4 @@
-//! Ports without HTTP in Envoy.
+//! TCP and UDP ports in Envoy.
 
 use anyhow::Result;
 

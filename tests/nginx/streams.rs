@@ -1,4 +1,4 @@
-//! Ports without HTTP in nginx.
+//! TCP and UDP ports in nginx.
 
 use std::collections::BTreeSet;
 use std::fs;

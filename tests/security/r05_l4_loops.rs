@@ -1,4 +1,4 @@
-//! R5: a port without HTTP that leads back to Sluice is none, and what comes back by a way that nobody sees ends.
+//! R5: a TCP or UDP port that leads back to Sluice is none, and what comes back by a way that nobody sees ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// As the operator's own reference: a port without HTTP is balanced as ever, whoever has copies sent there.
+/// As the operator's own reference: a TCP or UDP port is balanced as ever, whoever has copies sent there.
 #[test]
 fn foreign_references_do_not_change_balancing_of_l4_ports() {
     let key = |name| Some(ObjectKey::new("ops", name));

@@ -1,4 +1,4 @@
-//! One idea per file, one thought per function (style.md).
+//! One idea per file, one thought per function.
 
 use crate::tree::{Source, files, sources};
 

@@ -15,14 +15,14 @@ pub enum ExpressionPart {
     Variable(Variable),
 }
 
-/// Something of a request.
+/// Variable of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Variable {
-    /// The address of the client, as far as headers are believed.
+    /// The address of the client, from headers where they are trusted.
     RemoteAddress,
     /// The `Host` header, with its port.
     Host,
-    /// The host of it in lower case, without a port. Only questions have it.
+    /// Its host in lower case, without a port. Only in requests to authentication services.
     Hostname,
     /// `http` or `https`.
     Scheme,

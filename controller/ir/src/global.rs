@@ -127,14 +127,14 @@ pub enum TextMatch {
     RegexIgnoreCase(String),
 }
 
-/// RFC 6797.
+/// `Strict-Transport-Security` (RFC 6797).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hsts {
-    /// In seconds.
+    /// Seconds that browsers keep to HTTPS.
     pub max_age: u64,
-    /// Also for hosts below.
+    /// Applies to subdomains, too.
     pub include_subdomains: bool,
-    /// May be built into browsers.
+    /// Consents to the preload lists of browsers.
     pub preload: bool,
 }
 
@@ -151,16 +151,16 @@ impl Default for Hsts {
 /// Client address and trusted headers of proxies in front of Sluice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Forwarded {
-    /// Connections begin with a PROXY header, which says who the client is.
+    /// Connections begin with a PROXY protocol header, which has the client address.
     pub proxy_protocol: bool,
     /// Milliseconds for the PROXY header, if configured.
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_timeout: Option<u32>,
-    /// A header says who the client is, when it comes from one of [`Forwarded::trusted_proxies`].
+    /// Request header with the client address, if it comes from one of [`Forwarded::trusted_proxies`].
     pub client_header: Option<String>,
-    /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
+    /// `X-Forwarded-Proto`, `-Port` and `-Host` of clients are trusted.
     pub trust_forwarded: bool,
-    /// Proxies that are trusted about the client address.
+    /// Proxies whose headers are trusted.
     #[serde(skip_serializing_if = "is_default")]
     pub trusted_proxies: Vec<Cidr>,
     /// Pods see all addresses of `X-Forwarded-For`, with the client's added, and not only the client's.

@@ -23,10 +23,10 @@ pub struct AccessLog {
 /// The lines of one log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LogTarget {
-    /// None at all.
+    /// No log is written.
     #[serde(skip_serializing_if = "is_default")]
     pub off: bool,
-    /// On standard error, not on standard output.
+    /// Written to standard error instead of standard output.
     #[serde(skip_serializing_if = "is_default")]
     pub to_stderr: bool,
     /// Texts of clients are logged unescaped.
@@ -63,18 +63,18 @@ pub enum LogValue {
 pub enum LogPart {
     /// Taken as it is.
     Text(String),
-    /// Something to know.
+    /// Value of a field.
     Field(LogField),
 }
 
-/// Something to know about a request or a connection once it is over. What there is not is `-`.
+/// Fact about a request or a connection, known at its end. A missing value is written as `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the variants are the facts")]
 pub enum LogField {
-    /// As far as headers are believed.
+    /// Address of the client, from headers where they are trusted.
     ClientAddress,
-    /// Of the connection.
+    /// Address of the connection.
     PeerAddress,
     PeerPort,
     LocalAddress,

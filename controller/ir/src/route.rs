@@ -49,7 +49,7 @@ pub struct HttpRoute {
 }
 
 impl HttpRoute {
-    /// The only route of a server with this path, without any policy of its own.
+    /// A route for requests with this path, identified by it: no other route of the server has the same path.
     #[must_use]
     pub fn new(server: &ServerName, path: PathMatch, action: Action, policy: Arc<Policy>) -> Self {
         let id = RouteId::from_path(server, &path);

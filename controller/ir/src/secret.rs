@@ -28,16 +28,16 @@ impl SecretId {
 pub enum SecretValue {
     /// A certificate with its chain, and its private key.
     Certificate {
-        /// From the leaf up.
+        /// PEM, leaf first.
         chain: String,
-        /// Of the leaf.
+        /// Private key of the leaf, PEM.
         key: Sensitive,
     },
-    /// Certificates that are believed, and certificates that are not any more.
+    /// Trusted certificate authorities, and certificates that they revoked.
     Authorities {
-        /// Trusted certificate authorities.
+        /// PEM.
         certificates: String,
-        /// Certificate revocation list.
+        /// Certificate revocation list, PEM.
         revoked: Option<String>,
     },
 }
@@ -47,7 +47,7 @@ pub enum SecretValue {
 pub struct Sensitive(String);
 
 impl Sensitive {
-    /// From now on it is not shown.
+    /// A text that is not shown from here on.
     #[must_use]
     pub fn new(text: String) -> Self {
         Sensitive(text)

@@ -55,7 +55,7 @@ pub struct ClientCertificates {
 pub enum VerifyClient {
     /// A valid certificate is required.
     Required,
-    /// Also who has none.
+    /// A certificate is requested; if one is sent, it must be valid.
     Optional,
     /// Accept any; pods receive the result.
     Untrusted,
@@ -66,12 +66,12 @@ pub enum VerifyClient {
 /// TLS settings for all clients. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerTls {
-    /// Versions.
+    /// Lowest and highest version.
     pub versions: TlsVersions,
-    /// For TLS 1.2, in OpenSSL's words and in the order of preference; empty: those of the data plane.
+    /// Cipher suites of TLS 1.2, by OpenSSL's names in the order of preference; empty: those of the data plane.
     #[serde(skip_serializing_if = "is_default")]
     pub ciphers: Vec<String>,
-    /// For the exchange of keys, in OpenSSL's words and in the order of preference; empty: those of the data plane.
+    /// Groups of the key exchange, by OpenSSL's names in the order of preference; empty: those of the data plane.
     #[serde(skip_serializing_if = "is_default")]
     pub curves: Vec<String>,
     /// Seconds that a session can be resumed, if configured.

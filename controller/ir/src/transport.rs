@@ -16,13 +16,13 @@ pub struct Transport {
     /// TLS towards the endpoints; `None` is plain text.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: Option<UpstreamTls>,
-    /// Connections begin with a PROXY header, which says who the client is.
+    /// Connections begin with a PROXY protocol header, which has the client address.
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_protocol: bool,
-    /// How long connections are kept.
+    /// Limits of idle connections.
     #[serde(skip_serializing_if = "is_default")]
     pub keep_alive: KeepAlive,
-    /// Connections, or exchanges of datagrams, that there may be at a time, where that is limited.
+    /// Most concurrent connections, or UDP sessions; `None` is no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub max_connections: Option<NonZeroU32>,
 }

@@ -23,16 +23,16 @@ pub struct Duties {
     pub status: Option<status::Settings>,
 }
 
-/// An election, which is a Lease.
+/// Leader election by a Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidacy {
     /// Name of the Lease, in the namespace of our pod.
     pub lease: String,
-    /// How long a leader that is silent goes on being the leader, at least a second.
+    /// Lease duration before another replica may take over, at least a second.
     pub duration: Duration,
 }
 
-/// An election that we take part in.
+/// Our part in a leader election.
 #[derive(Clone, Debug)]
 pub struct Election {
     /// Of the Lease.

@@ -8,8 +8,7 @@
 //!                                \----------------------------+
 //! ```
 //!
-//! Nothing here is on the way of traffic: when the API server is gone, what was read stays, and all of this waits. What flags there
-//! are is the caller's business.
+//! Traffic does not depend on it: while the API server is away, the last state stays.
 
 mod addresses;
 pub mod certgen;

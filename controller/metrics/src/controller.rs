@@ -96,7 +96,7 @@ impl Controller {
 
     /// The translation has been brought up to date: what that took, in work rather than in time.
     pub fn translated(&self, updated: &Updated) {
-        self.0.translated.inc_by(updated.ingresses as u64);
+        self.0.translated.inc_by(updated.members as u64);
         self.0.resolved.inc_by(updated.resolved as u64);
     }
 

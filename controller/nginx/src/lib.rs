@@ -8,9 +8,9 @@
 //! Absent: what the filter decides. Endpoints, balancing, stickiness and canaries reach it from the controller, so a
 //! change of those never reloads nginx. The one upstream connects to whatever the filter has chosen.
 //!
-//! Ports without HTTP are in `stream {}`, and their pods in files that nginx reads when a client comes: [`pods`].
+//! TCP and UDP ports are in `stream {}`, and their pods in files that nginx reads when a client comes: [`pods`].
 //!
-//! Private keys are not in it either: `files.rs` says which files hold them.
+//! Private keys are not in it either: `files/` says which files hold them.
 //!
 //! Pure, and the same bytes for the same input.
 

@@ -169,7 +169,7 @@ impl Settings {
         self.folder.join("certificates")
     }
 
-    /// The folder of files with the pods of ports without HTTP.
+    /// The folder of files with the pods of TCP and UDP ports.
     #[must_use]
     pub fn pods(&self) -> PathBuf {
         self.folder.join("pods")

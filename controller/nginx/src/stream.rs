@@ -1,4 +1,4 @@
-//! Ports without HTTP. Their pods are not in the configuration: nginx reads them from a file of their own when a client
+//! TCP and UDP ports. Their pods are not in the configuration: nginx reads them from a file of their own when a client
 //! comes, so another pod costs no reload.
 
 use std::collections::{BTreeMap, BTreeSet};

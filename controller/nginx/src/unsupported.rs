@@ -14,7 +14,7 @@ pub enum Element {
     Listener(ListenerName),
     /// All hosts: a key of the operator's ConfigMap.
     Setting(&'static str),
-    /// A port without HTTP.
+    /// A TCP or UDP port.
     Port(StreamPort),
 }
 

@@ -115,7 +115,7 @@ fn behind<'t>(text: &'t str, words: &[&str]) -> BTreeSet<&'t str> {
 
 #[test]
 fn what_is_closed_leaves_nothing_behind() {
-    let copies = BackendId::new("outside/copies.test:80");
+    let copies = BackendId::new("external/copies.test:80");
     let beside = [
         "internal;",
         "location @",

@@ -25,7 +25,7 @@ fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<Backend
 fn config(text: &str) -> Config {
     let name = ServerName::parse("shop.test").unwrap();
     let id = BackendId::new("default/shop/80");
-    let copies = BackendId::new("outside/copies.test:80");
+    let copies = BackendId::new("external/copies.test:80");
     let pages = BackendId::new("default/pages/80");
     let server = server(text, &name, [&id, &copies, &pages]);
     Config {

@@ -1,4 +1,4 @@
-//! Flags that name objects: the certificate for hosts without one, and ports without HTTP.
+//! Flags that name objects: the certificate for hosts without one, and TCP and UDP ports.
 
 use sluice_ir::{ReasonCode, SecretId};
 use sluice_translate_engine::{

@@ -96,7 +96,7 @@ impl Options {
         self.configmap.iter().chain(self.l4_config_maps())
     }
 
-    /// Those of them that claim ports without HTTP.
+    /// Those of them that claim TCP and UDP ports.
     pub(crate) fn l4_config_maps(&self) -> impl Iterator<Item = &ObjectKey> {
         self.tcp_services.iter().chain(&self.udp_services)
     }

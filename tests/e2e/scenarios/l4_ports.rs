@@ -1,4 +1,4 @@
-//! Ports without HTTP, the same for every data plane.
+//! TCP and UDP ports, the same for every data plane.
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ on_every_plane!(path_named_like_an_internal_location_belongs_to_the_tenant);
 async fn path_named_like_an_internal_location_belongs_to_the_tenant(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
-    let mirror = hash("outside/copy.example:80 copy.example");
+    let mirror = hash("external/copy.example:80 copy.example");
     let names = [
         "guard".to_owned(),
         format!("mirror_{mirror}"),

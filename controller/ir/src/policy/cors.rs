@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Every answer to an origin that is allowed says what that origin may do, and `OPTIONS` is answered right away.
+/// CORS headers on responses to allowed origins. Preflight requests (`OPTIONS`) are answered by the data plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cors {
     /// Allowed origins.

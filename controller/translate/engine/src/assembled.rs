@@ -53,11 +53,11 @@ pub struct ErrorService {
 pub struct Flags {
     /// Certificate of hosts that have none of their own.
     pub default_certificate: Option<SecretId>,
-    /// Ports without HTTP.
+    /// TCP and UDP ports.
     pub streams: BTreeMap<StreamPort, Stream>,
     /// Secrets that flags name.
     pub secrets: Secrets,
-    /// Backends of ports without HTTP.
+    /// Backends of TCP and UDP ports.
     pub backend_refs: Vec<(ReferencePrecedence, BackendRef)>,
     /// Reports about what flags name.
     pub reports: Vec<Report>,

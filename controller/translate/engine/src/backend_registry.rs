@@ -1,5 +1,5 @@
-//! Registry of backends that several Ingresses name, and of the candidates for their canaries: the only things that
-//! Ingresses of different hosts decide together.
+//! Registry of backends that several objects name, and of the candidates for their canaries: the only things that
+//! Objects of different hosts decide together.
 //!
 //! Whatever is said about one port of a Service, however its pods are spoken to, is one entry. When an Ingress says
 //! something else, only that entry is resolved again.

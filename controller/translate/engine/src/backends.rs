@@ -1,4 +1,4 @@
-//! Services and their ports: what an Ingress backend leads to.
+//! Services and their ports: what a backend of a route leads to.
 
 mod resolve;
 mod service;
@@ -45,7 +45,7 @@ pub struct ReferenceSite {
 }
 
 impl ReferenceSite {
-    /// Consequence of missing endpoints. Only ports without HTTP are named in a ConfigMap.
+    /// Consequence of missing endpoints. Only TCP and UDP ports are named in a ConfigMap.
     fn without_endpoints(&self) -> &'static str {
         if self.object.kind == Kind::ConfigMap {
             "connections are closed"
@@ -147,7 +147,7 @@ pub enum PrecedenceTier {
     Flags,
     /// Objects that have routes, the oldest first.
     Object(Seniority),
-    /// ConfigMaps of ports without HTTP.
+    /// ConfigMaps of TCP and UDP ports.
     Ports,
 }
 

@@ -5,8 +5,8 @@ use sluice_syntax::DnsName;
 
 use crate::{ObjectKey, Port};
 
-/// Prefix of backends outside of the cluster. No namespace with a Service has a colon in its port.
-const EXTERNAL: &str = "outside";
+/// Prefix of external backends. No namespace with a Service has a colon in its port.
+const EXTERNAL: &str = "external";
 
 /// `namespace/service/port`. No part can hold a slash; ingress-nginx joins with hyphens, where (`a`, `b-c`) and (`a-b`, `c`)
 /// collide.

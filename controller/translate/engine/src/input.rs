@@ -35,7 +35,7 @@ pub trait RouteInput {
     /// Options for upstreams.
     fn upstream_options(&self) -> UpstreamOptions<'_>;
 
-    /// ConfigMaps that claim ports without HTTP, as flags name them.
+    /// ConfigMaps that claim TCP and UDP ports, as flags name them.
     fn l4_config_maps(&self) -> Vec<&ObjectKey>;
 
     /// Every port that they claim, served or not: one that comes to be served must not have been an endpoint before.

@@ -13,7 +13,7 @@
 //! Pure and total: the same objects give the same bytes, and every object gives something. What is not honoured is a
 //! [`Report`]; one object's fault never changes what another object's traffic does.
 //!
-//! Absent on purpose: Ingresses and their annotations, clocks, I/O, errors that stop a translation.
+//! Absent on purpose: kinds of routes and their annotations, clocks, I/O, errors that stop a translation.
 
 mod address_policy;
 mod age;

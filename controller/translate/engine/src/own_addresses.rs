@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   flags, this machine, peers of xDS --------+
-//!   ConfigMaps of ports without HTTP ---------+--> AddressPolicy --> endpoints of all backends
+//!   ConfigMaps of TCP and UDP ports ---------+--> AddressPolicy --> endpoints of all backends
 //!   --publish-service: its addresses, pods ---+
 //!   EndpointSlices of our namespace with us --+
 //! ```

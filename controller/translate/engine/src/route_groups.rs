@@ -1,7 +1,7 @@
 //! Route groups: the translation of each connected component of objects that share server names.
 //!
 //! ```text
-//!   Ingresses --names--> servers     Ingresses that share a server, directly or by way of others, are one component
+//!   objects --names--> servers       Objects that share a server, directly or by way of others, are one component
 //!      \-- depends on --> Services, Secrets, ConfigMaps
 //! ```
 //!
@@ -21,7 +21,7 @@ use crate::{ObjectKey, ObjectRef, Report};
 
 pub(crate) type RouteGroupId = u64;
 
-/// The translation of one connected component of Ingresses.
+/// The translation of one connected component of objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteGroup {
     /// Objects that its routes come from.

@@ -55,13 +55,13 @@ impl Snapshot {
         Some((name, route))
     }
 
-    /// The Ingresses that have a route.
+    /// Objects that have a route.
     #[must_use]
     pub fn owners(&self) -> BTreeSet<&ObjectKey> {
         self.owners.values().collect()
     }
 
-    /// The Ingress that a route is from; `None` for what flags and the generated root bring.
+    /// The object that a route is from; `None` for what flags and the generated root bring.
     #[must_use]
     pub fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
         self.owners.get(route)

@@ -57,8 +57,8 @@ pub(crate) struct AppliedFlags {
 pub struct Updated {
     /// Everything was translated again.
     pub everything: bool,
-    /// Ingresses that were read.
-    pub ingresses: usize,
+    /// Objects with routes that were translated.
+    pub members: usize,
     /// Backends that were resolved.
     pub resolved: usize,
     /// Servers that are not as before, as they were; without those that were made again and came out the same.

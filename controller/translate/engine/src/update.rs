@@ -50,7 +50,7 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
             self.update_flags(input);
         }
         let stale_groups = stale.iter().filter_map(|id| self.groups.get(*id));
-        updated.ingresses = stale_groups.map(|group| group.members.len()).sum();
+        updated.members = stale_groups.map(|group| group.members.len()).sum();
         backends.extend(self.backends_of(changes).cloned());
         self.resolve(&mut updated, stale, backends, input);
         updated

@@ -1,4 +1,4 @@
-//! Ports without HTTP: `proxy-stream-*`.
+//! TCP and UDP ports: `proxy-stream-*`.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use crate::support::Support;
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("max-worker-connections", "16384").partly("of each Service behind ports without HTTP or ssl-passthrough, up to 131072; other connections are not limited").nginx(Support::Partly("each worker has as many, from 16384 to 131072, and each port without HTTP a quarter of it")),
+    key("max-worker-connections", "16384").partly("of each Service behind TCP and UDP ports or ssl-passthrough, up to 131072; other connections are not limited").nginx(Support::Partly("each worker has as many, from 16384 to 131072, and each TCP or UDP port a quarter of it")),
     key("proxy-stream-next-upstream", "true").full(),
     key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").native(),
     key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16"),
@@ -23,7 +23,7 @@ const MAX_STREAM_ATTEMPTS: u32 = 16;
 /// The half of what a container has.
 const MAX_CONNECTIONS: u32 = 131_072;
 
-/// Connections and datagrams of ports without HTTP.
+/// Connections and datagrams of TCP and UDP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Streams {
     /// Seconds of silence.

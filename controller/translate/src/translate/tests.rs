@@ -124,7 +124,7 @@ fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
         described(&translation),
         described(&translate(&resources, &options()))
     );
-    (updated.ingresses, updated.servers.len(), updated.resolved)
+    (updated.members, updated.servers.len(), updated.resolved)
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn another_machine_of_ours_costs_those_who_name_it() {
                 described(&translate(&resources, &options()))
             );
             assert_eq!(
-                (updated.ingresses, updated.resolved, updated.backends.len()),
+                (updated.members, updated.resolved, updated.backends.len()),
                 (0, 1, 1)
             );
         }

@@ -1,4 +1,4 @@
-//! The operator's flags: the certificate for hosts without one, and ports without HTTP.
+//! The operator's flags: the certificate for hosts without one, and TCP and UDP ports.
 
 use crate::Translation;
 use crate::assembled::Flags;

@@ -1,6 +1,6 @@
 //! Source of objects: a directory of manifests, or a cluster.
 
-use sluice_kube::{ClusterHandle, Election, Inbox, Notification, watch};
+use sluice_kube::{ClusterTasks, Election, Inbox, Notification, watch};
 use sluice_source::{Event, Files};
 use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
@@ -11,7 +11,7 @@ use crate::args::{ObjectSource, Run};
 /// The source, the handles that keep it alive, and the receiver of reports.
 pub(crate) struct Source {
     _files: Option<Files>,
-    cluster: Option<ClusterHandle>,
+    cluster: Option<ClusterTasks>,
     pub(crate) notifications: Option<UnboundedSender<Vec<Notification>>>,
 }
 
@@ -65,7 +65,7 @@ async fn follow_cluster(
         changed_ingresses: sighted,
         notifications: heard,
     };
-    let cluster = ClusterHandle::start(&client, args.cluster.duties(), inbox, tasks)?;
+    let cluster = ClusterTasks::start(&client, args.cluster.duties(), inbox, tasks)?;
     let settings = watch::Settings {
         options: options.clone(),
         pod_weights: args.source.pod_weights,

@@ -107,7 +107,7 @@ fn locations(sluice: &Sluice) -> Result<BTreeSet<String>> {
         )
     };
     let names: BTreeSet<String> = text.lines().filter_map(name).collect();
-    for ours in ["sluice_guard", "sluice_mirror_", "@sluice_"] {
+    for ours in ["sluice_auth", "sluice_mirror_", "@sluice_"] {
         ensure!(
             names.iter().any(|name| name.starts_with(ours)),
             "no {ours} in {names:?}"

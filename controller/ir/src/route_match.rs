@@ -83,7 +83,7 @@ impl RouteMatch {
         self.method.is_none() && self.headers.is_empty() && self.query.is_empty()
     }
 
-    /// MatchPrecedence among the routes of a server whose input does not say another order.
+    /// Precedence among the routes of a server whose input does not say another order.
     #[must_use]
     pub fn precedence(&self) -> MatchPrecedence {
         let kind = match self.path {

@@ -50,7 +50,7 @@ pub struct Inbox {
 }
 
 /// Everything that runs beside the traffic.
-pub struct ClusterHandle {
+pub struct ClusterTasks {
     election: Option<Task>,
     writer: Option<Task>,
     /// The Lease, and whether we hold it; `None` without an election.
@@ -84,7 +84,7 @@ impl Task {
     }
 }
 
-impl ClusterHandle {
+impl ClusterTasks {
     /// Starts the election and the writers. Fails when it cannot be known who we are.
     pub fn start(
         client: &Client,
@@ -117,7 +117,7 @@ impl ClusterHandle {
                     writer.run(inbox.changed_ingresses, stop)
                 })
             });
-        Ok(ClusterHandle {
+        Ok(ClusterTasks {
             election,
             writer,
             leads: election_of_ours,

@@ -21,7 +21,7 @@ mod notification;
 pub mod status;
 pub mod watch;
 
-pub use cluster::{Candidacy, ClusterHandle, Duties, Election, Inbox};
+pub use cluster::{Candidacy, ClusterTasks, Duties, Election, Inbox};
 pub use connect::{Access, connect, is_in_cluster};
 pub use identity::own_namespace;
 pub use lease::lease_duration;

@@ -1,4 +1,4 @@
-//! One compatibility an Ingress, from what the translation reports about it.
+//! One verdict an Ingress, from what the translation reports about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use sluice_translate::{
 use super::remark::Remark;
 use super::{Extent, hints};
 
-/// Compatibility about an Ingress.
+/// Verdict about an Ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Compatibility {
+pub(crate) enum Verdict {
     /// It works as it did.
     Unchanged,
     /// It works, not quite as it did; the remarks say where.
@@ -27,22 +27,22 @@ pub(crate) enum Compatibility {
     OtherClass,
 }
 
-impl Compatibility {
+impl Verdict {
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Compatibility::Unchanged => "works unchanged",
-            Compatibility::Differences => "works with differences",
-            Compatibility::NotAtAll => "does not work",
-            Compatibility::OtherClass => "of another class",
+            Verdict::Unchanged => "works unchanged",
+            Verdict::Differences => "works with differences",
+            Verdict::NotAtAll => "does not work",
+            Verdict::OtherClass => "of another class",
         }
     }
 
     /// Of so many.
     pub(crate) fn words_of(self, count: usize) -> &'static str {
         match self {
-            Compatibility::Unchanged if count != 1 => "work unchanged",
-            Compatibility::Differences if count != 1 => "work with differences",
-            Compatibility::NotAtAll if count != 1 => "do not work",
+            Verdict::Unchanged if count != 1 => "work unchanged",
+            Verdict::Differences if count != 1 => "work with differences",
+            Verdict::NotAtAll if count != 1 => "do not work",
             one => one.words(),
         }
     }
@@ -53,7 +53,7 @@ impl Compatibility {
 pub(crate) struct Finding {
     #[serde(serialize_with = "as_text")]
     pub(crate) ingress: ObjectKey,
-    pub(crate) compatibility: Compatibility,
+    pub(crate) verdict: Verdict,
     /// The worst first.
     pub(crate) remarks: Vec<Remark>,
 }
@@ -104,7 +104,7 @@ impl Findings {
             let reports = reports.remove(&key).unwrap_or_default();
             let mut finding = Finding::of(ingress, &reports, served.contains(&key), extent);
             if !is_ours(ingress, resources, options) {
-                finding.compatibility = Compatibility::OtherClass;
+                finding.verdict = Verdict::OtherClass;
                 finding.remarks.extend(hints::about_class(ingress));
             }
             findings.insert(key, finding);
@@ -123,17 +123,17 @@ impl Findings {
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        let count = |compatibility| {
+        let count = |verdict| {
             self.ingresses
                 .iter()
-                .filter(|finding| finding.compatibility == compatibility)
+                .filter(|finding| finding.verdict == verdict)
                 .count()
         };
         Summary {
-            unchanged: count(Compatibility::Unchanged),
-            differences: count(Compatibility::Differences),
-            not_at_all: count(Compatibility::NotAtAll),
-            other_class: count(Compatibility::OtherClass),
+            unchanged: count(Verdict::Unchanged),
+            differences: count(Verdict::Differences),
+            not_at_all: count(Verdict::NotAtAll),
+            other_class: count(Verdict::OtherClass),
             unreadable: self
                 .documents
                 .iter()
@@ -149,10 +149,10 @@ impl Finding {
         let changes = reports
             .iter()
             .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
-        let compatibility = match changes.map(|report| report.severity).max() {
-            None => Compatibility::Unchanged,
-            Some(Severity::Error) if !is_served => Compatibility::NotAtAll,
-            Some(_) => Compatibility::Differences,
+        let verdict = match changes.map(|report| report.severity).max() {
+            None => Verdict::Unchanged,
+            Some(Severity::Error) if !is_served => Verdict::NotAtAll,
+            Some(_) => Verdict::Differences,
         };
         // Many paths may name the same object; once is enough.
         let mut missing = BTreeSet::new();
@@ -171,7 +171,7 @@ impl Finding {
         remarks.dedup();
         Finding {
             ingress: key_of(ingress),
-            compatibility,
+            verdict,
             remarks,
         }
     }

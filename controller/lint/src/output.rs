@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::finding::{Compatibility, Finding, Findings, Summary};
+use super::finding::{Finding, Findings, Summary, Verdict};
 use crate::Output;
 
 /// Writes findings.
@@ -31,7 +31,7 @@ fn table(findings: &Findings) -> String {
             text,
             "{:width$}  {}",
             name(finding),
-            finding.compatibility.words()
+            finding.verdict.words()
         )
         .ok();
         for remark in &finding.remarks {
@@ -67,7 +67,7 @@ fn json_text(findings: &Findings) -> String {
 fn markdown(findings: &Findings) -> String {
     let mut text = format!("# Sluice lint\n\n{}\n", sentence(&findings.summary()));
     if !findings.ingresses.is_empty() {
-        text += "\n| Ingress | compatibility | remarks |\n|---|---|---|\n";
+        text += "\n| Ingress | verdict | remarks |\n|---|---|---|\n";
     }
     for finding in &findings.ingresses {
         let remarks: Vec<String> = finding
@@ -84,7 +84,7 @@ fn markdown(findings: &Findings) -> String {
             text,
             "| {} | {} | {} |",
             name(finding),
-            finding.compatibility.words(),
+            finding.verdict.words(),
             remarks.join("<br>")
         )
         .ok();
@@ -126,15 +126,15 @@ fn sentence(summary: &Summary) -> String {
     let total = unchanged + differences + not_at_all + other_class;
     let plural = if total == 1 { "" } else { "es" };
     let parts = [
-        (unchanged, Compatibility::Unchanged),
-        (differences, Compatibility::Differences),
-        (not_at_all, Compatibility::NotAtAll),
-        (other_class, Compatibility::OtherClass),
+        (unchanged, Verdict::Unchanged),
+        (differences, Verdict::Differences),
+        (not_at_all, Verdict::NotAtAll),
+        (other_class, Verdict::OtherClass),
     ];
     let parts: Vec<String> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, compatibility)| format!("{count} {}", compatibility.words_of(*count)))
+        .map(|(count, verdict)| format!("{count} {}", verdict.words_of(*count)))
         .collect();
     let list = if parts.is_empty() {
         String::new()

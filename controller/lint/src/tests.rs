@@ -2,7 +2,7 @@ use std::fs;
 
 use sluice_translate::Severity;
 
-use super::finding::{Compatibility, Finding};
+use super::finding::{Finding, Verdict};
 use sluice_source::read_once;
 
 use super::*;
@@ -39,7 +39,7 @@ fn only(manifests: &str) -> Finding {
 #[test]
 fn a_service_elsewhere_is_no_difference() {
     let finding = only(&ingress("shop", "", RULE));
-    assert_eq!(finding.compatibility, Compatibility::Unchanged);
+    assert_eq!(finding.verdict, Verdict::Unchanged);
     assert_eq!(finding.remarks[0].severity, Severity::Note);
     assert!(
         finding.remarks[0]
@@ -51,15 +51,9 @@ fn a_service_elsewhere_is_no_difference() {
 #[test]
 fn an_ingress_without_any_route_that_works_does_not_work_at_all() {
     let rule = RULE.replace("a.b", "not_a_host");
-    assert_eq!(
-        only(&ingress("shop", "", &rule)).compatibility,
-        Compatibility::NotAtAll
-    );
+    assert_eq!(only(&ingress("shop", "", &rule)).verdict, Verdict::NotAtAll);
     let both = format!("{RULE}\n  tls: [{{hosts: [a.b]}}]");
-    assert_ne!(
-        only(&ingress("shop", "", &both)).compatibility,
-        Compatibility::NotAtAll
-    );
+    assert_ne!(only(&ingress("shop", "", &both)).verdict, Verdict::NotAtAll);
 }
 
 #[test]
@@ -67,10 +61,7 @@ fn an_ingress_of_another_class_is_neither_good_nor_bad() {
     let manifest =
         ingress("shop", "", RULE).replace("ingressClassName: nginx", "ingressClassName: traefik");
     let findings = findings(&manifest);
-    assert_eq!(
-        findings.ingresses[0].compatibility,
-        Compatibility::OtherClass
-    );
+    assert_eq!(findings.ingresses[0].verdict, Verdict::OtherClass);
     assert!(!findings.is_fatal());
     let remarks = &findings.ingresses[0].remarks;
     assert!(
@@ -101,10 +92,7 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
     let manifest = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: shop}\nspec: {rules: [{host: a.b, \
                     http: {paths: [{backend: {serviceName: web, servicePort: 80}}]}}]}\n";
     let findings = findings(manifest);
-    assert_eq!(
-        findings.ingresses[0].compatibility,
-        Compatibility::Unchanged
-    );
+    assert_eq!(findings.ingresses[0].verdict, Verdict::Unchanged);
     assert!(
         findings.documents[0]
             .reason
@@ -129,7 +117,7 @@ fn a_document_that_cannot_be_read_is_fatal() {
 fn annotations_of_look_alikes_are_named() {
     let annotations = "nginx.org/rewrites: x, ingress.kubernetes.io/ssl-redirect: \"true\"";
     let finding = only(&ingress("shop", annotations, RULE));
-    assert_eq!(finding.compatibility, Compatibility::Unchanged);
+    assert_eq!(finding.verdict, Verdict::Unchanged);
     let fields: Vec<&str> = finding
         .remarks
         .iter()

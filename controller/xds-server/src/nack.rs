@@ -70,7 +70,7 @@ impl Nacks {
         Some(&refusal.message)
     }
 
-    /// Nacks of published resources, without those of probes.
+    /// NACKs of published resources, without those of probes.
     pub(crate) fn published(&self) -> Vec<Nack> {
         self.0
             .values()

@@ -21,7 +21,7 @@ use crate::{Backend, Reply, Request, Rng, Tables, Timestamp};
 pub enum Decision<'a> {
     /// Send it on.
     Forward(Forward<'a>),
-    /// RuleResult it here.
+    /// Answer it here.
     Reply(Reply),
     /// Count it against this limit first: [`Tables::decide_admitted`] when its client may have one more request in
     /// process, [`ConnectionLimit::refusal`] otherwise. Nothing has changed yet.

@@ -11,7 +11,7 @@ pub(crate) struct CorsConf {
     pub(crate) variables: Vec<(String, Value)>,
 }
 
-/// AllowedOrigins in one pattern: as many as fit into what nginx reads as one word, each with the longest name that a host can
+/// Allowed origins in one pattern: as many as fit into what nginx reads as one word, each with the longest name that a host can
 /// have.
 const AT_ONCE: usize = 6;
 
@@ -51,7 +51,7 @@ fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
         AllowedOrigins::Only(_) => Text::default().variable("http_origin"),
     };
     let mut values = vec![
-        ("Access-Control-Allow-AllowedOrigin", origin),
+        ("Access-Control-Allow-Origin", origin),
         ("Access-Control-Allow-Methods", text(&cors.allow_methods)),
         ("Access-Control-Allow-Headers", text(&cors.allow_headers)),
         ("Access-Control-Max-Age", text(&cors.max_age.to_string())),

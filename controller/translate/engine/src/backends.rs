@@ -100,7 +100,7 @@ impl Authority {
     }
 }
 
-/// BackendSource of a backend's endpoints.
+/// Source of a backend's endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackendSource {
     /// A port of a Service.
@@ -125,7 +125,7 @@ pub(crate) struct Source {
 pub struct BackendRef {
     /// Id of the backend.
     pub id: BackendId,
-    /// BackendSource of its endpoints.
+    /// Source of its endpoints.
     pub origin: BackendSource,
     /// The choice among its endpoints.
     pub balance: Balance,
@@ -151,7 +151,7 @@ pub enum PrecedenceTier {
     Ports,
 }
 
-/// ReferencePrecedence of a reference: its tier, and its place among the references of the same object.
+/// Precedence of a reference: its tier, and its place among the references of the same object.
 pub type ReferencePrecedence = (Arc<PrecedenceTier>, usize);
 
 /// References to backends, as they are made. The backend registry resolves those that several name.

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Kind;
 
-/// Namespace and name. ObjectCache-scoped objects have an empty namespace.
+/// Namespace and name. Cluster-scoped objects have an empty namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// The namespace, or nothing.

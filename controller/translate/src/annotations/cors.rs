@@ -12,7 +12,7 @@ const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Si
                        Authorization";
 const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const MAX_AGE: i64 = 1_728_000;
-/// AllowedOrigins of one Ingress. They are compared one by one.
+/// Allowed origins of one Ingress. They are compared one by one.
 pub(crate) const MAX_ORIGINS: usize = 200;
 /// Bytes of a list that is sent with answers.
 const LONGEST: usize = 2000;

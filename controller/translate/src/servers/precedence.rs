@@ -1,4 +1,4 @@
-//! ReferencePrecedence of paths where namespaces share a host and one of their paths is a pattern.
+//! Precedence of paths where namespaces share a host and one of their paths is a pattern.
 //!
 //! Each namespace keeps the order of its own paths, which is ingress-nginx's. Between namespaces the length of the literal
 //! beginning decides: the whole path, or of a pattern the text before its first special character.

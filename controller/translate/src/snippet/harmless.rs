@@ -123,7 +123,7 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     }),
     (
         "more_set_headers",
-        "with values, and not for an origin in `Access-Control-Allow-AllowedOrigin`",
+        "with values, and not for an origin in `Access-Control-Allow-Origin`",
         |words, _| headers::adds_to_answers(words),
     ),
     ("more_set_input_headers", ANYWAY, |words, _| {

@@ -125,7 +125,7 @@ fn headers_count_when_a_client_could_say_them_or_would_see_them() {
         "proxy_hide_header x-powered-by;",
         "more_clear_headers Server 'X-Powered-By';",
         "more_set_headers -s '404 500' 'X-A: b' -t text/html \"X-B: c: d\";",
-        "more_set_headers 'Access-Control-Allow-AllowedOrigin: *';",
+        "more_set_headers 'Access-Control-Allow-Origin: *';",
         "underscores_in_headers on;",
         "proxy_ignore_headers Set-Cookie Vary;",
     ] {
@@ -150,7 +150,7 @@ fn headers_count_when_a_client_could_say_them_or_would_see_them() {
         "more_set_headers 'X-Secret:';",
         "more_set_headers X-Secret;",
         "more_set_headers 'X-A: b' 'X-Secret: ';",
-        "more_set_headers 'Access-Control-Allow-AllowedOrigin: https://a.example';",
+        "more_set_headers 'Access-Control-Allow-Origin: https://a.example';",
         "underscores_in_headers off;",
         "proxy_ignore_headers X-Accel-Redirect;",
     ] {

@@ -120,7 +120,7 @@ pub(super) fn find<'a>(
     }
 }
 
-/// ObjectCache IP of a Service; a headless one has none.
+/// Cluster IP of a Service; a headless one has none.
 pub fn service_address(
     target: &UpstreamUrl,
     tracker: &DependencyTracker<'_>,

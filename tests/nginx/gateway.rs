@@ -99,9 +99,9 @@ pub(crate) fn round_robin(name: &str, pods: &[SocketAddr]) -> Value {
 }
 
 /// `sluice_filter` with tables that do not change.
-pub(crate) fn balanced(locations: &Value, backends: &Value) -> String {
+pub(crate) fn balanced(routes: &Value, backends: &Value) -> String {
     let version = format!("1-{:032x}", 1);
-    let snapshot = json!({"version": version, "routes": locations, "backends": backends});
+    let snapshot = json!({"version": version, "routes": routes, "backends": backends});
     // The configuration comes first: a test cuts the tables out.
     format!(r#"sluice_filter '{{"schema":1,"host":"nginx","tables":{{"snapshot":{snapshot}}}}}';"#)
 }

@@ -30,6 +30,7 @@ mod retries;
 mod routing;
 #[path = "../e2e/scenarios/mod.rs"]
 mod scenarios;
+mod server_header;
 mod shutdown;
 mod streams;
 mod variables;

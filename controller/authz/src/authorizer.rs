@@ -169,7 +169,7 @@ fn is_authority(host: &str) -> bool {
         && port.strip_prefix(':').map_or(port.is_empty(), is_port)
 }
 
-/// What an authentication service may say and did not say, no client says in its place, however it spells
+/// Headers that an authentication service may set and did not are not taken from a client, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
 fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
     let passwords = route.authentication.basic.iter().map(|_| "authorization");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_a_route_is_none() {
+    fn a_request_without_a_route_is_invalid() {
         assert_eq!(read(&headers(&[(URI, "/")])), None);
         let read = read(&headers(&[
             (ROUTE, "a/"),

@@ -18,7 +18,7 @@ pub(crate) struct RoutePolicy {
     pub(crate) access: IpAccess,
     /// Request headers that only an authentication service may set.
     pub(crate) auth_headers: Vec<HeaderName>,
-    /// Hash of the external: another external has another answer.
+    /// Hash of the external authentication: part of cache keys.
     pub(crate) external: Key,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Claims {
     /// By host and path. `None`, which is before every age, is where a search begins.
     paths: BTreeSet<((String, String), Option<Age>)>,
     /// By host, with how many of its paths each of them claims. A host may have more paths than anybody wants to look at for
-    /// one external.
+    /// one authentication service.
     claimants: BTreeMap<(String, Option<Age>), usize>,
     /// Ingresses that name a wildcard host, as a host or as an alias, by what follows the star.
     wildcards: BTreeSet<(Hostname, Option<Age>)>,

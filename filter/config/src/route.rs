@@ -1,4 +1,4 @@
-//! Routes: routes of the data plane.
+//! Routes of the filter: the backend of requests that the data plane matched.
 
 use serde::{Deserialize, Serialize};
 

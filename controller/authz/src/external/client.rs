@@ -1,4 +1,4 @@
-//! One external: the request that a service gets, and what it says.
+//! One request to an authentication service, and its response.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -20,8 +20,8 @@ use super::pool::{Origin, Pool, Reuse, Target};
 
 /// ingress-nginx: `proxy-read-timeout`.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Behind our own name there: a request is a external, and one about a external would never end.
-const QUESTION: &str = "-external";
+/// Suffix of our identifier in `CDN-Loop` for requests to authentication services: one caused by another would never end.
+const AUTH_REQUEST: &str = "-auth";
 /// Hop-by-hop headers, headers that are set again, our own, and those that clients must not set.
 const NOT_PASSED: &[&str] = &[
     "connection",
@@ -90,7 +90,7 @@ pub(super) async fn ask(
     backend: Option<&Backend>,
     check: &AuthzRequest,
 ) -> anyhow::Result<AuthResponse> {
-    if is_question(check, &pool.cdn_id) {
+    if is_auth_request(check, &pool.cdn_id) {
         bail!(
             "a request of external authentication that needs external authentication: the service itself must be open"
         );
@@ -117,9 +117,11 @@ pub(super) async fn ask(
     })
 }
 
-fn is_question(check: &AuthzRequest, cdn_id: &str) -> bool {
+fn is_auth_request(check: &AuthzRequest, cdn_id: &str) -> bool {
     let mut marks = loops(check).flat_map(|value| value.split(|b| *b == b','));
-    marks.any(|mark| mark.trim_ascii().strip_suffix(QUESTION.as_bytes()) == Some(cdn_id.as_bytes()))
+    marks.any(|mark| {
+        mark.trim_ascii().strip_suffix(AUTH_REQUEST.as_bytes()) == Some(cdn_id.as_bytes())
+    })
 }
 
 /// The values of `CDN-Loop`.
@@ -264,7 +266,7 @@ fn request(
         set(header.name.as_str(), text(&header.value, check))?;
     }
     // In one line, and first: some read no other.
-    let mark = format!("{cdn_id}{QUESTION}").into_bytes();
+    let mark = format!("{cdn_id}{AUTH_REQUEST}").into_bytes();
     let marks: Vec<&[u8]> = std::iter::once(mark.as_slice())
         .chain(loops(check))
         .collect();

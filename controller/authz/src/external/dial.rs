@@ -82,7 +82,7 @@ impl Connection for Box<dyn Stream> {
     }
 }
 
-/// A connection to one of these addresses, the first that answers. This is where every connection of a external begins, so
+/// A connection to one of these addresses, the first that answers. This is where every connection to an authentication service begins, so
 /// here each address is judged, wherever it comes from; no answer makes us ask elsewhere.
 pub(super) async fn dial(
     addresses: &[SocketAddr],

@@ -37,7 +37,7 @@ pub trait Backends: fmt::Debug + Send + Sync {
 pub struct Settings {
     /// Judges every address before a connection to it; [`crate::Authorizer::set_address_policy`] replaces it.
     pub addresses: AddressPolicy,
-    /// Identifier of this Sluice in `CDN-Loop` (RFC 8586), by which a external about a external is known.
+    /// Identifier of this Sluice in `CDN-Loop` (RFC 8586), by which a loop of authentication requests is detected.
     pub cdn_id: String,
 }
 

@@ -46,7 +46,7 @@ fn external() -> ExternalAuth {
 }
 
 #[test]
-fn a_question_says_what_was_asked_for_and_nothing_that_a_client_made_up() {
+fn an_auth_request_says_what_was_asked_for_and_nothing_that_a_client_made_up() {
     let (check, external) = (check(), external());
     let place = place(&text(&external.url, &check)).unwrap();
     assert_eq!(
@@ -137,12 +137,11 @@ fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may
 }
 
 #[tokio::test]
-async fn nobody_asks_about_a_question() {
+async fn auth_requests_cause_no_others() {
     let mut check = check();
-    check.headers.push((
-        CDN_LOOP.to_owned(),
-        b"another; v=1, sluice-external".to_vec(),
-    ));
+    check
+        .headers
+        .push((CDN_LOOP.to_owned(), b"another; v=1, sluice-auth".to_vec()));
     assert!(
         ask(
             &Pool::new(

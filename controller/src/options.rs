@@ -38,6 +38,7 @@ pub(crate) fn translation(
         disable_external_name: flags.disable_svc_external_name,
         ssl_passthrough: flags.enable_ssl_passthrough,
         disable_catch_all: flags.disable_catch_all,
+        health_check_path: "/healthz".to_owned(),
         hosts_under_foreign_wildcards: flags.allow_hosts_under_foreign_wildcards,
         addresses: AddressPolicy {
             allowed: flags.allow_upstream_cidr.clone(),

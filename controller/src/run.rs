@@ -273,6 +273,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
         own_namespace,
         addresses,
         stream_connections,
+        health_check_path: args.admin.health_check_path.clone(),
         ..options
     })
 }

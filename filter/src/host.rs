@@ -204,6 +204,7 @@ pub(crate) fn reply(reply: Reply) -> bool {
     const HEADERS: &[u8] =
         b"\x01\0\0\0\x0c\0\0\0\x19\0\0\0content-type\0text/plain; charset=utf-8\0";
     let body = reply.body.as_bytes();
+    let headers = if body.is_empty() { &[] } else { HEADERS };
     // SAFETY: all buffers outlive the call; the host copies them. `HEADERS` is one serialised pair (count, key
     // length, value length, key NUL, value NUL).
     let status = unsafe {
@@ -213,8 +214,8 @@ pub(crate) fn reply(reply: Reply) -> bool {
             0,
             body.as_ptr(),
             body.len(),
-            HEADERS.as_ptr(),
-            HEADERS.len(),
+            headers.as_ptr(),
+            headers.len(),
             GRPC_STATUS_NONE,
         )
     };

@@ -196,6 +196,9 @@ pub enum Action {
     Denied,
     /// Answers that it is elsewhere.
     Redirect(Redirect),
+    /// Answers with this status once all policies of the route have let the request through: the data plane answers
+    /// in the place of a backend.
+    Respond(u16),
 }
 
 impl Action {
@@ -210,8 +213,14 @@ impl Action {
     pub fn destination(&self) -> Option<&Destination> {
         match self {
             Action::Forward(destination) => Some(destination),
-            Action::Denied | Action::Redirect(_) => None,
+            Action::Denied | Action::Redirect(_) | Action::Respond(_) => None,
         }
+    }
+
+    /// True if policies of the route apply: access control, limits, CORS, error pages.
+    #[must_use]
+    pub fn has_policies(&self) -> bool {
+        matches!(self, Action::Forward(_) | Action::Respond(_))
     }
 }
 

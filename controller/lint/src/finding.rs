@@ -181,7 +181,7 @@ impl Finding {
 fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     let routes = snapshot.config().routes();
     routes
-        .filter(|route| !matches!(route.action, Action::Denied))
+        .filter(|route| !matches!(route.action, Action::Denied | Action::Respond(_)))
         .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
 }

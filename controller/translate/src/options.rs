@@ -44,6 +44,8 @@ pub struct Options {
     pub ssl_passthrough: bool,
     /// `--disable-catch-all`
     pub disable_catch_all: bool,
+    /// `--health-check-path`: the catch-all server answers it with 200, for load balancers that probe the ports of traffic.
+    pub health_check_path: String,
     /// `--allow-hosts-under-foreign-wildcards`: hosts are served that an older Ingress of another namespace covers.
     pub hosts_under_foreign_wildcards: bool,
     /// `--publish-service`: what stands in front of the data planes. Nothing but what is Sluice's own follows from it here.
@@ -79,6 +81,7 @@ impl Default for Options {
             disable_external_name: false,
             ssl_passthrough: false,
             disable_catch_all: false,
+            health_check_path: "/healthz".to_owned(),
             hosts_under_foreign_wildcards: false,
             publish_service: None,
             own_namespace: None,

@@ -3,7 +3,7 @@
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::Host;
 use sluice_filter_core::connections::{self, ConnectionLimit, Connections, Entry, Unavailable};
-use sluice_filter_core::{Decision, Fact, Forward, Request as _, Rewriting, Timestamp};
+use sluice_filter_core::{Decision, Fact, Forward, Reply, Request as _, Rewriting, Timestamp};
 
 use super::Worker;
 use crate::host_request::HostRequest;
@@ -32,7 +32,12 @@ impl Worker {
             Decision::Forward(forward) => self.in_flight.forward(self.host, context, forward),
             // A redirect or a direct response of the route needs no endpoint, so none is missing.
             Decision::Reply(reply) if host_contract::is_forwarded(self.host) => {
-                host::reply(reply);
+                // nginx has pages of its own, and its `error_page` replaces them.
+                let body = match self.host {
+                    Host::Nginx => "",
+                    _ => reply.body,
+                };
+                host::reply(Reply { body, ..reply });
                 return RequestAction::Respond;
             }
             Decision::Reply(_) | Decision::CheckLimit(_) => {}

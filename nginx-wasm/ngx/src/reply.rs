@@ -21,7 +21,7 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-/// Sends a reply and ends the request.
+/// Sends a reply and ends the request. An error without headers and body gets the page of nginx.
 ///
 /// # Safety
 ///
@@ -29,7 +29,13 @@ pub struct Reply {
 pub(crate) unsafe fn send(r: *mut ngx_http_request_t, reply: &Reply) {
     // SAFETY: by contract; it is not used after `finalize`.
     unsafe {
-        let code = try_send(r, reply);
+        let is_error = matches!(reply.status, 300..=599);
+        let is_page = is_error && reply.body.is_empty() && reply.headers.is_empty();
+        let code = match is_page {
+            // nginx makes the page, or replaces it (`error_page`).
+            true => reply.status as ngx_int_t,
+            false => try_send(r, reply),
+        };
         ngx_http_finalize_request(r, code);
     }
 }

@@ -192,8 +192,11 @@ fn bytes(request: &RecordedRequest, cookies: &Cookies) -> Vec<u8> {
             .map(|(name, value)| format!("{name}={value}"));
         lines.push(format!("Cookie: {}", pairs.collect::<Vec<_>>().join("; ")));
     }
-    let body = vec![b'x'; request.body.unwrap_or_default()];
-    if request.body.is_some() {
+    let mut body = vec![b'x'; request.body.unwrap_or_default()];
+    if has("transfer-encoding") {
+        let size = format!("{:x}\r\n", body.len());
+        body = [size.as_bytes(), &body, b"\r\n0\r\n\r\n"].concat();
+    } else if request.body.is_some() || request.method == "POST" {
         lines.push(format!("Content-Length: {}", body.len()));
     }
     if !has("connection") {

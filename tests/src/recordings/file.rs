@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use sluice_translate::annotations::{GROUPS, Role};
 
 /// A file of recordings.
 #[derive(Debug, Deserialize)]
@@ -101,6 +102,21 @@ impl RecordedCase {
         self.requests
             .iter()
             .all(|exchange| is_page(&exchange.answer))
+    }
+
+    /// Returns `true` if an Ingress has an annotation of access control.
+    pub fn restricts_access(&self) -> bool {
+        let ingresses = self.given.get("ingresses").and_then(Value::as_array);
+        let annotations = ingresses
+            .into_iter()
+            .flatten()
+            .filter_map(|ingress| ingress["annotations"].as_object())
+            .flat_map(Map::keys);
+        let names = annotations.filter_map(|name| name.split_once('/').map(|(_, name)| name));
+        let all = || GROUPS.iter().flat_map(|group| group.annotations);
+        names
+            .into_iter()
+            .any(|name| all().any(|known| known.name == name && known.role == Role::AccessControl))
     }
 
     /// Returns `true` if pods may receive copies of requests, which arrive at any time.

@@ -16,6 +16,7 @@ mod tenant;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -42,6 +43,8 @@ pub struct Played {
     pub request: String,
     /// ingress-nginx refused the Ingress: all recorded answers of the case are its page for 404.
     pub is_refused: bool,
+    /// The answer is 503, and an Ingress of the case has access control.
+    pub is_closed: bool,
     /// Empty if the answer is as recorded.
     pub differences: Vec<Difference>,
 }
@@ -104,6 +107,7 @@ async fn on_site(plan: Plan, selection: &Selection) -> Result<Vec<Played>> {
 async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<Vec<Played>> {
     let (mut cookies, mut played) = (Cookies::new(), Vec::new());
     let (has_copies, is_refused) = (case.has_copies(), case.is_refused());
+    let restricts_access = case.restricts_access();
     for (n, recorded) in case.requests.iter().enumerate() {
         let answer = exchange::play(site, tenant, recorded, has_copies, &mut cookies).await?;
         let request = &recorded.request;
@@ -119,8 +123,16 @@ async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<
             number: n + 1,
             request: line,
             is_refused,
+            is_closed: restricts_access && is_503(&answer),
             differences: differences(&recorded.answer, &answer),
         });
     }
     Ok(played)
+}
+
+/// One answer, or all of several.
+fn is_503(answer: &Map<String, Value>) -> bool {
+    let statuses = answer.get("status_counts").and_then(Value::as_object);
+    answer.get("status") == Some(&503.into())
+        || statuses.is_some_and(|counts| counts.keys().eq(["503"]))
 }

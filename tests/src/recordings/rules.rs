@@ -41,6 +41,9 @@ pub struct Rule {
     /// Only cases that ingress-nginx refused as a whole.
     #[serde(default)]
     pub refused: bool,
+    /// Only answers that are 503 because access control is not enforced.
+    #[serde(default)]
+    pub closed: bool,
     /// Sometimes there is no difference.
     #[serde(default)]
     pub by_chance: bool,
@@ -81,6 +84,7 @@ impl Rule {
             .as_ref()
             .is_none_or(|only| only == data_plane)
             && (!self.refused || played.is_refused)
+            && (!self.closed || played.is_closed)
             && self.field.is_match(&difference.field)
             && matches(&self.expected, &difference.expected)
             && matches(&self.got, &difference.got)

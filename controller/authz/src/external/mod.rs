@@ -153,7 +153,13 @@ pub(crate) fn sign_in(
         .iter()
         .filter(|(name, _)| kept.contains(&name.as_str()))
         .cloned();
-    let location = ("location".to_owned(), text(place, check));
+    // nginx makes absolute what begins with a slash.
+    let place = text(place, check);
+    let url = match place.starts_with('/') {
+        true => format!("{}://{}{place}", check.scheme, check.host),
+        false => place,
+    };
+    let location = ("location".to_owned(), url);
     AuthzDecision::Deny {
         status: 302,
         headers: std::iter::once(location).chain(kept).collect(),

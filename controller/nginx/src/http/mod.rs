@@ -14,6 +14,7 @@ use crate::context::RenderContext;
 use crate::http::blocked::BlockedConf;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
+use crate::location::cors;
 use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
 use crate::location::limits::{self, Zone};
 use crate::location::mirror::{self, Relay, Sampled};
@@ -51,6 +52,7 @@ struct MainConf<'a> {
     copies_socket: Word,
     sampled: Vec<Sampled>,
     appended: BTreeSet<String>,
+    cors: Vec<cors::Sent>,
     requests: Option<Word>,
     access_log: Option<Written>,
     global: GlobalConf<'a>,
@@ -126,6 +128,7 @@ pub(crate) fn render(
         copies_socket: mirror::socket(settings),
         sampled: mirror::sampled(config),
         appended: headers::appended(config),
+        cors: cors::all_sent(config),
         requests: settings.requests.as_deref().map(file),
         access_log,
         global: GlobalConf::new(&config.global, settings.engine.is_kongs()),

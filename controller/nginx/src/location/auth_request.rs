@@ -4,7 +4,7 @@
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
 use sluice_filter_config::host_contract;
-use sluice_ir::{Action, Authentication, HeaderName, HttpRoute, Policy};
+use sluice_ir::{Authentication, HeaderName, HttpRoute, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::context::Host;
@@ -13,17 +13,17 @@ use crate::settings::Settings;
 
 /// Path of the controller's authorization endpoint.
 pub const PATH: &str = "/v1/authorize";
-/// Of a external: the location, by its id.
+/// Header of an authorization request: the id of the route.
 pub const ROUTE: &str = "sluice-route";
-/// Of a external: the client's address, as far as headers are believed.
+/// Header of an authorization request: the address of the client, from headers where they are trusted.
 pub const CLIENT: &str = "sluice-client";
-/// Of a external: the request's method.
+/// Header of an authorization request: the method.
 pub const METHOD: &str = "sluice-method";
-/// Of a external: `http` or `https`.
+/// Header of an authorization request: `http` or `https`.
 pub const SCHEME: &str = "sluice-scheme";
-/// Of a external: the host that the client asked for, with its port: the one whose server asks.
+/// Header of an authorization request: the host that the client sent, with its port.
 pub const HOST: &str = "sluice-host";
-/// Of a external: the path and the query.
+/// Header of an authorization request: path and query.
 pub const URI: &str = "sluice-uri";
 /// Of an answer, with a number behind it: a cookie for the client.
 pub const COOKIE: &str = "sluice-cookie-";
@@ -234,6 +234,6 @@ pub(crate) fn has_page(route: &HttpRoute) -> bool {
 }
 
 fn authentication_of(route: &HttpRoute) -> Option<&Authentication> {
-    let forwards = matches!(route.action, Action::Forward(_));
-    route.policy.authentication.as_ref().filter(|_| forwards)
+    let authentication = route.policy.authentication.as_ref();
+    authentication.filter(|_| route.action.has_policies())
 }

@@ -1,6 +1,8 @@
 //! Pages of other origins: what answers to them say, and what `OPTIONS` is answered with.
 
-use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors};
+use std::collections::BTreeSet;
+
+use sluice_ir::{AllowedOrigin, AllowedOrigins, Config, Cors};
 
 use crate::conf::{Text, Value, Word, word};
 
@@ -36,12 +38,45 @@ pub(crate) fn headers(cors: &Cors) -> Vec<(String, Text)> {
     }
     let values = values(cors).into_iter();
     values
-        .map(|(name, _)| (name.to_owned(), Text::default().variable(&variable(name))))
+        .map(|(name, _)| (name.to_owned(), Text::default().variable(&sent(name))))
         .collect()
 }
 
+/// A header that is sent: of an allowed origin, else what the pod says.
+pub(crate) struct Sent {
+    /// The variable with the value.
+    pub(crate) name: String,
+    /// The value for an allowed origin; empty for others.
+    pub(crate) allowed: String,
+    /// The header of the pod.
+    pub(crate) upstream: String,
+}
+
+/// The headers of all routes with CORS.
+pub(crate) fn all_sent(config: &Config) -> Vec<Sent> {
+    let policies = config
+        .routes()
+        .filter_map(|route| route.policy.cors.as_ref());
+    let names = policies.flat_map(|cors| values(cors).into_iter().map(|(name, _)| name));
+    let names: BTreeSet<&str> = names.collect();
+    let all = names.into_iter().map(|name| Sent {
+        name: sent(name),
+        allowed: variable(name),
+        upstream: in_variable(name),
+    });
+    all.collect()
+}
+
 fn variable(name: &str) -> String {
-    format!("sluice_{}", name.to_ascii_lowercase().replace('-', "_"))
+    format!("sluice_{}", in_variable(name))
+}
+
+fn sent(name: &str) -> String {
+    format!("sluice_sent_{}", in_variable(name))
+}
+
+fn in_variable(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
 }
 
 fn values(cors: &Cors) -> Vec<(&'static str, Text)> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{
-    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, HttpRoute, Protocol, RouteId,
-    Server, Transport,
+    BackendId, Config, ErrorPages, ErrorRequest, HeaderName, HttpRoute, Protocol, RouteId, Server,
+    Transport,
 };
 
 use crate::conf::{Text, Value, value};
@@ -80,8 +80,8 @@ fn served<'a>(
     route: &'a HttpRoute,
     config: &Config,
 ) -> Option<(&'a ErrorPages, impl Iterator<Item = u16> + use<'a>)> {
-    let forwards = matches!(route.action, Action::Forward(_));
-    let pages = route.error_pages.as_ref().filter(|_| forwards)?;
+    let pages = route.error_pages.as_ref();
+    let pages = pages.filter(|_| route.action.has_policies())?;
     let known = pages
         .statuses
         .iter()

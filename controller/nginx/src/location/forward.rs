@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Protocol, RetryOn, Timeouts,
-    Transport, UpstreamTls,
+    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Protocol, RetryOn,
+    Timeouts, Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -77,6 +77,8 @@ pub(crate) enum Target {
     Candidate,
     /// The same, spoken to as the client does.
     CandidateByScheme,
+    /// None: nginx answers with this status, after all policies. `return` would come before them.
+    Nothing { status: u16, is_kongs: bool },
 }
 
 /// TLS towards pods.
@@ -100,14 +102,17 @@ const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 impl Forward {
     pub(crate) fn new(
         (route, at): (&HttpRoute, &str),
-        id: &BackendId,
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Self {
         let (policy, global) = (&route.policy, &context.config.global);
-        let transport = upstream::transport(id, context.config);
-        let https_backend = route.https_backend.as_ref().unwrap_or(id);
-        let for_https = upstream::transport(https_backend, context.config);
+        let id = route.primary_backend();
+        let transport = |id: Option<&BackendId>| {
+            id.map(|id| upstream::transport(id, context.config))
+                .unwrap_or_default()
+        };
+        let for_https = transport(route.https_backend.as_ref().or(id));
+        let transport = transport(id);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
         // Of what surrounds a location, only the directives of `proxy` are written there.
@@ -153,7 +158,13 @@ impl Forward {
                 .map(|tls| Tls::new(tls, context)),
             scheme,
             retry: Retry::of((route, at), host, context),
-            target: target(&transport, &for_https, context),
+            target: match route.action {
+                Action::Respond(status) => Target::Nothing {
+                    status,
+                    is_kongs: context.settings.engine.is_kongs(),
+                },
+                _ => target(&transport, &for_https, context),
+            },
         }
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct LocationConf {
 /// Action of a location.
 enum Content {
     Denied,
+    /// nginx answers before any policy.
+    Return(u16),
     Redirect(RedirectConf),
     Forward(Box<Forward>),
 }
@@ -61,10 +63,10 @@ impl LocationConf {
             Action::Redirect(redirect) => {
                 Content::Redirect(redirect::answer(redirect, &route.matches.path))
             }
-            Action::Forward(to) => {
-                let id = to.primary();
+            Action::Respond(status @ 200..300) => Content::Return(*status),
+            Action::Forward(_) | Action::Respond(_) => {
                 let at = format!("{sign}{path}");
-                Content::Forward(Box::new(Forward::new((route, &at), id, host, context)))
+                Content::Forward(Box::new(Forward::new((route, &at), host, context)))
             }
         };
         let required = |clients: &ClientCertificates| clients.verify == VerifyClient::Required;
@@ -93,7 +95,7 @@ impl LocationConf {
     /// True if nginx can read it.
     fn fits(&self) -> bool {
         let content = match &self.content {
-            Content::Denied => true,
+            Content::Denied | Content::Return(_) => true,
             Content::Redirect(answer) => answer.to.0.fits(),
             Content::Forward(forward) => forward.fits(),
         };

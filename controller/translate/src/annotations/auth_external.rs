@@ -82,7 +82,6 @@ pub(super) const GROUP: Group = Group {
         .may_be_blank()
         .full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
-            .access_control()
             .may_be_blank()
             .partly("nginx variables that Sluice supports"),
         annotation(

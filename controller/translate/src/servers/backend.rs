@@ -61,6 +61,17 @@ impl Assembly<'_> {
         })
     }
 
+    /// Target of the paths of a host that no rule of it matches.
+    pub(super) fn unmatched_target(&self, context: &IngressContext) -> RouteTarget {
+        let annotations = &context.annotations;
+        RouteTarget::from_action(match (&annotations.redirect, self.fallback) {
+            _ if annotations.denied => Action::Denied,
+            (Some(redirect), _) => Action::Redirect(redirect.clone()),
+            (None, Some(fallback)) => Action::to(fallback.clone()),
+            (None, None) => Action::Respond(404),
+        })
+    }
+
     /// The Service and the port that a rule names, when they can be names.
     pub(super) fn service_of(
         &mut self,

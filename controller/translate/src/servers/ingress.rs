@@ -181,10 +181,13 @@ impl Assembly<'_> {
         }
         // The first Ingress of a host decides where its unmatched paths go, and its namespace has the host.
         if name != ServerName::CatchAll && !self.builders.contains_key(&name) {
+            let target = self.unmatched_target(context);
+            let unmatched = PathRule::root(target, context, format!("{field}.host"));
             self.builders.insert(
                 name.clone(),
                 ServerBuilder {
                     default: default.cloned(),
+                    unmatched: Some(unmatched),
                     ..ServerBuilder::default()
                 },
             );

@@ -208,7 +208,13 @@ impl Assembly<'_> {
             {
                 counterparts.insert(other, (server, builder.tenants.owner().to_owned()));
             }
-            let built = builder.build(&name, self.fallback, self.globals, &mut self.reports);
+            let built = builder.build(
+                &name,
+                self.fallback,
+                self.globals,
+                &self.options.health_check_path,
+                &mut self.reports,
+            );
             // Not `append`: that makes the whole map anew, for each host.
             owners.extend(built.owners);
             error_services.extend(built.error_services);

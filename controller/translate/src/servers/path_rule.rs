@@ -107,7 +107,7 @@ impl PathRule {
         let session_path =
             (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
         let statuses = &self.annotations.errors.statuses;
-        let replaces = !statuses.is_empty() && matches!(action, Action::Forward(_));
+        let replaces = !statuses.is_empty() && action.has_policies();
         let error_pages = replaces.then(|| ErrorPages {
             statuses: statuses.clone(),
             backend: error_service.or_else(|| host.error_service.cloned()),
@@ -149,7 +149,7 @@ impl PathRule {
             .plain_http
             .iter()
             .any(|prefix| self.path.starts_with(prefix.as_str()));
-        let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
+        let redirected = asked_for && !excepted && self.target.action.has_policies();
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirects.status,
             keep_trailing_slash: wish.keep_trailing_slash,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, ReasonCode,
-    Redirect, RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, Policy,
+    ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -40,8 +40,11 @@ pub(super) type RuleRoute<'a> = (HttpRoute, Option<&'a PathRule>);
 pub(super) struct ServerBuilder {
     /// The paths, and who has them.
     pub(super) paths: ClaimedPaths,
-    /// Default for unmatched paths; without one they are 404.
+    /// `spec.defaultBackend` of the first Ingress of the host.
     pub(super) default: Option<PathRule>,
+    /// What unmatched paths get without a default: as in ingress-nginx, the annotations of the first Ingress of the host apply
+    /// to them.
+    pub(super) unmatched: Option<PathRule>,
     /// Decided by the first Ingress of the host's own namespace that has a `tls` section.
     pub(super) tls: Option<HostTls>,
     /// Of the first Ingress of the host's own namespace that asks clients for certificates.
@@ -65,6 +68,7 @@ impl ServerBuilder {
         name: &ServerName,
         fallback: Option<&BackendId>,
         globals: &Globals,
+        health_check_path: &str,
         reports: &mut Vec<Report>,
     ) -> BuiltServer {
         let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
@@ -78,6 +82,7 @@ impl ServerBuilder {
             paths,
             tenants,
             mut default,
+            mut unmatched,
             app_root,
             clients,
             ciphers,
@@ -86,20 +91,43 @@ impl ServerBuilder {
             ..
         } = self;
         let mut rules = paths.into_rules();
+        let is_free = rules.iter().all(|rule| rule.path != health_check_path);
+        let health = (*name == ServerName::CatchAll && is_free)
+            .then(|| health_route(name, health_check_path));
         let is_closed = |rule: &&mut PathRule| closed.contains(&rule.owner.key.namespace);
-        for rule in rules.iter_mut().chain(&mut default).filter(is_closed) {
+        let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
+        for rule in all.filter(is_closed) {
             rule.target = RouteTarget::from_action(Action::Denied);
         }
         let has_patterns = rules.iter().any(PathRule::is_pattern);
-        // It has no owner: no annotation of a tenant holds for it.
-        let nobodys = fallback.filter(|_| !has_root && default.is_none());
-        let root = nobodys.map(|backend| fallback_route(name, backend, has_patterns));
+        let is_unmatched = !has_root && default.is_none();
+        let unmatched = unmatched.filter(|_| is_unmatched);
         rules.extend(default.filter(|_| !has_root));
-        let routes = if tenants.are_shared() && has_patterns {
+        let mut routes = if tenants.are_shared() && has_patterns {
             shared::routes(&rules, name, host, &tenants, reports)
         } else {
             routes_of_namespace(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
+        let everything = if has_patterns {
+            patterns::everything()
+        } else {
+            PathMatch::Prefix("/".to_owned())
+        };
+        match &unmatched {
+            Some(rule) => routes.push((rule.route(name, everything, &host), Some(rule))),
+            None => {
+                // Without an owner: no annotation of a tenant applies to it.
+                let route = fallback.filter(|_| is_unmatched).map(|backend| {
+                    HttpRoute::new(
+                        name,
+                        everything,
+                        Action::to(backend.clone()),
+                        Arc::default(),
+                    )
+                });
+                routes.extend(route.map(|route| (route, None)));
+            }
+        }
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
         let server = Server {
@@ -108,7 +136,7 @@ impl ServerBuilder {
             app_root,
             ciphers,
             prefer_server_ciphers,
-            routes: routes.chain(root).collect(),
+            routes: health.into_iter().chain(routes).collect(),
         };
         BuiltServer {
             server,
@@ -140,13 +168,14 @@ fn claims(
     (owners, error_services)
 }
 
-fn fallback_route(name: &ServerName, backend: &BackendId, has_patterns: bool) -> HttpRoute {
-    let root = if has_patterns {
-        patterns::everything()
-    } else {
-        PathMatch::Prefix("/".to_owned())
+/// For load balancers in front, which probe a port of traffic by address. As in ingress-nginx it is not logged.
+fn health_route(name: &ServerName, path: &str) -> HttpRoute {
+    let policy = Policy {
+        access_log_off: true,
+        ..Policy::default()
     };
-    HttpRoute::new(name, root, Action::to(backend.clone()), Arc::default())
+    let path = PathMatch::Exact(path.to_owned());
+    HttpRoute::new(name, path, Action::Respond(200), Arc::new(policy))
 }
 
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.

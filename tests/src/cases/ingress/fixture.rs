@@ -112,9 +112,9 @@ fn as_asked(received: &Received) -> Option<Answer> {
     let (mut answer, mut is_asked) = (Answer::default(), false);
     for word in received.query.as_ref()?.split('&') {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        let mut text = |body: String| {
+        let mut text = |body: String, content_type: &str| {
             answer.body = Some(body);
-            answer.headers.push(header("Content-Type", "text/plain"));
+            answer.headers.push(header("Content-Type", content_type));
         };
         match name {
             "hsts" if value == "true" => {
@@ -123,10 +123,10 @@ fn as_asked(received: &Received) -> Option<Answer> {
                     .push(header("Strict-Transport-Security", "max-age=3600; preload"));
             }
             "xstatus" => {
-                text(format!("status {value}"));
+                text(format!("status {value}"), "text/plain");
                 answer.status = value.parse().ok()?;
             }
-            "xsize" => text("x".repeat(value.parse().ok()?)),
+            "xsize" => text("x".repeat(value.parse().ok()?), "application/json"),
             "xheader" => {
                 let decoded = percent_decode_str(value).decode_utf8().ok()?;
                 let (name, value) = decoded.split_once(':')?;

@@ -52,6 +52,7 @@ pub(super) fn routes(
             }]
         }
         Action::Redirect(redirect) => redirect::routes(&route, http_route, redirect),
+        Action::Respond(status) => responding(&route, http_route, *status, server, global),
     }
 }
 
@@ -83,14 +84,7 @@ fn forwarding(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let policy = &http_route.policy;
-    let own = policy
-        .response_headers
-        .iter()
-        .map(|header| set(header.name.as_str(), &format(&header.value)));
-    let route = Route {
-        response_headers_to_add: own.collect(),
-        ..route.clone()
-    };
+    let route = with_response_headers(route, policy);
     let mut routes = Vec::new();
     routes.extend(
         http_route
@@ -114,6 +108,46 @@ fn forwarding(
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
+    }
+}
+
+/// As [`forwarding`], without a backend.
+fn responding(
+    route: &Route,
+    http_route: &HttpRoute,
+    status: u16,
+    server: &ServerName,
+    global: &GlobalConfig,
+) -> Vec<Route> {
+    let policy = &http_route.policy;
+    let route = with_response_headers(route, policy);
+    let redirects = http_route.https_redirect.iter();
+    let mut routes: Vec<Route> = redirects
+        .flat_map(|https| redirect::to_https(&route, https, server))
+        .collect();
+    let response = DirectResponseAction {
+        status: status.into(),
+        ..DirectResponseAction::default()
+    };
+    routes.push(Route {
+        action: Some(RouteKind::DirectResponse(response)),
+        typed_per_filter_config: policy::per_route(http_route, global.max_body_size, false),
+        ..route.clone()
+    });
+    match &policy.cors {
+        Some(cors) => cors::routes(routes, &route, cors),
+        None => routes,
+    }
+}
+
+fn with_response_headers(route: &Route, policy: &Policy) -> Route {
+    let headers = policy
+        .response_headers
+        .iter()
+        .map(|header| set(header.name.as_str(), &format(&header.value)));
+    Route {
+        response_headers_to_add: headers.collect(),
+        ..route.clone()
     }
 }
 

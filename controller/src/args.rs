@@ -6,15 +6,17 @@ mod dbg;
 mod envoy;
 mod log;
 mod nginx;
+mod repeated_flags;
 mod tools;
 mod unsupported_flags;
 mod xds;
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use sluice_admin::AdminFlags;
 use sluice_admission::WebhookFlags;
 use sluice_ir::Cidr;
@@ -42,7 +44,15 @@ pub(crate) struct Args {
 impl Args {
     /// Those of this process; an error also when they ask for help.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        Args::try_parse().map_err(unsupported_flags::explained)
+        Args::parse_from_words(std::env::args_os()).map_err(unsupported_flags::explained)
+    }
+
+    /// The same from any words.
+    pub(crate) fn parse_from_words(
+        words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
+        let matches = repeated_flags::last_counts(Args::command()).try_get_matches_from(words)?;
+        Args::from_arg_matches(&matches)
     }
 }
 

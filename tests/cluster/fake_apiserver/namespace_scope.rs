@@ -26,6 +26,19 @@ async fn single_namespace_scope_requests_nothing_of_others() -> Result<()> {
         web_in(cluster, &other, &pods).await?;
         apply_ingress_in(cluster, &other, "other.test").await?;
         apply_web_ingress(cluster, "web", "web.test").await?;
+        let users = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "users", "namespace": cluster.namespace()},
+            "stringData": {"auth": "user:{PLAIN}password"},
+        });
+        cluster.apply(&users).await?;
+        let guarded = Ingress::new(cluster.namespace(), "guarded")
+            .class(cluster.namespace())
+            .annotation("auth-type", "basic")
+            .annotation("auth-secret", "users")
+            .host("guarded.test")
+            .path("/", "web", 80);
+        cluster.apply(&guarded.to_json()).await?;
         let arguments = flags(["--watch-namespace", cluster.namespace()]);
         let sluice = Options::in_cluster(cluster)
             .arguments(arguments)
@@ -36,6 +49,8 @@ async fn single_namespace_scope_requests_nothing_of_others() -> Result<()> {
             sluice.get("other.test", "/").await?.status == 404,
             "{other} is not watched"
         );
+        // Its Secrets are read.
+        sluice.wait_for_status("guarded.test", "/", 401).await?;
         sluice.stop()?;
 
         let inside = format!("/namespaces/{}", cluster.namespace());

@@ -207,6 +207,7 @@ fn class_of(ingress: &Ingress) -> Ingress {
         .and_then(|spec| spec.ingress_class_name.clone());
     Ingress {
         metadata: ObjectMeta {
+            namespace: ingress.metadata.namespace.clone(),
             annotations: Some(annotations),
             ..ObjectMeta::default()
         },
@@ -291,6 +292,39 @@ mod tests {
         let lost = ingresses.forget_class(&ObjectKey::new("", "nginx"));
         assert_eq!(lost.unwanted, [secret("cert")]);
         assert_eq!(lost.changed_ingresses, [IngressRef { key, status: None }]);
+    }
+
+    #[test]
+    fn an_ingress_is_judged_by_what_is_kept_of_it_as_by_all_of_it() {
+        let mut resources = Resources::default();
+        resources.apply(class("nginx", "k8s.io/ingress-nginx"));
+        let mut by_annotation = ingress("other", "cert");
+        by_annotation.metadata.annotations = Some(
+            [(
+                sluice_translate::CLASS_ANNOTATION.to_owned(),
+                "nginx".to_owned(),
+            )]
+            .into(),
+        );
+        by_annotation.spec.as_mut().unwrap().ingress_class_name = None;
+        let ingresses = [
+            ingress("nginx", "cert"),
+            ingress("other", "cert"),
+            by_annotation,
+        ];
+        for watch_namespace in [None, Some("n".to_owned()), Some("other".to_owned())] {
+            let options = Options {
+                watch_namespace,
+                ..Options::default()
+            };
+            for ingress in &ingresses {
+                assert_eq!(
+                    is_ours(&class_of(ingress), &resources, &options),
+                    is_ours(ingress, &resources, &options),
+                    "{ingress:?} with {options:?}"
+                );
+            }
+        }
     }
 
     #[test]

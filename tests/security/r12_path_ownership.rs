@@ -184,6 +184,7 @@ async fn data_plane_tries_paths_in_the_order_of_the_ir(plane: Plane) -> Result<(
                     .split('/')
                     .nth(1)
                     .map_or_else(String::new, |name| format!("200 {name}")),
+                Some(Action::Respond(status)) => format!("{status} "),
                 Some(_) => "301 ".to_owned(),
                 None => "404 ".to_owned(),
             };

@@ -173,7 +173,7 @@ fn the_culprits_are_found_among_many_and_nobody_else_is_held() {
     objects.push(ingress(FOREIGN, "late.test", &[BAD]));
     assert_eq!(
         paths(&world.publish(&objects), "late.test"),
-        [shut("/bad/")]
+        [shut("/bad/"), shut("/")]
     );
     objects.retain(|object| {
         !object["metadata"]["name"]
@@ -203,7 +203,7 @@ fn what_was_accepted_is_served_on_and_others_are_as_new_as_can_be() {
     ]);
     assert_eq!(
         paths(&config, "a.test"),
-        [open("/own"), open("/old"), open("/app")]
+        [open("/own"), open("/old"), open("/app"), open("/")]
     );
     // Somebody else has changed, too: paths that were accepted stay, and new ones are closed.
     let config = world.publish(&[
@@ -215,6 +215,7 @@ fn what_was_accepted_is_served_on_and_others_are_as_new_as_can_be() {
         shut("/bad/"),
         open("/own"),
         open("/app"),
+        open("/"),
     ];
     assert_eq!(
         paths(&config, "a.test")
@@ -227,7 +228,10 @@ fn what_was_accepted_is_served_on_and_others_are_as_new_as_can_be() {
         ingress(OWN, "a.test", &["/own"]),
         ingress(FOREIGN, "a.test", &["/new"]),
     ]);
-    assert_eq!(paths(&config, "a.test"), [open("/own"), open("/new")]);
+    assert_eq!(
+        paths(&config, "a.test"),
+        [open("/own"), open("/new"), open("/")]
+    );
     assert!(world.quarantine.is_empty());
 }
 

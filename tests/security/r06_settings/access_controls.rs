@@ -59,7 +59,6 @@ pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
     access_control("auth-proxy-set-headers", EXTERNAL, "owner/headers", &["owner/absent", "foreign/headers", "owner/unreadable"]),
     access_control("auth-request-redirect", EXTERNAL, "/a", &["$nonsense"]),
     access_control("auth-always-set-cookie", EXTERNAL, "true", &["yes"]),
-    access_control("auth-cache-key", EXTERNAL, "$cookie_a", &["$nonsense", "${a"]),
     access_control("auth-cache-duration", EXTERNAL, "200 5m", &["200 5x", "200 5m, x"]),
     access_control("enable-global-auth", EXTERNAL, "true", &["yes"]),
     access_control("auth-tls-secret", &[], "owner/ca", &["ca", "owner/absent", "foreign/ca", "owner/users"]),
@@ -143,6 +142,7 @@ pub(super) const UNTESTED_RESTRICTIONS: &[&str] = &[
 /// down, and too large a body meets the default of `proxy-body-size`.
 #[rustfmt::skip]
 pub(super) const NOT_ACCESS_CONTROL: &[&str] = &[
+    "auth-cache-key",
     "affinity", "affinity-canary-behavior", "affinity-mode", "app-root", "auth-keepalive", "auth-keepalive-requests",
     "auth-keepalive-share-vars", "auth-keepalive-timeout", "backend-protocol", "canary", "canary-by-cookie",
     "canary-by-header", "canary-by-header-pattern", "canary-by-header-value", "canary-weight", "canary-weight-total",

@@ -106,13 +106,7 @@ impl Forward {
         context: RenderContext<'_>,
     ) -> Self {
         let (policy, global) = (&route.policy, &context.config.global);
-        let id = route.primary_backend();
-        let transport = |id: Option<&BackendId>| {
-            id.map(|id| upstream::transport(id, context.config))
-                .unwrap_or_default()
-        };
-        let for_https = transport(route.https_backend.as_ref().or(id));
-        let transport = transport(id);
+        let (transport, for_https) = transports(route, context);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
         // Of what surrounds a location, only the directives of `proxy` are written there.
@@ -159,10 +153,7 @@ impl Forward {
             scheme,
             retry: Retry::of((route, at), host, context),
             target: match route.action {
-                Action::Respond(status) => Target::Nothing {
-                    status,
-                    is_kongs: context.settings.engine.is_kongs(),
-                },
+                Action::Respond(status) => Target::nothing(status, context),
                 _ => target(&transport, &for_https, context),
             },
         }
@@ -196,6 +187,25 @@ impl Forward {
             .chain(tls)
             .chain(replacing)
             .all(|word| word.0.fits())
+    }
+}
+
+/// Transport to the backend of plain http, and to that of https.
+fn transports(route: &HttpRoute, context: RenderContext<'_>) -> (Transport, Transport) {
+    let of = |id: Option<&BackendId>| {
+        id.map(|id| upstream::transport(id, context.config))
+            .unwrap_or_default()
+    };
+    let id = route.primary_backend();
+    (of(id), of(route.https_backend.as_ref().or(id)))
+}
+
+impl Target {
+    fn nothing(status: u16, context: RenderContext<'_>) -> Self {
+        Target::Nothing {
+            status,
+            is_kongs: context.settings.engine.is_kongs(),
+        }
     }
 }
 

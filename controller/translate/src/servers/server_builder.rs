@@ -42,7 +42,7 @@ pub(super) struct ServerBuilder {
     pub(super) paths: ClaimedPaths,
     /// `spec.defaultBackend` of the first Ingress of the host.
     pub(super) default: Option<PathRule>,
-    /// What unmatched paths get without a default: as in ingress-nginx, the annotations of the first Ingress of the host apply
+    /// Rule for unmatched paths without a default: as in ingress-nginx, the annotations of the first Ingress of the host apply
     /// to them.
     pub(super) unmatched: Option<PathRule>,
     /// Decided by the first Ingress of the host's own namespace that has a `tls` section.
@@ -91,42 +91,20 @@ impl ServerBuilder {
             ..
         } = self;
         let mut rules = paths.into_rules();
-        let is_free = rules.iter().all(|rule| rule.path != health_check_path);
-        let health = (*name == ServerName::CatchAll && is_free)
-            .then(|| health_route(name, health_check_path));
-        let is_closed = |rule: &&mut PathRule| closed.contains(&rule.owner.key.namespace);
+        let health = health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
-        for rule in all.filter(is_closed) {
-            rule.target = RouteTarget::from_action(Action::Denied);
-        }
+        deny(all, &closed);
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
-        let unmatched = unmatched.filter(|_| is_unmatched);
         rules.extend(default.filter(|_| !has_root));
         let mut routes = if tenants.are_shared() && has_patterns {
             shared::routes(&rules, name, host, &tenants, reports)
         } else {
             routes_of_namespace(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
-        let everything = if has_patterns {
-            patterns::everything()
-        } else {
-            PathMatch::Prefix("/".to_owned())
-        };
-        match &unmatched {
-            Some(rule) => routes.push((rule.route(name, everything, &host), Some(rule))),
-            None => {
-                // Without an owner: no annotation of a tenant applies to it.
-                let route = fallback.filter(|_| is_unmatched).map(|backend| {
-                    HttpRoute::new(
-                        name,
-                        everything,
-                        Action::to(backend.clone()),
-                        Arc::default(),
-                    )
-                });
-                routes.extend(route.map(|route| (route, None)));
-            }
+        if is_unmatched {
+            let rule = unmatched.as_ref();
+            routes.extend(unmatched_route(rule, name, &host, has_patterns));
         }
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
@@ -143,6 +121,13 @@ impl ServerBuilder {
             owners,
             error_services,
         }
+    }
+}
+
+/// Lets nothing through to the rules of these namespaces.
+fn deny<'a>(rules: impl Iterator<Item = &'a mut PathRule>, closed: &BTreeSet<String>) {
+    for rule in rules.filter(|rule| closed.contains(&rule.owner.key.namespace)) {
+        rule.target = RouteTarget::from_action(Action::Denied);
     }
 }
 
@@ -168,14 +153,39 @@ fn claims(
     (owners, error_services)
 }
 
+/// Route of the paths that nothing else matches. Without a rule it has no owner: no annotation of a tenant applies to it.
+fn unmatched_route<'a>(
+    rule: Option<&'a PathRule>,
+    name: &ServerName,
+    host: &HostContext<'_>,
+    has_patterns: bool,
+) -> Option<RuleRoute<'a>> {
+    let path = match has_patterns {
+        true => patterns::everything(),
+        false => PathMatch::Prefix("/".to_owned()),
+    };
+    match rule {
+        Some(rule) => Some((rule.route(name, path, host), Some(rule))),
+        None => {
+            let action = Action::to(host.error_service?.clone());
+            Some((HttpRoute::new(name, path, action, Arc::default()), None))
+        }
+    }
+}
+
 /// For load balancers in front, which probe a port of traffic by address. As in ingress-nginx it is not logged.
-fn health_route(name: &ServerName, path: &str) -> HttpRoute {
+fn health_route(name: &ServerName, path: &str, rules: &[PathRule]) -> Option<HttpRoute> {
+    let is_claimed = rules.iter().any(|rule| rule.path == path);
+    if *name != ServerName::CatchAll || is_claimed {
+        return None;
+    }
     let policy = Policy {
         access_log_off: true,
         ..Policy::default()
     };
     let path = PathMatch::Exact(path.to_owned());
-    HttpRoute::new(name, path, Action::Respond(200), Arc::new(policy))
+    let action = Action::Respond(200);
+    Some(HttpRoute::new(name, path, action, Arc::new(policy)))
 }
 
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.

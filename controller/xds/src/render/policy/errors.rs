@@ -1,12 +1,13 @@
 //! Answers that clients do not get: what a pod says is thrown away, and the request goes on to an error service.
 //!
-//! Envoy takes the request as a new one, as a `GET` at [`ERROR_HOST`], and its headers as the first pod saw them. What
+//! Envoy takes the request as a new one, as a `GET` of `/` at [`ERROR_HOST`], with the query, and its headers as the first pod saw them. What
 //! has to be known of the request as it came is kept in metadata.
 
 use std::collections::BTreeSet;
 
 use envoy_types::pb::envoy::config::core::v3::{HeaderValueOption, TypedExtensionConfig};
 use envoy_types::pb::envoy::config::route::v3::RedirectAction;
+use envoy_types::pb::envoy::config::route::v3::redirect_action::PathRewriteSpecifier;
 use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
@@ -138,6 +139,7 @@ fn is_status(status: u16) -> Predicate {
 fn policy(service: &BackendId, headers: &[Header], auth_headers: &[HeaderName]) -> RedirectPolicy {
     let redirect = RedirectAction {
         host_redirect: ERROR_HOST.to_owned(),
+        path_rewrite_specifier: Some(PathRewriteSpecifier::PathRedirect("/".to_owned())),
         ..RedirectAction::default()
     };
     RedirectPolicy {

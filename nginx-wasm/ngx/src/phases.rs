@@ -50,8 +50,10 @@ pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_co
     // SAFETY: by contract, and nobody else has a reference to the main configuration.
     unsafe {
         match M::on_configured(&mut *directives::main::<M>(cf)) {
-            Ok(true) => install::<M>(cf),
-            Ok(false) => OK,
+            Ok(is_used) => {
+                install_header_filter::<M>();
+                if is_used { install::<M>(cf) } else { OK }
+            }
             Err(reason) => {
                 conf::log_error(cf, &reason);
                 ERROR
@@ -81,10 +83,17 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
             }
             *pushed = Some(handler);
         }
+    }
+    OK
+}
+
+/// Installed without a proxy-wasm filter, too: the `Server` header is a matter of locations.
+unsafe fn install_header_filter<M: Registered>() {
+    // SAFETY: nginx reads its configuration in one thread, and calls filters afterwards.
+    unsafe {
         NEXT_HEADER_FILTER.0.set(ngx_http_top_header_filter);
         ngx_http_top_header_filter = Some(header_filter::<M>);
     }
-    OK
 }
 
 unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {

@@ -159,7 +159,7 @@ impl RouteId {
     /// Requests to an error service.
     #[must_use]
     pub fn error_service(service: &BackendId) -> Self {
-        RouteId(format!("{INTERNAL_ROUTE}{service}"))
+        RouteId(format!("{INTERNAL_ROUTE}errors {service}"))
     }
 
     /// Copies of requests.
@@ -248,6 +248,8 @@ mod tests {
             assert!(internal.as_str().starts_with(INTERNAL_ROUTE));
             assert!(!ids.contains(&internal));
         }
+        let other = BackendId::new("copies a");
+        assert_ne!(RouteId::error_service(&other), RouteId::mirror(&backend));
         assert!(
             ids.iter()
                 .all(|id| !id.as_str().starts_with(INTERNAL_ROUTE))

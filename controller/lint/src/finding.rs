@@ -7,7 +7,7 @@ use serde::Serialize;
 use sluice_ir::Action;
 use sluice_source::Problem;
 use sluice_translate::{
-    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
+    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_canary, is_ours, translate,
 };
 
 use super::remark::Remark;
@@ -62,6 +62,14 @@ fn as_text<S: serde::Serializer>(key: &ObjectKey, serializer: S) -> Result<S::Ok
     serializer.collect_str(key)
 }
 
+/// Remarks about an object that is no Ingress: the ConfigMap of the controller, the Services of TCP and UDP ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ObjectFinding {
+    pub(crate) object: String,
+    /// The worst first.
+    pub(crate) remarks: Vec<Remark>,
+}
+
 /// How many Ingresses come out how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Summary {
@@ -69,6 +77,8 @@ pub(crate) struct Summary {
     pub(crate) differences: usize,
     pub(crate) not_at_all: usize,
     pub(crate) other_class: usize,
+    /// Objects beside Ingresses with settings that do not work.
+    pub(crate) settings: usize,
     /// Documents that should be objects and are not.
     pub(crate) unreadable: usize,
 }
@@ -76,6 +86,7 @@ pub(crate) struct Summary {
 /// Result of `sluice lint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {
+    pub(crate) settings: Vec<ObjectFinding>,
     pub(crate) ingresses: Vec<Finding>,
     pub(crate) documents: Vec<Problem>,
 }
@@ -90,12 +101,14 @@ impl Findings {
         let translation = translate(resources, options);
         let served = served(&translation.snapshot());
         let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
+        let mut settings: BTreeMap<String, Vec<Remark>> = BTreeMap::new();
         for report in translation.reports() {
-            if report.object.kind == Kind::Ingress {
-                reports
-                    .entry(report.object.key.clone())
-                    .or_default()
-                    .push(report);
+            let object = &report.object;
+            if object.kind == Kind::Ingress {
+                reports.entry(object.key.clone()).or_default().push(report);
+            } else {
+                let remarks = settings.entry(object.to_string()).or_default();
+                remarks.push(Remark::new(report, extent));
             }
         }
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
@@ -109,17 +122,22 @@ impl Findings {
             }
             findings.insert(key, finding);
         }
+        let settings = settings.into_iter().map(|(object, mut remarks)| {
+            sort(&mut remarks);
+            ObjectFinding { object, remarks }
+        });
         Findings {
+            settings: settings.collect(),
             ingresses: findings.into_values().collect(),
             documents: Vec::new(),
         }
     }
 
-    /// True if an Ingress does not work at all, or a document cannot be read.
+    /// True if an Ingress or a setting of the operator does not work at all, or a document cannot be read.
     #[must_use]
     pub fn is_fatal(&self) -> bool {
         let summary = self.summary();
-        summary.not_at_all + summary.unreadable > 0
+        summary.not_at_all + summary.settings + summary.unreadable > 0
     }
 
     pub(crate) fn summary(&self) -> Summary {
@@ -134,6 +152,11 @@ impl Findings {
             differences: count(Verdict::Differences),
             not_at_all: count(Verdict::NotAtAll),
             other_class: count(Verdict::OtherClass),
+            settings: self
+                .settings
+                .iter()
+                .filter(|finding| finding.remarks.iter().any(Remark::is_error))
+                .count(),
             unreadable: self
                 .documents
                 .iter()
@@ -149,7 +172,9 @@ impl Finding {
         let changes = reports
             .iter()
             .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
+        let serves = is_served || is_canary(ingress);
         let verdict = match changes.map(|report| report.severity).max() {
+            None if !serves => Verdict::NotAtAll,
             None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
             Some(_) => Verdict::Differences,
@@ -166,15 +191,21 @@ impl Finding {
             .filter(|hint| !is_said(hint))
             .collect();
         remarks.extend(hints);
-        remarks
-            .sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
-        remarks.dedup();
+        if verdict == Verdict::NotAtAll && !remarks.iter().any(Remark::is_error) {
+            remarks.push(Remark::nothing_served(ingress));
+        }
+        sort(&mut remarks);
         Finding {
             ingress: key_of(ingress),
             verdict,
             remarks,
         }
     }
+}
+
+fn sort(remarks: &mut Vec<Remark>) {
+    remarks.sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
+    remarks.dedup();
 }
 
 /// The Ingresses that have a route which lets requests through.

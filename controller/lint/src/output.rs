@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::finding::{Finding, Findings, Summary, Verdict};
+use super::remark::Remark;
 use crate::Output;
 
 /// Writes findings.
@@ -26,6 +27,10 @@ fn table(findings: &Findings) -> String {
         .map(|finding| name(finding).chars().count())
         .max()
         .unwrap_or_default();
+    for finding in &findings.settings {
+        writeln!(text, "{}", finding.object).ok();
+        lines(&finding.remarks, &mut text);
+    }
     for finding in &findings.ingresses {
         writeln!(
             text,
@@ -34,16 +39,7 @@ fn table(findings: &Findings) -> String {
             finding.verdict.words()
         )
         .ok();
-        for remark in &finding.remarks {
-            writeln!(
-                text,
-                "  {:8} {}: {}",
-                remark.severity.to_string(),
-                remark.field,
-                remark.text
-            )
-            .ok();
-        }
+        lines(&finding.remarks, &mut text);
     }
     for problem in &findings.documents {
         let severity = if problem.harmless { "note" } else { "error" };
@@ -55,9 +51,23 @@ fn table(findings: &Findings) -> String {
     text + &sentence(&findings.summary()) + "\n"
 }
 
+fn lines(remarks: &[Remark], text: &mut String) {
+    for remark in remarks {
+        writeln!(
+            text,
+            "  {:8} {}: {}",
+            remark.severity.to_string(),
+            remark.field,
+            remark.text
+        )
+        .ok();
+    }
+}
+
 fn json_text(findings: &Findings) -> String {
     let value = json!({
         "summary": findings.summary(),
+        "settings": findings.settings,
         "ingresses": findings.ingresses,
         "documents": findings.documents,
     });
@@ -66,26 +76,28 @@ fn json_text(findings: &Findings) -> String {
 
 fn markdown(findings: &Findings) -> String {
     let mut text = format!("# Sluice lint\n\n{}\n", sentence(&findings.summary()));
+    if !findings.settings.is_empty() {
+        text += "\n| object | remarks |\n|---|---|\n";
+    }
+    for finding in &findings.settings {
+        writeln!(
+            text,
+            "| {} | {} |",
+            cell(&finding.object),
+            cells(&finding.remarks)
+        )
+        .ok();
+    }
     if !findings.ingresses.is_empty() {
         text += "\n| Ingress | verdict | remarks |\n|---|---|---|\n";
     }
     for finding in &findings.ingresses {
-        let remarks: Vec<String> = finding
-            .remarks
-            .iter()
-            .map(|remark| {
-                cell(&format!(
-                    "{}: {}: {}",
-                    remark.severity, remark.field, remark.text
-                ))
-            })
-            .collect();
         writeln!(
             text,
             "| {} | {} | {} |",
             name(finding),
             finding.verdict.words(),
-            remarks.join("<br>")
+            cells(&finding.remarks)
         )
         .ok();
     }
@@ -102,6 +114,19 @@ fn markdown(findings: &Findings) -> String {
         .ok();
     }
     text
+}
+
+fn cells(remarks: &[Remark]) -> String {
+    let remarks = remarks.iter().map(|remark| {
+        let Remark {
+            severity,
+            field,
+            text,
+            ..
+        } = remark;
+        cell(&format!("{severity}: {field}: {text}"))
+    });
+    remarks.collect::<Vec<_>>().join("<br>")
 }
 
 /// Escapes characters that end a cell or are markup.
@@ -121,6 +146,7 @@ fn sentence(summary: &Summary) -> String {
         differences,
         not_at_all,
         other_class,
+        settings,
         unreadable,
     } = *summary;
     let total = unchanged + differences + not_at_all + other_class;
@@ -141,10 +167,17 @@ fn sentence(summary: &Summary) -> String {
     } else {
         format!(": {}", parts.join(", "))
     };
+    let beside = match settings {
+        0 => String::new(),
+        _ => format!(
+            "; errors in {settings} other object{}",
+            if settings == 1 { "" } else { "s" }
+        ),
+    };
     let lost = if unreadable > 0 {
         format!("; {unreadable} unreadable")
     } else {
         String::new()
     };
-    format!("{total} Ingress{plural}{list}{lost}")
+    format!("{total} Ingress{plural}{list}{beside}{lost}")
 }

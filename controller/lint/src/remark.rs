@@ -1,5 +1,6 @@
 //! Remarks about an Ingress.
 
+use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::ReasonCode;
 use sluice_translate::{Report, Severity};
@@ -18,6 +19,27 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
+    /// No path of an Ingress is served, and no report about it says why.
+    pub(crate) fn nothing_served(ingress: &Ingress) -> Self {
+        let spec = ingress.spec.as_ref();
+        let is_empty =
+            spec.is_none_or(|spec| spec.rules.is_none() && spec.default_backend.is_none());
+        let text = match is_empty {
+            true => "expected rules or a default backend, got neither; nothing to serve",
+            false => "its paths answer 503 because of settings of the operator, see above",
+        };
+        Remark {
+            severity: Severity::Error,
+            code: None,
+            field: "spec".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
     pub(crate) fn new(report: &Report, extent: Extent) -> Self {
         let Report {
             field,

@@ -3,6 +3,7 @@ use std::fs;
 use sluice_translate::Severity;
 
 use super::finding::{Finding, Verdict};
+use super::remark::Remark;
 use sluice_source::read_once;
 
 use super::*;
@@ -157,4 +158,47 @@ fn every_form_says_the_sum() {
         serde_json::from_str(&output::write(&findings, Output::Json)).unwrap();
     assert_eq!(json["summary"]["not_at_all"], 1);
     assert_eq!(json["ingresses"][1]["ingress"], "default/shop");
+}
+
+fn config_map(data: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings, namespace: sluice}}\ndata: {{{data}}}\n---\n"
+    )
+}
+
+#[test]
+fn settings_of_the_operator_count_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        class_is_implied: true,
+        configmap: Some(sluice_translate::ObjectKey::new("sluice", "settings")),
+        ..Options::default()
+    };
+    let examined = |data: &str| {
+        let manifests = ingress("shop", "", RULE) + &config_map(data);
+        fs::write(folder.path().join("in.yaml"), manifests).unwrap();
+        examine(read_once(folder.path()).unwrap(), &options, Extent::Part)
+    };
+    let closed = examined("block-user-agents: '~*(?!x)y'");
+    assert_eq!(closed.ingresses[0].verdict, Verdict::NotAtAll);
+    assert!(closed.is_fatal());
+    for output in [Output::Table, Output::Json, Output::Markdown] {
+        let text = write(&closed, output);
+        assert!(text.contains("ConfigMap sluice/settings"), "{text}");
+        assert!(text.contains("block-user-agents"), "{text}");
+    }
+    let open = examined("use-gzip: 'true'");
+    assert_eq!(open.settings, []);
+    assert!(!open.is_fatal());
+}
+
+#[test]
+fn an_ingress_that_says_nothing_does_not_work() {
+    let finding = only("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\n");
+    assert_eq!(finding.verdict, Verdict::NotAtAll);
+    let said = |remark: &Remark| remark.text.contains("nothing to serve");
+    assert!(finding.remarks.iter().any(said), "{finding:?}");
+    let canary = ingress("b", "nginx.ingress.kubernetes.io/canary: 'true'", RULE);
+    let findings = findings(&(ingress("a", "", RULE) + &canary));
+    assert_ne!(findings.ingresses[1].verdict, Verdict::NotAtAll);
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use sluice_tests::http;
+use sluice_tests::http::{self, Response};
 use sluice_tests::listeners::{self, Listener};
 use sluice_tests::manifests::{self, Ingress, endpoint_slice};
 use sluice_tests::sluice::{Options, Sluice};
@@ -182,12 +182,15 @@ async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result
     }
     for host in hosts.iter().filter(|host| !host.is_empty()) {
         for path in ["/healthz", "/metrics", "/configuration/conf"] {
-            // A worker of nginx that goes does not know the host yet.
+            // A worker of nginx that goes does not know the host yet: its catch-all host answers.
+            let is_catch_all = |page: &Response| {
+                page.status == 404 || (page.status == 200 && page.body.is_empty())
+            };
             let known = async || {
                 http::get(sluice.http(), host, path)
                     .await
                     .ok()
-                    .filter(|page| page.status != 404)
+                    .filter(|page| !is_catch_all(page))
             };
             let (page, _) = wait::until(&format!("{host} to be known"), known).await?;
             ensure!(

@@ -103,8 +103,8 @@ impl ServerBuilder {
             routes_of_namespace(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
         if is_unmatched {
-            let rule = unmatched.as_ref();
-            routes.extend(unmatched_route(rule, name, &host, has_patterns));
+            let rest = unmatched_route(unmatched.as_ref(), name, &host, has_patterns);
+            routes.extend(rest.filter(|(rest, _)| is_new(rest, &routes)));
         }
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
@@ -171,6 +171,11 @@ fn unmatched_route<'a>(
             Some((HttpRoute::new(name, path, action, Arc::default()), None))
         }
     }
+}
+
+/// `false` where something that is closed takes everything already.
+fn is_new(new: &HttpRoute, routes: &[RuleRoute<'_>]) -> bool {
+    routes.iter().all(|(route, _)| route.id != new.id)
 }
 
 /// For load balancers in front, which probe a port of traffic by address. As in ingress-nginx it is not logged.

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 use serde_json::json;
-use sluice_ir::SecretId;
+use sluice_ir::{RouteId, SecretId};
 use sluice_syntax::DnsName;
 use sluice_translate_engine::{Kind, Membership, ObjectKey, Report, RouteInput};
 
@@ -71,6 +71,9 @@ fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
         let updated = translation.update(&changes, &Ingresses::new(&resources, &options));
         let whole = translate(&resources, &options);
         prop_assert_eq!(described(&translation), described(&whole), "{:?}", batch);
+        let ids = || translation.config().routes().map(|route| &route.id);
+        let distinct: BTreeSet<&RouteId> = ids().collect();
+        prop_assert_eq!(distinct.len(), ids().count(), "ids of routes are unique");
         prop_assert_eq!(described(&whole), at_once(&resources, &options));
         let undone = updated.undone(translation.config());
         prop_assert_eq!(&undone.servers, &before.config().servers);

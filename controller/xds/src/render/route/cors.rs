@@ -13,7 +13,7 @@ use crate::render::header::{literal, set};
 pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Route> {
     let allowed = || {
         let answering = |route: &Route| {
-            if is_forwarding(route) {
+            if is_forwarding(route) || is_error(route) {
                 with_cors_headers(route, cors)
             } else {
                 route.clone()
@@ -31,6 +31,11 @@ pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Rout
             strangers.chain(allowed()).collect()
         }
     }
+}
+
+/// Not a redirect, which browsers follow without CORS.
+fn is_error(route: &Route) -> bool {
+    matches!(&route.action, Some(Action::DirectResponse(response)) if response.status >= 400)
 }
 
 /// The answer to `OPTIONS`, which no pod sees.

@@ -37,7 +37,7 @@ async fn only_a_pod_names_its_server() -> Result<()> {
     })
     .await?;
     let expected = [
-        ("/", None, true),
+        ("/", None, false),
         ("/named", Some("pod/1"), false),
         ("/made-here", None, true),
         ("/missing", None, true),

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
+use sluice_tests::connection::Connection;
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 
@@ -74,5 +75,12 @@ async fn unmatched_paths_have_the_annotations_of_the_first_ingress(plane: Plane)
             "{host}{path}: {response:?}"
         );
     }
+    let mut connection = Connection::open(sluice.http()).await?;
+    let probe = b"GET /healthz HTTP/1.0\r\n\r\n";
+    let response = connection.send_bytes(probe, false).await?;
+    ensure!(
+        response.status == 200,
+        "a probe without a host: {response:?}"
+    );
     sluice.stop()
 }

@@ -295,6 +295,8 @@ fn protocol(global: &GlobalConfig, manager: HttpConnectionManager) -> HttpConnec
         }),
         http_protocol_options: Some(Http1ProtocolOptions {
             accept_http_10: true,
+            // A probe of a load balancer may name no host: the catch-all host takes it, as in nginx.
+            default_host_for_http_10: "_".to_owned(),
             allow_custom_methods: true,
             ..Default::default()
         }),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sluice_ir::Action;
 use sluice_source::Problem;
 use sluice_translate::{
-    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_canary, is_ours, translate,
+    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
 };
 
 use super::remark::Remark;
@@ -111,11 +111,19 @@ impl Findings {
                 remarks.push(Remark::new(report, extent));
             }
         }
+        // Of settings that close everything, Ingresses have no reports of their own.
+        let is_closed = served.is_empty() && settings.values().flatten().any(Remark::is_error);
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
             let mut finding = Finding::of(ingress, &reports, served.contains(&key), extent);
+            if finding.verdict < Verdict::NotAtAll
+                && let Some(remark) = Remark::nothing_served(ingress, is_closed)
+            {
+                finding.verdict = Verdict::NotAtAll;
+                finding.remarks.insert(0, remark);
+            }
             if !is_ours(ingress, resources, options) {
                 finding.verdict = Verdict::OtherClass;
                 finding.remarks.extend(hints::about_class(ingress));
@@ -172,9 +180,7 @@ impl Finding {
         let changes = reports
             .iter()
             .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
-        let serves = is_served || is_canary(ingress);
         let verdict = match changes.map(|report| report.severity).max() {
-            None if !serves => Verdict::NotAtAll,
             None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
             Some(_) => Verdict::Differences,
@@ -191,9 +197,6 @@ impl Finding {
             .filter(|hint| !is_said(hint))
             .collect();
         remarks.extend(hints);
-        if verdict == Verdict::NotAtAll && !remarks.iter().any(Remark::is_error) {
-            remarks.push(Remark::nothing_served(ingress));
-        }
         sort(&mut remarks);
         Finding {
             ingress: key_of(ingress),

@@ -19,21 +19,23 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    /// No path of an Ingress is served, and no report about it says why.
-    pub(crate) fn nothing_served(ingress: &Ingress) -> Self {
+    /// Reason why no path of an Ingress is served that no report about it says; `is_closed`: settings of the operator close
+    /// all paths.
+    pub(crate) fn nothing_served(ingress: &Ingress, is_closed: bool) -> Option<Self> {
         let spec = ingress.spec.as_ref();
         let is_empty =
             spec.is_none_or(|spec| spec.rules.is_none() && spec.default_backend.is_none());
-        let text = match is_empty {
-            true => "expected rules or a default backend, got neither; nothing to serve",
-            false => "its paths answer 503 because of settings of the operator, see above",
+        let text = match (is_empty, is_closed) {
+            (true, _) => "expected rules or a default backend, got neither; nothing to serve",
+            (false, true) => "its paths answer 503 because of settings of the operator, see above",
+            (false, false) => return None,
         };
-        Remark {
+        Some(Remark {
             severity: Severity::Error,
             code: None,
             field: "spec".to_owned(),
             text: text.to_owned(),
-        }
+        })
     }
 
     pub(crate) fn is_error(&self) -> bool {

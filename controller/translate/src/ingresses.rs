@@ -134,9 +134,7 @@ impl RouteInput for Ingresses<'_> {
     }
 }
 
-/// Returns `true` for an Ingress that takes a part of the requests of others, and has no host of its own.
-#[must_use]
-pub fn is_canary(ingress: &Ingress) -> bool {
+fn is_canary(ingress: &Ingress) -> bool {
     let mut annotations = ingress.metadata.annotations.iter().flatten();
     annotations.any(|(key, text)| {
         let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);

@@ -42,7 +42,7 @@ mod v1beta1;
 
 pub use admission::{Admission, Rules, admit};
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
-pub use ingresses::{Ingresses, is_canary};
+pub use ingresses::Ingresses;
 pub use limits::{LIMITS, Limit};
 pub use options::{Options, STREAM_CONNECTIONS};
 pub use resources::Resources;

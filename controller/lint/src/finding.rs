@@ -100,17 +100,7 @@ impl Findings {
     ) -> Self {
         let translation = translate(resources, options);
         let served = served(&translation.snapshot());
-        let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
-        let mut settings: BTreeMap<String, Vec<Remark>> = BTreeMap::new();
-        for report in translation.reports() {
-            let object = &report.object;
-            if object.kind == Kind::Ingress {
-                reports.entry(object.key.clone()).or_default().push(report);
-            } else {
-                let remarks = settings.entry(object.to_string()).or_default();
-                remarks.push(Remark::new(report, extent));
-            }
-        }
+        let (mut reports, settings) = by_object(translation.reports(), extent);
         // Of settings that close everything, Ingresses have no reports of their own.
         let is_closed = served.is_empty() && settings.values().flatten().any(Remark::is_error);
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
@@ -204,6 +194,25 @@ impl Finding {
             remarks,
         }
     }
+}
+
+type ByIngress<'a> = BTreeMap<ObjectKey, Vec<&'a Report>>;
+type ByObject = BTreeMap<String, Vec<Remark>>;
+
+/// Reports on each Ingress, and remarks on each other object.
+fn by_object(reports: Vec<&Report>, extent: Extent) -> (ByIngress<'_>, ByObject) {
+    let (mut of_ingresses, mut others) = (ByIngress::new(), ByObject::new());
+    for report in reports {
+        let object = &report.object;
+        if object.kind == Kind::Ingress {
+            let reports = of_ingresses.entry(object.key.clone()).or_default();
+            reports.push(report);
+        } else {
+            let remarks = others.entry(object.to_string()).or_default();
+            remarks.push(Remark::new(report, extent));
+        }
+    }
+    (of_ingresses, others)
 }
 
 fn sort(remarks: &mut Vec<Remark>) {

@@ -19,8 +19,26 @@ fn created_at(ingress: &Ingress, second: usize) -> Value {
     object
 }
 
-async fn unmatched_paths_have_the_annotations_of_the_first_ingress(plane: Plane) -> Result<()> {
-    let tenants = Tenants::start().await?;
+const EXPECTED: [(&str, &str, u16); 15] = [
+    ("closed.test", "/app", 403),
+    ("closed.test", "/other", 403),
+    ("closed.test", "/", 403),
+    ("closed.test", "/foreign", 200),
+    ("open.test", "/app", 200),
+    ("open.test", "/other", 404),
+    ("open.test", "/foreign", 403),
+    ("pattern.test", "/app/a", 403),
+    ("pattern.test", "/other", 403),
+    ("https.test", "/other", 308),
+    ("cors.test", "/other", 404),
+    ("bad.test", "/other", 503),
+    ("unknown.test", "/other", 404),
+    ("unknown.test", "/healthz", 200),
+    ("open.test", "/healthz", 404),
+];
+
+/// Hosts of two namespaces, with and without a guard, in the order of their age.
+fn ingresses() -> [Value; 8] {
     let own = |host: &str| Ingress::new(OWNER, host).host(host).path("/app", "web", 80);
     let foreign = |host: &str| {
         let ingress = Ingress::new(FOREIGN, host).host(host);
@@ -31,7 +49,7 @@ async fn unmatched_paths_have_the_annotations_of_the_first_ingress(plane: Plane)
         .annotation("use-regex", "true")
         .host("pattern.test")
         .typed_path("ImplementationSpecific", "/app/.*", "web", 80);
-    let objects = [
+    [
         created_at(&closed(own("closed.test")), 1),
         created_at(&foreign("closed.test"), 2),
         created_at(&own("open.test"), 1),
@@ -46,27 +64,14 @@ async fn unmatched_paths_have_the_annotations_of_the_first_ingress(plane: Plane)
             &own("bad.test").annotation("whitelist-source-range", "no"),
             1,
         ),
-    ];
-    tenants.write("unmatched.yaml", &objects)?;
+    ]
+}
+
+async fn unmatched_paths_have_the_annotations_of_the_first_ingress(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    tenants.write("unmatched.yaml", &ingresses())?;
     let sluice = plane.options(&tenants.manifests).start().await?;
-    let expected = [
-        ("closed.test", "/app", 403),
-        ("closed.test", "/other", 403),
-        ("closed.test", "/", 403),
-        ("closed.test", "/foreign", 200),
-        ("open.test", "/app", 200),
-        ("open.test", "/other", 404),
-        ("open.test", "/foreign", 403),
-        ("pattern.test", "/app/a", 403),
-        ("pattern.test", "/other", 403),
-        ("https.test", "/other", 308),
-        ("cors.test", "/other", 404),
-        ("bad.test", "/other", 503),
-        ("unknown.test", "/other", 404),
-        ("unknown.test", "/healthz", 200),
-        ("open.test", "/healthz", 404),
-    ];
-    for (host, path, status) in expected {
+    for (host, path, status) in EXPECTED {
         let response = http::send(sluice.http(), &Request::get(host, path)).await?;
         ensure!(response.status == status, "{host}{path}: {response:?}");
         let allows = response.header("access-control-allow-origin").is_some();

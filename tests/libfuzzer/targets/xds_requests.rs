@@ -31,7 +31,7 @@ use cache::Cache;
 use client::Client;
 use model::Model;
 pub use stand_ins::{Change, Name, PROBE, ResourceType, TLS_PROBE, Update, is_probe, render};
-use subscription::Verdict;
+use subscription::Acknowledgement;
 
 // The state machine, without whoever awaits a client.
 #[allow(dead_code, reason = "what the store and the service call")]
@@ -47,11 +47,11 @@ mod dedup;
 #[path = "../../../controller/xds-server/src/history.rs"]
 mod history;
 #[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/nack.rs"]
+mod nack;
+#[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/progress.rs"]
 mod progress;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/refusal.rs"]
-mod refusal;
 #[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/response.rs"]
 mod response;
@@ -98,9 +98,9 @@ impl Machine {
         request: &DeltaDiscoveryRequest,
     ) -> Option<(bool, usize)> {
         match self.client.request(kind, request, &self.cache) {
-            Ok(Verdict::Accepted(sent)) => Some((true, sent.len())),
-            Ok(Verdict::Refused(sent)) => Some((false, sent.len())),
-            Ok(Verdict::None) => None,
+            Ok(Acknowledgement::Accepted(sent)) => Some((true, sent.len())),
+            Ok(Acknowledgement::Refused(sent)) => Some((false, sent.len())),
+            Ok(Acknowledgement::None) => None,
             Err(error) => panic!("few names, and still: {error}"),
         }
     }

@@ -9,7 +9,7 @@
 //! - [`cache`]: all resources of one generation; [`history`]: recent changes; [`version`]: a hash of a resource's bytes.
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
 //! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
-//! - [`refusal`]: resources that a client rejected.
+//! - [`nack`]: resources that a client rejected.
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
 //! - [`progress`]: ACKs of the streams.
 //! - [`service`]: the delta ADS streams; the only file that awaits a client.

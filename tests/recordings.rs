@@ -35,27 +35,19 @@ async fn compare(mode: &str, data_plane: &str, flags: &[&str]) -> Result<()> {
         for played in play(&recording, &selection).await? {
             for difference in &played.differences {
                 match rules.explain(data_plane, &played, difference) {
-                    Some(rule) => drop(used.insert(rule.id.clone())),
+                    Some((rule, n)) => drop(used.insert((rule.to_owned(), n))),
                     None => *unexplained.entry(difference.field.clone()).or_insert(0) += 1,
                 }
             }
         }
     }
-    let needless: Vec<&str> = rules
-        .rules
-        .iter()
-        .filter(|rule| {
-            rule.data_plane
-                .as_deref()
-                .is_none_or(|only| only == data_plane)
-        })
-        .filter(|rule| !rule.by_chance)
-        .map(|rule| rule.id.as_str())
-        .filter(|id| !used.contains(*id))
+    let needless: Vec<_> = rules
+        .needed(data_plane)
+        .filter(|(rule, n)| !used.contains(&((*rule).to_owned(), *n)))
         .collect();
     ensure!(
         needless.is_empty(),
-        "no difference needs these rules: {needless:?}"
+        "no difference needs these patterns of rules: {needless:?}"
     );
     against(
         &folder().join(format!("unexplained-{mode}.txt")),

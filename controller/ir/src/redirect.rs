@@ -21,7 +21,9 @@ pub enum RedirectTo {
     Url(String),
     /// Another path of the same host; the query goes along.
     Path(String),
-    /// The same, without the query.
+    /// The same, for clients to resolve.
+    RelativePath(String),
+    /// Another path of the same host, without the query.
     PathOnly(String),
     /// The same path of another host, without a slash at the end, and with the port of the listener.
     Host(Hostname),

@@ -19,8 +19,8 @@ pub(crate) const SUBJECT_HEADER: &str = "x-sluice-subject";
 pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 /// The request header with the error service that is asked. Clients cannot send it.
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
-/// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
-pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
+/// The route that answers TRACE.
+pub(crate) const TRACE_ROUTE: &str = "sluice.trace";
 /// In a request's metadata: its route, where the route is an error service's by the time that it is logged.
 pub const ROUTE_KEY: &str = "route";
 /// Access log field for the time to connect to an upstream.

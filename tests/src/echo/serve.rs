@@ -31,6 +31,8 @@ const PROXY_LINE: usize = 107;
 const TLS_HANDSHAKE: u8 = 0x16;
 /// How a message of DNS over TCP begins, when it is shorter than 256 bytes.
 const DNS_LENGTH: u8 = 0;
+/// Headers that a pod takes.
+const MOST_HEADERS: usize = 1000;
 
 type Body = BoxBody<Bytes, std::convert::Infallible>;
 
@@ -114,7 +116,9 @@ where
 {
     let transport = Arc::new(transport);
     let service = service_fn(|request| answer(request, Arc::clone(&pod), Arc::clone(&transport)));
-    let server = auto::Builder::new(TokioExecutor::new());
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    // As many as a proxy lets through: nginx does not count them.
+    server.http1().max_headers(MOST_HEADERS);
     server
         .serve_connection(TokioIo::new(stream), service)
         .await
@@ -145,10 +149,8 @@ async fn answer(
     if behaviour.script.hang_up {
         return Err(anyhow!("the script hangs up"));
     }
-    match received
-        .header("content-type")
-        .is_some_and(|kind| kind.starts_with("application/grpc"))
-    {
+    let is_grpc = |kind: String| kind.starts_with("application/grpc");
+    match received.header("content-type").is_some_and(is_grpc) && received.http == "HTTP/2.0" {
         true => grpc_response(&answer, &pod.identity.pod),
         false => response(answer, &received),
     }

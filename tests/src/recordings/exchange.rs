@@ -1,9 +1,11 @@
 //! One request to a data plane, and what came of it, in the words of a recording.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::time::Duration;
 
 use anyhow::Result;
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -114,15 +116,24 @@ async fn once(
         sleep(UNRECORDED_COPIES).await;
         asked = received();
     }
-    let (response, certificate) = match exchange {
+    let (mut response, certificate) = match exchange {
         Err(_) => return Ok(failed("timeout")),
         Ok(Err(_)) => return Ok(failed("no HTTP answer")),
         Ok(Ok(answered)) => answered,
     };
+    if response.header("content-encoding") == Some("gzip") {
+        response.body = uncompressed(&response.body)?;
+    }
     if request.save_cookie {
         keep(cookies, &response);
     }
     Ok(observed(site, tenant, &response, certificate, &asked))
+}
+
+fn uncompressed(body: &[u8]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    GzDecoder::new(body).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 fn failed(reason: &str) -> Map<String, Value> {

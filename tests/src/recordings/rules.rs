@@ -23,6 +23,22 @@ pub struct Rules {
 pub struct Rule {
     /// Its name.
     pub id: String,
+    /// Sometimes there is no difference.
+    #[serde(default)]
+    pub by_chance: bool,
+    /// The only data plane that differs.
+    pub data_plane: Option<String>,
+    /// The reason, as docs/differences.md has it.
+    pub reason: String,
+    /// What differs.
+    #[serde(rename = "difference")]
+    pub differences: Vec<Pattern>,
+}
+
+/// Differences of a kind.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pattern {
     /// The fields that differ.
     #[serde(deserialize_with = "pattern")]
     pub field: Regex,
@@ -44,13 +60,8 @@ pub struct Rule {
     /// Only answers that are 503 because access control is not enforced.
     #[serde(default)]
     pub closed: bool,
-    /// Sometimes there is no difference.
-    #[serde(default)]
-    pub by_chance: bool,
-    /// The only data plane that differs.
+    /// The only data plane that differs so.
     pub data_plane: Option<String>,
-    /// The reason, as docs/differences.md has it.
-    pub reason: String,
 }
 
 impl Rules {
@@ -60,30 +71,52 @@ impl Rules {
         toml::from_str(&text).with_context(|| path.display().to_string())
     }
 
-    /// The rule for a difference.
-    pub fn explain(
-        &self,
-        data_plane: &str,
+    /// The first pattern that a difference fits: the name of its rule, and its place there, counted from 1.
+    pub fn explain<'a>(
+        &'a self,
+        data_plane: &'a str,
         played: &Played,
         difference: &Difference,
-    ) -> Option<&Rule> {
-        self.rules
+    ) -> Option<(&'a str, usize)> {
+        let mut patterns = self.patterns(data_plane);
+        let (rule, n, _) = patterns.find(|(_, _, pattern)| pattern.holds(played, difference))?;
+        Some((&rule.id, n))
+    }
+
+    /// The patterns of a data plane that some difference must need, as [`Rules::explain`] names them.
+    pub fn needed<'a>(&'a self, data_plane: &'a str) -> impl Iterator<Item = (&'a str, usize)> {
+        self.patterns(data_plane)
+            .filter(|(rule, _, _)| !rule.by_chance)
+            .map(|(rule, n, _)| (rule.id.as_str(), n))
+    }
+
+    fn patterns<'a>(
+        &'a self,
+        data_plane: &'a str,
+    ) -> impl Iterator<Item = (&'a Rule, usize, &'a Pattern)> {
+        let is_of =
+            move |only: &Option<String>| only.as_ref().is_none_or(|only| only == data_plane);
+        let rules = self
+            .rules
             .iter()
-            .find(|rule| rule.holds(data_plane, played, difference))
+            .filter(move |rule| is_of(&rule.data_plane));
+        rules.flat_map(move |rule| {
+            let patterns = rule.differences.iter().enumerate();
+            patterns
+                .filter(move |(_, pattern)| is_of(&pattern.data_plane))
+                .map(move |(n, pattern)| (rule, n + 1, pattern))
+        })
     }
 }
 
-impl Rule {
-    fn holds(&self, data_plane: &str, played: &Played, difference: &Difference) -> bool {
+impl Pattern {
+    fn holds(&self, played: &Played, difference: &Difference) -> bool {
         let matches = |pattern: &Option<Regex>, text: &str| {
             pattern
                 .as_ref()
                 .is_none_or(|pattern| pattern.is_match(text))
         };
-        self.data_plane
-            .as_ref()
-            .is_none_or(|only| only == data_plane)
-            && (!self.refused || played.is_refused)
+        (!self.refused || played.is_refused)
             && (!self.closed || played.is_closed)
             && self.field.is_match(&difference.field)
             && matches(&self.expected, &difference.expected)

@@ -32,6 +32,10 @@ pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
         RedirectTo::Parts { .. } => return parts(redirect, path),
         RedirectTo::Url(url) => Text::default().then(url),
         RedirectTo::Path(path) => here().then(path).variable("is_args").variable("args"),
+        RedirectTo::RelativePath(path) => Text::default()
+            .then(path)
+            .variable("is_args")
+            .variable("args"),
         RedirectTo::PathOnly(path) => here().then(path),
         RedirectTo::Host(host) => {
             let text = Text::default()

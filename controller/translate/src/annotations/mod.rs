@@ -82,6 +82,8 @@ pub(crate) struct Annotations {
     pub(crate) paths: Paths,
     /// Redirect of all requests, whatever the backend.
     pub(crate) redirect: Option<Redirect>,
+    /// Redirects name no host where they can do without.
+    pub(crate) relative_redirects: bool,
     /// When plain http is redirected.
     pub(crate) https_redirects: HttpsRedirects,
     /// Of its hosts.
@@ -176,7 +178,8 @@ impl Annotations {
             closed: false,
         };
         let paths = rewrite::paths(view);
-        let redirect = redirect::redirect(view, globals);
+        let relative_redirects = redirect::relative(view, globals);
+        let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let backend = upstream_settings(view, globals);
         let canary = canary::canary(view);
@@ -191,6 +194,7 @@ impl Annotations {
             paths_unreadable: view.paths_unreadable,
             paths,
             redirect,
+            relative_redirects,
             https_redirects,
             host,
             backend,

@@ -12,27 +12,69 @@ use crate::support::VARIABLES_NO_PATTERNS;
 pub(super) const GROUP: Group = Group {
     title: "Redirects",
     annotations: &[
-        annotation("permanent-redirect", Value::Url, Risk::Medium, Scope::Location).full(),
-        annotation("permanent-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation("temporal-redirect", Value::Url, Risk::Medium, Scope::Location).full(),
-        annotation("temporal-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation(
+            "permanent-redirect",
+            Value::Url,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "permanent-redirect-code",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "temporal-redirect",
+            Value::Url,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "temporal-redirect-code",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
         annotation("from-to-www-redirect", Value::Bool, Risk::Low, Scope::Host).full(),
-        annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
-            .partly("applies to permanent-redirect and temporal-redirect; redirects that add a slash have absolute URLs"),
-        annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
-            .partly(VARIABLES_NO_PATTERNS)
-            .harmless(&["off", "default"]),
-        annotation("proxy-redirect-to", Value::Text, Risk::Medium, Scope::Location)
-            .partly(VARIABLES_NO_PATTERNS)
-            .harmless(&["off"]),
+        annotation(
+            "relative-redirects",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "proxy-redirect-from",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .partly(VARIABLES_NO_PATTERNS)
+        .harmless(&["off", "default"]),
+        annotation(
+            "proxy-redirect-to",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .partly(VARIABLES_NO_PATTERNS)
+        .harmless(&["off"]),
     ],
 };
 
+/// True if redirects name no host where they can do without.
+pub(super) fn relative(view: &mut View<'_, '_>, globals: &Globals) -> bool {
+    view.read("relative-redirects", value::bool)
+        .unwrap_or(globals.redirects.relative)
+}
+
 /// The temporal one comes first.
-pub(super) fn redirect(view: &mut View<'_, '_>, globals: &Globals) -> Option<Redirect> {
-    let relative = view
-        .read("relative-redirects", value::bool)
-        .unwrap_or(globals.redirects.relative);
+pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redirect> {
     let temporal_code = view.read("temporal-redirect-code", value::int);
     let permanent_code = view.read("permanent-redirect-code", value::int);
     let permanent = view.read("permanent-redirect", value::url);

@@ -16,7 +16,7 @@ pub(super) const KEYS: &[Key] = &[
     key("enable-underscores-in-headers", "false").full(),
     key("generate-request-id", "true").full(),
     key("hide-headers", "").full(),
-    key("ignore-invalid-headers", "true").instead("requests with invalid headers are answered with 400").nginx(Support::Unsupported("invalid headers are dropped")),
+    key("ignore-invalid-headers", "true").partly("lets underscores pass; other characters pass anyway").nginx(Support::Partly("lets underscores pass; other invalid characters never do")),
     key("proxy-set-headers", "").names_config_map().partly("nginx variables that Sluice supports"),
 ];
 
@@ -34,6 +34,9 @@ pub(super) fn take_headers(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         "enable-underscores-in-headers",
         value::bool,
     );
+    let mut ignores_invalid = true;
+    view.set(&mut ignores_invalid, "ignore-invalid-headers", value::bool);
+    global.underscores_in_headers |= !ignores_invalid;
     let mut shows_server = false;
     view.set(
         &mut shows_server,

@@ -243,10 +243,7 @@ fn literal<'a>(
     let closed = closed(closing, &mut by_path);
     let bare = bare_forms(&by_path);
     let bare = bare.into_iter().map(|(path, to)| {
-        let redirect = Redirect {
-            status: 301,
-            to: RedirectTo::Path(to),
-        };
+        let redirect = Redirect { status: 301, to };
         (
             HttpRoute::new(
                 name,
@@ -290,15 +287,19 @@ fn closed<'a>(
 }
 
 /// A path with a trailing slash takes its bare form along, as nginx does: `/docs` leads to `/docs/`.
-fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, String> {
-    let slashed = by_path.keys().filter_map(|path| {
+fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, RedirectTo> {
+    let slashed = by_path.iter().filter_map(|(path, rule)| {
         let bare = path
             .text()
             .strip_suffix('/')
             .filter(|bare| !bare.is_empty())?;
         let taken = by_path.contains_key(&PathMatch::Prefix(bare.to_owned()))
             || by_path.contains_key(&PathMatch::Exact(bare.to_owned()));
-        (!taken).then(|| (bare.to_owned(), path.text().to_owned()))
+        let to = match rule.annotations.relative_redirects {
+            true => RedirectTo::RelativePath,
+            false => RedirectTo::Path,
+        };
+        (!taken).then(|| (bare.to_owned(), to(path.text().to_owned())))
     });
     slashed.collect()
 }

@@ -5,6 +5,9 @@ use sluice_ir::{Expression, ExpressionPart, Variable};
 use super::encoded::SENT_TARGET;
 use super::header::literal;
 
+/// The query with its question mark, where there is one.
+pub(super) const QUERY: &str = "%CEL(request.query == '' ? '' : '?' + request.query)%";
+
 pub(super) fn format(expression: &Expression) -> String {
     let parts = expression.0.iter().map(|part| match part {
         ExpressionPart::Text(text) => literal(text),

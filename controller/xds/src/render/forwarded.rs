@@ -31,9 +31,6 @@ const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
 /// The host that clients see, when what is in front is believed: of several, the first.
 pub(super) const BELIEVED_HOST: &str = "%DYNAMIC_METADATA(sluice:host)%";
 
-/// The host that a client asked for, also when an error service is asked.
-pub(super) const ASKED_HOST: &str = "%REQ(x-sluice-host?:authority)%";
-
 /// Headers of Envoy itself that upstreams do not get.
 pub(super) const ENVOYS_OWN: [&str; 4] = [
     "x-envoy-expected-rq-timeout-ms",
@@ -86,24 +83,11 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     mutations
 }
 
-/// Request headers to upstreams; and to error services, when there are any.
-pub(super) fn upstream_headers(
-    forwarded: &Forwarded,
-    asks_error_services: bool,
-) -> Vec<HeaderValueOption> {
+/// Request headers to upstreams.
+pub(super) fn upstream_headers(forwarded: &Forwarded) -> Vec<HeaderValueOption> {
     let chain = HeaderValueOption {
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
         ..set(FOR, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%")
-    };
-    let asked = if asks_error_services {
-        ASKED_HOST
-    } else {
-        "%REQ(:authority)%"
-    };
-    let host = if forwarded.trust_forwarded {
-        BELIEVED_HOST
-    } else {
-        asked
     };
     vec![
         set("x-real-ip", CLIENT),
@@ -112,10 +96,15 @@ pub(super) fn upstream_headers(
         } else {
             set(FOR, CLIENT)
         },
-        set(HOST, host),
         set("x-forwarded-scheme", "%REQ(x-forwarded-proto)%"),
         set("x-scheme", "%REQ(x-forwarded-proto)%"),
     ]
+}
+
+/// The header with the host that a client asked for, which is that of the virtual host.
+pub(super) fn host(forwarded: &Forwarded, asked: &str) -> HeaderValueOption {
+    let believed = forwarded.trust_forwarded.then_some(BELIEVED_HOST);
+    set(HOST, believed.unwrap_or(asked))
 }
 
 /// Detection of the client address; without one it is the peer's.

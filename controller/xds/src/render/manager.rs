@@ -22,6 +22,7 @@ use prost::{Message, Name};
 use sluice_ir::{GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, ClientValidation};
 
 use super::header::{append, literal, set};
+use super::policy::upgrades::PROTOCOLS;
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
@@ -98,7 +99,7 @@ pub(super) fn manager(
         route_specifier: Some(route_specifier::specifier(discovery, routes)),
         http_filters: filters(front),
         access_log: access_logs(global, settings),
-        upgrade_configs: vec![websockets()],
+        upgrade_configs: upgrades(),
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
             early,
@@ -123,11 +124,12 @@ pub(super) fn trust_name(trust: &ClientValidation) -> String {
 
 /// They have the filters of all requests: each of ours costs Envoy milliseconds for every listener and every host with TLS of its
 /// own, so there is one chain of them and not two.
-fn websockets() -> UpgradeConfig {
-    UpgradeConfig {
-        upgrade_type: "websocket".to_owned(),
+fn upgrades() -> Vec<UpgradeConfig> {
+    let upgrade = |name: &str| UpgradeConfig {
+        upgrade_type: name.to_owned(),
         ..UpgradeConfig::default()
-    }
+    };
+    PROTOCOLS.map(upgrade).into()
 }
 
 fn filters(front: &Front<'_>) -> Vec<HttpFilter> {

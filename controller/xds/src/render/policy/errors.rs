@@ -31,12 +31,14 @@ use sluice_ir::{BackendId, ErrorPages, Header, HeaderName, RouteId};
 use crate::render::header::{set, set_header};
 use crate::render::proto::{any, extension, number};
 use crate::settings::{
-    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
+    ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
 };
 
 /// Of the request as it came.
 const URI: &str = "uri";
 const ASKED: &str = "asked";
+/// The host that the client asked for, when an error service is asked.
+pub(in crate::render) const ASKED_HOST: &str = "%DYNAMIC_METADATA(sluice:asked)%";
 
 /// `auth_headers`: what clients must not say to the error service, either.
 pub(super) fn filters(
@@ -158,7 +160,6 @@ fn request_headers(service: &BackendId, headers: &[Header]) -> Vec<HeaderValueOp
     let mut all = vec![
         set(ERROR_HEADER, service.as_str()),
         set(SCOPE_HEADER, OTHER_HOSTS),
-        set(ASKED_HOST_HEADER, &kept(ASKED)),
         set("x-code", "%RESPONSE_CODE%"),
         set("x-format", "%REQ(accept)%"),
         set("x-original-uri", &kept(URI)),

@@ -6,10 +6,10 @@
 pub(super) mod access;
 mod composite;
 mod cookies;
-mod errors;
+pub(super) mod errors;
 mod ext_authz;
 mod limits;
-mod upgrades;
+pub(super) mod upgrades;
 
 use std::collections::HashMap;
 

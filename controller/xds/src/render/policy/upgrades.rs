@@ -23,8 +23,12 @@ use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMat
 
 use crate::render::proto::any;
 
+/// What a request may ask for in `Upgrade`; Envoy wants to know the names beforehand. Kubernetes' `exec` and `port-forward` ask for
+/// SPDY, `docker attach` for TCP.
+pub(in crate::render) const PROTOCOLS: [&str; 3] = ["websocket", "spdy/3.1", "tcp"];
 /// A length of zero is none.
 const SOME_LENGTH: &str = ".*[1-9].*";
+const NO_LENGTH: &str = "0+";
 
 /// A filter that a handshake goes by.
 pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWithMatcher {
@@ -70,10 +74,27 @@ fn only(predicate: Predicate, then: OnMatch) -> Matcher {
     }
 }
 
-/// Envoy takes the `Transfer-Encoding` of upgraded requests away, so it is the method that tells who sends a body.
+/// Envoy takes the `Transfer-Encoding` of upgraded requests away, so a `GET` has no body unless it says so, and a `POST` has one
+/// unless it says not.
 fn handshake() -> Predicate {
-    let asks = both(has(":method", "GET"), has("upgrade", "(?i)websocket"));
-    both(asks, not(has("content-length", SOME_LENGTH)))
+    let get = both(
+        has(":method", "GET"),
+        not(has("content-length", SOME_LENGTH)),
+    );
+    let post = both(has(":method", "POST"), has("content-length", NO_LENGTH));
+    let no_body = MatchType::OrMatcher(PredicateList {
+        predicate: vec![get, post],
+    });
+    let no_body = Predicate {
+        match_type: Some(no_body),
+    };
+    both(has("upgrade", &asked()), no_body)
+}
+
+/// A pattern of [`PROTOCOLS`].
+pub(in crate::render) fn asked() -> String {
+    let names = PROTOCOLS.map(sluice_pattern::escape);
+    format!("(?i)(?:{})", names.join("|"))
 }
 
 fn both(one: Predicate, other: Predicate) -> Predicate {

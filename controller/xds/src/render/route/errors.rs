@@ -12,10 +12,14 @@ use sluice_ir::{BackendId, Config, GlobalConfig, Policy, RouteId};
 use super::http_route::forward;
 use super::matching::is;
 use crate::render::format::format;
-use crate::render::forwarded::{ASKED_HOST, BELIEVED_HOST};
+use crate::render::forwarded;
+use crate::render::policy::errors::ASKED_HOST;
 use crate::render::proto::any;
 use crate::render::{LOOP_FILTER, request_headers};
 use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
+
+/// By the time that a host is rewritten, the header has the one that clients asked for.
+const HEADERS_HOST: &str = "%REQ(x-forwarded-host)%";
 
 /// `None` when there are no error services.
 pub(super) fn host(config: &Config) -> Option<VirtualHost> {
@@ -28,7 +32,10 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
         routes,
-        request_headers_to_add: request_headers::of_host(&config.global),
+        request_headers_to_add: [forwarded::host(&config.global.forwarded, ASKED_HOST)]
+            .into_iter()
+            .chain(request_headers::of_host(&config.global))
+            .collect(),
         typed_per_filter_config: unmarked(),
         ..VirtualHost::default()
     };
@@ -52,12 +59,7 @@ fn route(service: &BackendId, global: &GlobalConfig) -> Route {
     let own = [ERROR_HEADER, SCOPE_HEADER].into_iter().map(str::to_owned);
     let host = match &global.host {
         Some(host) => format(host),
-        None => if global.forwarded.trust_forwarded {
-            BELIEVED_HOST
-        } else {
-            ASKED_HOST
-        }
-        .to_owned(),
+        None => HEADERS_HOST.to_owned(),
     };
     action.host_rewrite_specifier = Some(HostRewriteSpecifier::HostRewrite(host));
     Route {

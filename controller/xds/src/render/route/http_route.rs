@@ -16,7 +16,7 @@ use sluice_ir::{
     Policy, ServerName, Timeouts,
 };
 
-use super::matching::{handshake, is, match_of, only_for, spoken};
+use super::matching::{handshakes, is, match_of, only_for, spoken};
 use super::{cors, redirect, retry};
 use crate::BACKEND_HEADER;
 use crate::render::encoded::SENT;
@@ -178,7 +178,7 @@ fn upstream_routes(
         action.retry_policy = action
             .retry_policy
             .map(|policy| retry::unless_looped(policy, global));
-        action.host_rewrite_specifier = host(policy, global);
+        action.host_rewrite_specifier = host_of_pods(policy, global);
         match &http_route.rewrite {
             Some(rewrite) => {
                 action.regex_rewrite = redirect::substitution(&http_route.matches.path, rewrite);
@@ -194,16 +194,15 @@ fn upstream_routes(
             policy::per_route(http_route, global.max_body_size, is_handshake);
         Route {
             action: Some(RouteKind::Route(action)),
+            request_body_buffer_limit: retry::body_buffer(policy),
             ..route
         }
     };
     let mut routes = Vec::new();
     if policy::has_own_limit(policy, global.max_body_size) {
-        routes.push(
-            handshake()
-                .into_iter()
-                .fold(forwarding(true, true), only_for),
-        );
+        let begins =
+            |handshake: [_; 3]| handshake.into_iter().fold(forwarding(true, true), only_for);
+        routes.extend(handshakes().map(begins));
     }
     let differs = retry::differs_by_method(&policy.retries);
     if differs {
@@ -242,7 +241,7 @@ fn add_upstream_headers(route: &mut Route, http_route: &HttpRoute) {
 }
 
 /// The `Host` that pods see: what is in front may say another one than the one that was asked for.
-fn host(policy: &Policy, global: &GlobalConfig) -> Option<HostRewriteSpecifier> {
+fn host_of_pods(policy: &Policy, global: &GlobalConfig) -> Option<HostRewriteSpecifier> {
     match policy.host.as_ref().or(global.host.as_ref()) {
         Some(host) => Some(HostRewriteSpecifier::HostRewrite(format(host))),
         None => global

@@ -13,6 +13,8 @@ use sluice_filter_core::path;
 use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, ValueMatch};
 use sluice_pattern::Subject;
 
+use crate::render::policy::upgrades;
+
 /// Scheme of the client's request, from trusted headers only.
 const PROTO: &str = "x-forwarded-proto";
 
@@ -127,16 +129,20 @@ pub(super) fn bare_root() -> HeaderMatcher {
     is(":path", "/")
 }
 
-/// The beginning of a WebSocket, which announces no body. As [`crate::render::policy`] has it for a filter.
-pub(super) fn handshake() -> [HeaderMatcher; 3] {
+/// Beginnings of other protocols, which announce no body. As [`crate::render::policy`] has it for a filter.
+pub(super) fn handshakes() -> [[HeaderMatcher; 3]; 2] {
+    let asks = || matches("upgrade", &upgrades::asked());
     let no_length = HeaderMatcher {
         treat_missing_header_as_empty: true,
         ..matches("content-length", "0*")
     };
     [
-        is_in_any_case("upgrade", "websocket"),
-        is(":method", "GET"),
-        no_length,
+        [asks(), is(":method", "GET"), no_length],
+        [
+            asks(),
+            is(":method", "POST"),
+            matches("content-length", "0+"),
+        ],
     ]
 }
 

@@ -20,9 +20,9 @@ use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
-    FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
+    DirectResponseAction, FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
-use sluice_ir::{Config, GlobalConfig, Header, HeaderName, Server, ServerName};
+use sluice_ir::{Config, GlobalConfig, Header, HeaderName, PathMatch, Server, ServerName};
 
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
@@ -31,10 +31,10 @@ use super::policy::{COMPOSITE, POLICY, composite_per_route};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, request_headers};
 use crate::render::PROBE;
-use crate::settings::{ENCODED_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRUST_HEADER};
+use crate::settings::{ENCODED_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRACE_ROUTE, TRUST_HEADER};
 pub use cache::RouteCache;
 pub use discovery::Discovery;
-use matching::{one_label_and, only_for};
+use matching::{is, match_of, one_label_and, only_for};
 
 /// All routes of the listeners, in one table.
 #[must_use]
@@ -88,7 +88,7 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
-        request_headers_to_add: upstream_headers(&config.global, errors.is_some()),
+        request_headers_to_add: upstream_headers(&config.global),
         virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
         request_headers_to_remove: hidden_from_pods(config),
@@ -121,8 +121,8 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
         .collect()
 }
 
-fn upstream_headers(global: &GlobalConfig, asks_error_services: bool) -> Vec<HeaderValueOption> {
-    let own = forwarded::upstream_headers(&global.forwarded, asks_error_services).into_iter();
+fn upstream_headers(global: &GlobalConfig) -> Vec<HeaderValueOption> {
+    let own = forwarded::upstream_headers(&global.forwarded).into_iter();
     own.chain(request_headers::of_all(global)).collect()
 }
 
@@ -159,14 +159,17 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
             )
         }
     };
-    let routes: Vec<_> = std::iter::once(encoded::route()).chain(routes).collect();
+    let first = [encoded::route(), trace()].into_iter();
+    let routes = closed(first.chain(routes).collect());
     let target = config
         .global
         .forwarded
         .original_uri
         .then(|| set("x-original-uri", SENT_TARGET));
-    let request_headers_to_add = target
+    let asked = forwarded::host(&config.global.forwarded, "%REQ(:authority)%");
+    let request_headers_to_add = [asked]
         .into_iter()
+        .chain(target)
         .chain(request_headers::of_host(&config.global))
         .collect();
     let (name, domains) = (name.to_string(), vec![domain]);
@@ -177,6 +180,45 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
         request_headers_to_add,
         ..VirtualHost::default()
     }
+}
+
+/// A path that a host does not have is not found, with the headers of all responses. Without a route, the filter would take a host
+/// in scopes for one that has no scope, and look for the path among the others.
+fn closed(mut routes: Vec<Route>) -> Vec<Route> {
+    let takes_all = |route: &Route| route.r#match.as_ref() == Some(&all_paths());
+    if !routes.iter().any(takes_all) {
+        let not_found = answering(404);
+        routes.push(without_useless_filter(not_found));
+    }
+    routes
+}
+
+/// All paths get this status.
+fn answering(status: u32) -> Route {
+    let response = DirectResponseAction {
+        status,
+        ..DirectResponseAction::default()
+    };
+    Route {
+        r#match: Some(all_paths()),
+        action: Some(Action::DirectResponse(response)),
+        ..Route::default()
+    }
+}
+
+fn all_paths() -> RouteMatch {
+    match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
+        "/".to_owned(),
+    )))
+}
+
+/// As nginx: what a request looks like is nothing to tell a script in a browser.
+fn trace() -> Route {
+    let route = Route {
+        name: TRACE_ROUTE.to_owned(),
+        ..answering(405)
+    };
+    without_useless_filter(only_for(route, is(":method", "TRACE")))
 }
 
 fn server_routes<'a>(
@@ -228,7 +270,7 @@ fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
 mod tests {
     use std::sync::Arc;
 
-    use sluice_ir::{Action, HttpRoute, PathMatch};
+    use sluice_ir::{Action, HttpRoute};
 
     use super::*;
 
@@ -264,8 +306,8 @@ mod tests {
         config.servers.insert(ServerName::CatchAll, Arc::default());
         assert_eq!(
             routes(&config).virtual_hosts[0].routes.len(),
-            1,
-            "that of encoded paths"
+            3,
+            "those of encoded paths, of TRACE and of unmatched paths"
         );
     }
 
@@ -279,7 +321,7 @@ mod tests {
     #[test]
     fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
         let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
-        let [_, own, unmatched] = hosts[1].routes.as_slice() else {
+        let [_, _, own, unmatched, _] = hosts[1].routes.as_slice() else {
             panic!("{hosts:?}")
         };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);

@@ -12,8 +12,9 @@ use sluice_ir::{
     Scheme, ServerName, Template, TemplatePart,
 };
 
-use super::matching::{bare_root, only_for, present, spoken, whole};
+use super::matching::{bare_root, contains, only_for, present, spoken, whole};
 use crate::render::encoded::{SENT, SENT_UNSLASHED};
+use crate::render::format::QUERY;
 use crate::render::header::{literal, set};
 use crate::settings::PATH_HEADER;
 
@@ -43,6 +44,9 @@ pub(super) fn routes(route: &Route, http_route: &HttpRoute, redirect: &Redirect)
                     ..action(status)
                 },
             )]
+        }
+        RedirectTo::RelativePath(path) => {
+            vec![to_url(route, status, &format!("{}{QUERY}", literal(path)))]
         }
         RedirectTo::Host(host) => to_host(route, status, host),
         RedirectTo::Parts { .. } | RedirectTo::Template { .. } => {
@@ -105,6 +109,7 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
         }
         RedirectTo::Url(_)
         | RedirectTo::Path(_)
+        | RedirectTo::RelativePath(_)
         | RedirectTo::PathOnly(_)
         | RedirectTo::Host(_) => {
             return RedirectAction::default();
@@ -217,8 +222,8 @@ fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {
     }
 }
 
-/// To the path without a slash at its end, as it was sent.
-fn unslashed(route: &Route, action: RedirectAction) -> [Route; 2] {
+/// To the path without a slash at its end, as it was sent. A query ends the URL, so a slash before it stays.
+fn unslashed(route: &Route, action: RedirectAction) -> [Route; 3] {
     let pattern = RegexMatcher {
         regex: "^(.+)/$".to_owned(),
         ..RegexMatcher::default()
@@ -232,7 +237,12 @@ fn unslashed(route: &Route, action: RedirectAction) -> [Route; 2] {
         acting(route, to_path(action.clone(), SENT_UNSLASHED)),
         present(PATH_HEADER),
     );
+    let with_query = only_for(
+        acting(route, to_path(action.clone(), SENT)),
+        contains(":path", "?"),
+    );
     [
+        with_query,
         decoded,
         acting(
             route,

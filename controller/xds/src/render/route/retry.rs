@@ -2,13 +2,19 @@
 
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
 use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
-use sluice_ir::{CDN_LOOP, GlobalConfig, Retries, RetryOn, Timeouts};
+use envoy_types::pb::google::protobuf::UInt64Value;
+use sluice_ir::{CDN_LOOP, GlobalConfig, Policy, Retries, RetryOn, Timeouts};
 
 use super::matching::{contains, is_not, no};
 use crate::render::proto::{millis, number, seconds};
 
 /// Methods of requests that may have changed something: they are not repeated once they may have reached a pod.
 const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
+
+/// Larger bodies are sent to one pod only.
+const LARGEST_KEPT_BODY: u64 = 16 << 20;
+/// Bytes that Envoy keeps of a connection by itself.
+const ENVOYS_BUFFER: u64 = 1 << 20;
 
 /// A request that can be repeated. Three comparisons of what Envoy has at hand; a pattern would be compiled anew for
 /// every route whenever any route changes.
@@ -55,6 +61,15 @@ pub(super) fn unless_looped(policy: RetryPolicy, global: &GlobalConfig) -> Retry
         retriable_request_headers: vec![no(looped)],
         ..policy
     }
+}
+
+/// Bytes of a body that are kept until a pod responds, where Envoy's own number is not enough: a request can be sent to another pod
+/// as long as all of its body is there. nginx keeps it on disk, Envoy in memory.
+pub(super) fn body_buffer(policy: &Policy) -> Option<UInt64Value> {
+    let largest = policy.max_body_size.unwrap_or(LARGEST_KEPT_BODY);
+    let value = largest.min(LARGEST_KEPT_BODY);
+    let is_kept = policy.buffering.request_buffering && policy.retries.attempts.get() > 1;
+    (is_kept && value > ENVOYS_BUFFER).then_some(UInt64Value { value })
 }
 
 fn conditions(on: &RetryOn, idempotent: bool) -> Vec<&'static str> {

@@ -11,19 +11,16 @@
 
 use std::collections::HashMap;
 
-use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
 use envoy_types::pb::envoy::config::route::v3::{
-    DirectResponseAction, FilterConfig, Route, RouteConfiguration, ScopedRouteConfiguration,
-    VirtualHost,
+    FilterConfig, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::Message;
-use sluice_ir::{Changed, Config, GlobalConfig, PathMatch, Server, ServerName, Shared, changed};
+use sluice_ir::{Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
 
-use super::matching::match_of;
 use super::table::{Table, VIRTUAL_HOSTS};
-use super::{all_but_hosts, host, without_useless_filter};
+use super::{all_but_hosts, host};
 use crate::render::LOOKUP_FILTER;
 use crate::render::policy::{POLICY, composite_per_route};
 use crate::render::proto::{any, encoded_host};
@@ -104,10 +101,7 @@ impl Scopes {
     }
 
     fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> Vec<u8> {
-        let host = closed(with_composite_policies(
-            host(name, server, config),
-            &config.global,
-        ));
+        let host = with_composite_policies(host(name, server, config), &config.global);
         let routes = RouteConfiguration {
             typed_per_filter_config: without_lookup(),
             ..self.of_all.clone()
@@ -133,7 +127,7 @@ pub(super) fn as_in_scopes(table: RouteConfiguration, global: &GlobalConfig) -> 
         virtual_hosts: table
             .virtual_hosts
             .into_iter()
-            .map(|host| closed(with_composite_policies(host, global)))
+            .map(|host| with_composite_policies(host, global))
             .collect(),
         typed_per_filter_config: without_lookup(),
         ..table
@@ -163,26 +157,6 @@ fn with_composite_policies(mut host: VirtualHost, global: &GlobalConfig) -> Virt
         if let Some(composite) = composite_per_route(policy, global.max_body_size) {
             *policy = composite;
         }
-    }
-    host
-}
-
-/// A path that a host does not have is not found. Without a route the filter would take the host for one that has no scope,
-/// and look for the path among the others.
-fn closed(mut host: VirtualHost) -> VirtualHost {
-    let root = sluice_ir::RouteMatch::path(PathMatch::Prefix("/".to_owned()));
-    let takes_all = |route: &Route| route.r#match.as_ref() == Some(&match_of(&root));
-    if !host.routes.iter().any(takes_all) {
-        let not_found = DirectResponseAction {
-            status: 404,
-            ..DirectResponseAction::default()
-        };
-        let route = Route {
-            r#match: Some(match_of(&root)),
-            action: Some(Action::DirectResponse(not_found)),
-            ..Route::default()
-        };
-        host.routes.push(without_useless_filter(route));
     }
     host
 }

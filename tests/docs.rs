@@ -1,5 +1,6 @@
 //! The pages that are written from the code, and are never older than it: `UPDATE_DOCS=1` writes them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
@@ -31,24 +32,24 @@ fn reason_codes_are_documented_with_their_condition() -> Result<()> {
     Ok(())
 }
 
+/// The pages of all data planes, and of each that has rules of its own.
 #[test]
-fn differences_page_lists_the_rules_of_recordings() -> Result<()> {
-    const PAGE: &str = "docs/differences.md";
-    const HEAD: &str = "| data plane | difference |\n|---|---|\n";
-    let page = fs::read_to_string(artifacts::repository().join(PAGE))?;
+fn pages_of_differences_list_the_rules_of_recordings() -> Result<()> {
+    const HEAD: &str = "| difference |\n|---|\n";
     let rules = artifacts::repository().join("tests/recordings/accepted.toml");
-    let rows = Rules::read(&rules)?.rules.into_iter().map(|rule| {
-        let data_plane = match rule.data_plane.as_deref() {
-            None => "both",
-            Some("envoy") => "Envoy",
-            Some(other) => other,
-        };
-        format!("| {data_plane} | {} |\n", rule.reason)
-    });
-    let (before, rest) = page.split_once(HEAD).context("no table of the rules")?;
-    let (_, after) = rest.split_once("\n\n").context("the table does not end")?;
-    let table: String = rows.collect();
-    compare(PAGE, &format!("{before}{HEAD}{table}\n{after}"))
+    let mut pages: BTreeMap<String, String> = BTreeMap::new();
+    for rule in Rules::read(&rules)?.rules {
+        let of = rule.data_plane.map(|name| format!("-{name}"));
+        let page = format!("docs/differences{}.md", of.unwrap_or_default());
+        writeln!(pages.entry(page).or_default(), "| {} |", rule.reason)?;
+    }
+    for (path, table) in pages {
+        let page = fs::read_to_string(artifacts::repository().join(&path)).context(path.clone())?;
+        let (before, rest) = page.split_once(HEAD).context("no table of the rules")?;
+        let (_, after) = rest.split_once("\n\n").context("the table does not end")?;
+        compare(&path, &format!("{before}{HEAD}{table}\n{after}"))?;
+    }
+    Ok(())
 }
 
 /// Nobody looks for these where the tests are.

@@ -150,6 +150,7 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
         admin_socket: args.admin_socket.clone(),
         controller: controller(args)?,
         max_connections: None,
+        memory: None,
     };
     let text =
         serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;

@@ -50,6 +50,7 @@ impl RunningEnvoy {
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(socket),
             max_connections: None,
+            memory: None,
         });
         let ports = [Port::reserve()?, Port::reserve()?];
         let config = site.config()?;

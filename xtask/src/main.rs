@@ -28,7 +28,7 @@ cargo xtask <task>
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
-  recordings FILE [--only ID] [--data-plane nginx]
+  recordings FILE [--only ID] [--data-plane nginx] [--write]
                                    plays what a running ingress-nginx answered; says what differs
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help

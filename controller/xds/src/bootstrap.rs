@@ -25,6 +25,8 @@ pub struct BootstrapSettings {
     pub controller: ControllerAddress,
     /// Connections of clients, where it is known how many files there may be: without file descriptors no client is served.
     pub max_connections: Option<u64>,
+    /// Bytes of memory that Envoy may have, where that is known: before they are used up, it takes no more requests.
+    pub memory: Option<u64>,
 }
 
 /// Address of the controller for xDS and the filter's log.
@@ -62,7 +64,7 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
                 cluster(CONTROLLER_CLUSTER, json!({"http_protocol_options": {}}), &settings.controller),
             ],
         },
-        "overload_manager": connection_limit(settings.max_connections.unwrap_or(UNLIMITED)),
+        "overload_manager": overload_manager(settings),
         // Otherwise Envoy's main thread goes through all statistics every 5 s, which are a million with 10,000 clusters.
         "stats_flush_on_admin": true,
         "layered_runtime": {"layers": [{"name": "sluice", "static_layer": runtime()}]},
@@ -146,16 +148,47 @@ fn without_limits(mut cluster: Value) -> Value {
     cluster
 }
 
-fn connection_limit(most: u64) -> Value {
-    let monitor = "envoy.resource_monitors.global_downstream_max_connections";
-    let package = "envoy.extensions.resource_monitors.downstream_connections.v3";
-    json!({"resource_monitors": [{
-        "name": monitor,
+/// Close to the limit of memory, heaps shrink; then the streams that hold most of it end, and new requests get 503.
+fn overload_manager(settings: &BootstrapSettings) -> Value {
+    const HEAP: &str = "envoy.resource_monitors.fixed_heap";
+    let connections = json!({
+        "name": "envoy.resource_monitors.global_downstream_max_connections",
         "typed_config": {
-            "@type": format!("type.googleapis.com/{package}.DownstreamConnectionsConfig"),
-            "max_active_downstream_connections": most,
+            "@type": resource_monitor("downstream_connections.v3.DownstreamConnectionsConfig"),
+            "max_active_downstream_connections": settings.max_connections.unwrap_or(UNLIMITED),
         },
-    }]})
+    });
+    let Some(memory) = settings.memory else {
+        return json!({"resource_monitors": [connections]});
+    };
+    let heap = json!({
+        "name": HEAP,
+        "typed_config": {
+            "@type": resource_monitor("fixed_heap.v3.FixedHeapConfig"),
+            "max_heap_size_bytes": memory,
+        },
+    });
+    let action = |name: &str, trigger: Value| {
+        let mut trigger = trigger;
+        trigger["name"] = HEAP.into();
+        json!({"name": format!("envoy.overload_actions.{name}"), "triggers": [trigger]})
+    };
+    json!({
+        "refresh_interval": "0.25s",
+        "resource_monitors": [connections, heap],
+        "buffer_factory_config": {"minimum_account_to_track_power_of_two": 20},
+        "actions": [
+            action("shrink_heap", json!({"threshold": {"value": 0.8}})),
+            action("reset_high_memory_stream", json!({
+                "scaled": {"scaling_threshold": 0.85, "saturation_threshold": 0.95},
+            })),
+            action("stop_accepting_requests", json!({"threshold": {"value": 0.95}})),
+        ],
+    })
+}
+
+fn resource_monitor(message: &str) -> String {
+    format!("type.googleapis.com/envoy.extensions.resource_monitors.{message}")
 }
 
 #[cfg(test)]
@@ -170,6 +203,7 @@ mod tests {
             admin_socket,
             controller,
             max_connections: None,
+            memory: Some(1 << 30),
         };
         bootstrap(&settings)["static_resources"]["clusters"].take()
     }
@@ -201,6 +235,24 @@ mod tests {
                 "a unix socket has no TCP options"
             );
         }
+    }
+
+    #[test]
+    fn memory_is_limited_where_its_size_is_known() {
+        let manager = |memory| {
+            let settings = BootstrapSettings {
+                node_id: "one".to_owned(),
+                zone: None,
+                admin_socket: "/run/admin.sock".into(),
+                controller: ControllerAddress::Unix("/run/controller.sock".into()),
+                max_connections: None,
+                memory,
+            };
+            bootstrap(&settings)["overload_manager"].take()
+        };
+        let heap = manager(Some(1 << 30))["resource_monitors"][1]["typed_config"].take();
+        assert_eq!(heap["max_heap_size_bytes"], 1 << 30);
+        assert_eq!(manager(None)["actions"], Value::Null);
     }
 
     #[test]

@@ -19,12 +19,16 @@ impl Candidates {
     /// The candidate for the next try; `tries` is the number that nginx has left.
     ///
     /// When a pooled connection turns out to be closed, nginx gives the try back: it has one more left than expected. The
-    /// candidate itself may be healthy, so it is returned again.
+    /// candidate itself may be healthy, so it is returned again. Where nginx has more tries than there are candidates, they begin
+    /// again.
     pub(crate) fn next<'l>(&mut self, list: &'l [u8], tries: usize) -> Option<&'l [u8]> {
         let start = match &self.current {
             None => 0,
             Some(current) if tries > self.expected => current.start,
-            Some(current) => current.end + 1,
+            Some(current) if current.end < list.len() => current.end + 1,
+            // The last one was no address.
+            Some(_) if self.expected == usize::MAX => list.len(),
+            Some(_) => 0,
         };
         let rest = list.get(start..).filter(|rest| !rest.is_empty())?;
         let length = rest
@@ -54,12 +58,21 @@ mod tests {
         let mut candidates = Candidates::default();
         let mut tries = Candidates::count(LIST);
         let mut seen = Vec::new();
-        while let Some(candidate) = candidates.next(LIST, tries) {
-            seen.push(candidate);
+        while tries > 0 {
+            seen.extend(candidates.next(LIST, tries));
             tries -= 1;
             candidates.tried(tries);
         }
         assert_eq!(seen, [&b"10.0.0.1:80"[..], b"10.0.0.2:80", b"[::1]:8080"]);
+    }
+
+    #[test]
+    fn more_tries_than_candidates_begin_again() {
+        let mut candidates = Candidates::default();
+        for left in [2, 1, 0] {
+            assert_eq!(candidates.next(b"x", left + 1), Some(&b"x"[..]));
+            candidates.tried(left);
+        }
     }
 
     #[test]

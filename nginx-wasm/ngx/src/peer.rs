@@ -139,10 +139,12 @@ unsafe extern "C" fn init_peer<M: Registered>(
         (*connection).data = peer.cast();
         (*connection).get = Some(get);
         (*connection).free = Some(free);
+        // nginx itself tries no more often than this, where it has a limit: 0 is none.
+        let most = (*(*(*r).upstream).conf).next_upstream_tries;
         (*connection).tries = if single_try {
             1
         } else {
-            Candidates::count(list.as_ref())
+            most.max(Candidates::count(list.as_ref()))
         };
         // Required: nginx calls them for every TLS upstream.
         (*connection).set_session = Some(set_session);

@@ -1,7 +1,9 @@
-//! `cargo xtask recordings FILE`: plays what ingress-nginx answered, and says what differs.
+//! `cargo xtask recordings FILE`: plays what ingress-nginx answered, and says what differs. With `--write`, what Sluice answered is
+//! written to target/recordings, in the format of the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -12,15 +14,24 @@ use sluice_tests::recordings::file::Recording;
 use sluice_tests::recordings::rules::Rules;
 use sluice_tests::recordings::{Difference, Played, play};
 
-const USAGE: &str =
-    "recordings FILE [--only ID]... [--data-plane envoy|nginx] [--flag FLAG]... [--jobs N]";
+const USAGE: &str = "recordings FILE [--only ID]... [--data-plane envoy|nginx] [--flag FLAG]... [--jobs N] [--write]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let (file, selection) = parse(std::env::args().skip(1))?;
+    let (file, selection, writes) = parse(std::env::args().skip(1))?;
     let rules = Rules::read(&artifacts::repository().join("tests/recordings/accepted.toml"))?;
     let all = play(&Recording::read(&file)?, &selection).await?;
     let report = report(&all, &rules, &selection.data_plane)?;
+    if writes {
+        let name = file.file_name().context("not a file")?;
+        let written = artifacts::repository()
+            .join("target/recordings")
+            .join(&selection.data_plane)
+            .join(name);
+        fs::create_dir_all(written.parent().context("no folder")?)?;
+        fs::write(&written, Recording::with_answers(&file, &all)?)?;
+        eprintln!("wrote {}", written.display());
+    }
     // A pipe that is closed has nobody to tell.
     io::stdout().write_all(report.as_bytes()).ok();
     Ok(())
@@ -64,7 +75,7 @@ fn report(all: &[Played], rules: &Rules, data_plane: &str) -> Result<String> {
     Ok(report)
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Selection)> {
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Selection, bool)> {
     let (mut file, mut selection) = (
         None,
         Selection {
@@ -72,6 +83,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Select
             ..Selection::default()
         },
     );
+    let mut writes = false;
     while let Some(argument) = arguments.next() {
         let mut value = || {
             arguments
@@ -84,6 +96,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Select
                 .extend(value()?.split(',').map(str::to_owned)),
             "--data-plane" => selection.data_plane = value()?,
             "--flag" => selection.flags.push(value()?),
+            "--write" => writes = true,
             "--jobs" => selection.jobs = value()?.parse().context("--jobs")?,
             path if !path.starts_with('-') && file.is_none() => file = Some(PathBuf::from(path)),
             other => bail!("unexpected {other:?}\n{USAGE}"),
@@ -92,5 +105,6 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Select
     Ok((
         file.with_context(|| format!("which file?\n{USAGE}"))?,
         selection,
+        writes,
     ))
 }

@@ -6,8 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sluice_translate::annotations::{GROUPS, Role};
+
+use super::Played;
 
 /// A file of recordings.
 #[derive(Debug, Deserialize)]
@@ -129,7 +132,24 @@ impl RecordedCase {
 impl Recording {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Recording> {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
+        read(path)
     }
+
+    /// The same file with other answers, as JSON.
+    pub fn with_answers(path: &Path, all: &[Played]) -> Result<String> {
+        let mut file: Value = read(path)?;
+        let cases = file["cases"].as_array_mut().context("cases")?;
+        for case in cases {
+            let id = case["id"].clone();
+            for played in all.iter().filter(|played| played.id == id) {
+                case["requests"][played.number - 1]["answer"] = played.answer.clone().into();
+            }
+        }
+        Ok(serde_json::to_string_pretty(&file)? + "\n")
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
 }

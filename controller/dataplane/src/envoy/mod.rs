@@ -33,7 +33,7 @@ use crate::process::Process;
 use crate::supervisor::{
     ADOPTION_TIMEOUT, POLL_INTERVAL, Program, SharedPid, supervise, terminate,
 };
-use crate::{open_files, private_file};
+use crate::{memory, open_files, private_file};
 use drain::{CloseListeners, drain};
 
 /// How to run Envoy.
@@ -102,6 +102,7 @@ impl Envoy {
             admin_socket: files.admin_socket.clone(),
             controller: settings.controller,
             max_connections: Some(open_files::max_connections(open_files::raise_limit())),
+            memory: memory::limit(),
         };
         let bootstrap = serde_json::to_string_pretty(&sluice_xds::bootstrap(&bootstrap))
             .context("bootstrap")?;

@@ -26,6 +26,7 @@ impl Envoy {
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(controller.to_owned()),
             max_connections: None,
+            memory: Some(1 << 30),
         };
         let config = folder.path().join("bootstrap.json");
         std::fs::write(&config, bootstrap(&settings).to_string()).unwrap();

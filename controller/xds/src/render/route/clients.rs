@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptions;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::google::protobuf::BoolValue;
-use sluice_ir::{ClientCertificates, GlobalConfig, HttpRoute, ServerName, VerifyClient};
+use sluice_ir::{Action, ClientCertificates, GlobalConfig, HttpRoute, ServerName, VerifyClient};
 use sluice_pattern::Subject;
 
 use super::http_route;
@@ -18,13 +18,16 @@ use crate::render::manager::trust_name;
 use crate::render::tracing;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
-/// The routes of a route, each for the certificates that it takes.
+/// The routes of a route, each for the certificates that it takes. One that is closed takes none.
 pub(super) fn routes(
     http_route: &HttpRoute,
     server: &ServerName,
     clients: &ClientCertificates,
     global: &GlobalConfig,
 ) -> Vec<Route> {
+    if http_route.action == Action::Denied {
+        return http_route::routes(http_route, server, global);
+    }
     let first = http_route::to_https(http_route, server, global);
     let mine = http_route::routes(
         &HttpRoute {
@@ -160,7 +163,7 @@ fn yes() -> BoolValue {
 mod tests {
     use std::sync::Arc;
 
-    use sluice_ir::{Action, BackendId, ClientValidation, PathMatch, SecretId};
+    use sluice_ir::{BackendId, ClientValidation, PathMatch, SecretId};
 
     use super::*;
 

@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
         let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
-        let [_, _, own, unmatched, _] = hosts[1].routes.as_slice() else {
+        let [_, _, own, unmatched] = hosts[1].routes.as_slice() else {
             panic!("{hosts:?}")
         };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);

@@ -147,6 +147,7 @@ fn bootstrap_on(folder: &TempDir, socket: std::path::PathBuf) -> String {
         admin_socket: folder.path().join("admin.sock"),
         controller: ControllerAddress::Unix(socket),
         max_connections: None,
+        memory: None,
     };
     bootstrap(&settings).to_string()
 }

@@ -12,7 +12,7 @@ mod unsupported_flags;
 mod xds;
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -153,9 +153,28 @@ pub(crate) struct Listeners {
     /// Port for https.
     #[arg(long, default_value_t = 8443)]
     pub(crate) https_port: u16,
-    /// Address to listen on.
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
-    pub(crate) bind_address: IpAddr,
+    /// Address to listen on [default: all, of IPv4 and, where the machine has it, of IPv6; with --data-plane none of IPv4].
+    #[arg(long, value_name = "IP")]
+    pub(crate) bind_address: Option<IpAddr>,
+}
+
+impl Listeners {
+    /// The addresses with a port, at least one.
+    pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
+        let ips = match self.bind_address {
+            Some(ip) => vec![ip],
+            None if has_ipv6() => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
+            None => vec![Ipv4Addr::UNSPECIFIED.into()],
+        };
+        ips.into_iter()
+            .map(|ip| SocketAddr::new(ip, port))
+            .collect()
+    }
+}
+
+/// Linux lists the addresses of all interfaces here, and has no such file without IPv6.
+fn has_ipv6() -> bool {
+    std::fs::read_to_string("/proc/net/if_inet6").is_ok_and(|list| !list.trim().is_empty())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

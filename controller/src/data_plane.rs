@@ -1,6 +1,5 @@
 //! Wiring of the data plane that runs as a child process, if any.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
@@ -185,8 +184,13 @@ fn prepare_nginx(
 
 /// Logs the listeners whenever a data plane has become ready.
 fn log_ready(args: &Run) -> impl Fn() + Send + Sync + use<> {
-    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
-    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
+    let named = |port| {
+        let addresses = args.listeners.on_port(port);
+        let names: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        names.join(" and ")
+    };
+    let http = named(args.listeners.http_port);
+    let https = named(args.listeners.https_port);
     move || info!("serving http on {http}, https on {https}")
 }
 

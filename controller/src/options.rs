@@ -81,13 +81,14 @@ pub(crate) fn envoy(
 ) -> Settings {
     let bootstrap_config =
         sluice_plugin::bootstrap_config(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
-    let at = |port| SocketAddr::new(listeners.bind_address, port);
+    let http = listeners.on_port(listeners.http_port);
+    // With the addresses of the other port.
     let https = Https {
-        address: at(listeners.https_port),
+        address: SocketAddr::new(http[0].ip(), listeners.https_port),
         default_certificate,
     };
     Settings {
-        http: vec![at(listeners.http_port)],
+        http,
         https: Some(https),
         ..Settings::new(filter, bootstrap_config)
     }
@@ -102,8 +103,7 @@ pub(crate) fn nginx(
     let flags = &args.nginx;
     let controller = std::path::absolute(controller).context("--run-dir")?;
     let upstream = format!("unix:{}", controller.display());
-    let at = |port| SocketAddr::new(args.listeners.bind_address, port);
-    let (http, https) = (at(args.listeners.http_port), at(args.listeners.https_port));
+    let listeners = &args.listeners;
     Ok(sluice_nginx::Settings {
         bootstrap_config: bootstrap_config(flags.nginx_host, &upstream, args.child.zone()),
         controller,
@@ -114,8 +114,17 @@ pub(crate) fn nginx(
             .then(|| "root".to_owned()),
         workers: flags.nginx_workers,
         drain: args.shutdown.drain_timeout.as_secs(),
-        ..sluice_nginx::Settings::new(engine(args, folder)?, http, https)
+        ..nginx_on(listeners, engine(args, folder)?)
     })
+}
+
+fn nginx_on(listeners: &Listeners, engine: Engine) -> sluice_nginx::Settings {
+    let http = listeners.on_port(listeners.http_port);
+    let https = SocketAddr::new(http[0].ip(), listeners.https_port);
+    sluice_nginx::Settings {
+        others: http.iter().skip(1).map(SocketAddr::ip).collect(),
+        ..sluice_nginx::Settings::new(engine, http[0], https)
+    }
 }
 
 /// Module that runs the filter, and its files.
@@ -153,7 +162,6 @@ pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
 
 /// Settings of `sluice render`: paths that are the same on every machine.
 pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_nginx::Settings {
-    let at = |port| SocketAddr::new(listeners.bind_address, port);
     let engine = match host {
         NginxHost::Sluice => Engine::Sluice {
             module: "libngx_sluice.so".into(),
@@ -172,7 +180,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
             module,
             believes_headers: true,
         }),
-        ..sluice_nginx::Settings::new(engine, at(listeners.http_port), at(listeners.https_port))
+        ..nginx_on(listeners, engine)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `sluice run`: everything put together.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,8 +84,9 @@ async fn check_ports(args: &Run, child: &Child) -> anyhow::Result<()> {
         (listeners.http_port, "--http-port"),
         (listeners.https_port, "--https-port"),
     ] {
-        let address = SocketAddr::new(listeners.bind_address, port);
-        check_port(address, flag, &child.found()).await?;
+        for address in listeners.on_port(port) {
+            check_port(address, flag, &child.found()).await?;
+        }
     }
     Ok(())
 }
@@ -280,7 +281,14 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
 
 /// How Envoy's resources are rendered.
 fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
-    let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate);
+    let mut listeners = args.listeners.clone();
+    if args.data_plane == DataPlane::None {
+        // Nothing is known about the machines of other Envoys.
+        listeners
+            .bind_address
+            .get_or_insert(Ipv4Addr::UNSPECIFIED.into());
+    }
+    let settings = options::envoy(&listeners, data_plane::filter_code(args)?, certificate);
     Ok(Settings {
         request_log: args.metrics.enable_metrics,
         access_log: args.metrics.access_log,

@@ -31,8 +31,26 @@ pub(crate) fn about(ingress: &Ingress) -> Vec<Remark> {
     let mut hints: Vec<Remark> = annotations
         .filter_map(|(key, value)| about_annotation(key, value))
         .collect();
+    hints.extend(one_target(ingress));
     hints.extend(no_class(ingress));
     hints
+}
+
+/// A path that is the target itself is not rewritten.
+fn one_target(ingress: &Ingress) -> Option<Remark> {
+    const NAME: &str = "rewrite-target";
+    let annotations = ingress.metadata.annotations.as_ref()?;
+    let target = annotations.get(&format!("{PREFIX}{NAME}"))?.trim();
+    let spec = ingress.spec.as_ref()?;
+    let rules = spec.rules.iter().flatten();
+    let mut paths = rules
+        .filter_map(|rule| rule.http.as_ref())
+        .flat_map(|http| &http.paths);
+    let is_rewritten = paths
+        .any(|path| path.path_type != "Exact" && path.path.as_deref().unwrap_or("/") != target);
+    let text = format!("it has no capture group such as $1, so every path becomes {target:?}");
+    (is_rewritten && !target.is_empty() && !target.contains('$'))
+        .then(|| hint(format!("annotation {NAME}"), text))
 }
 
 fn no_class(ingress: &Ingress) -> Option<Remark> {
@@ -70,9 +88,6 @@ fn about_annotation(key: &str, value: &str) -> Option<Remark> {
     }
     let name = key.strip_prefix(PREFIX)?;
     let text = match name {
-        "rewrite-target" if !value.contains('$') && !value.is_empty() => {
-            format!("it has no capture group such as $1, so every path becomes {value:?}")
-        }
         "x-forwarded-prefix" if matches!(value, "true" | "false") => {
             format!("it is a path since 0.26; {value:?} is sent as it stands")
         }

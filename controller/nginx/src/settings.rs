@@ -1,6 +1,6 @@
 //! Settings of the controller, beside the IR.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// Settings of the machine that nginx runs on.
@@ -16,6 +16,8 @@ pub struct Settings {
     pub http: SocketAddr,
     /// Address for https.
     pub https: SocketAddr,
+    /// More addresses, with the same ports.
+    pub others: Vec<IpAddr>,
     /// nginx's own files: its process id, sockets, certificates, bodies that do not fit into memory.
     pub folder: PathBuf,
     /// User of the workers; `None` is that of nginx itself, which is not root.
@@ -152,6 +154,7 @@ impl Settings {
             controller: "controller.sock".into(),
             http,
             https,
+            others: Vec::new(),
             folder: "nginx".into(),
             user: None,
             workers: None,
@@ -161,6 +164,12 @@ impl Settings {
             openssl: None,
             drain: 10,
         }
+    }
+
+    /// All addresses with another port.
+    pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
+        let ips = std::iter::once(self.http.ip()).chain(self.others.iter().copied());
+        ips.map(|ip| SocketAddr::new(ip, port)).collect()
     }
 
     /// The folder of certificates and keys. `default.pem` in it is what hosts without one of their own present.

@@ -43,7 +43,8 @@ struct Upstream {
 
 /// `server {}`.
 struct Port {
-    address: SocketAddr,
+    number: u16,
+    addresses: Vec<SocketAddr>,
     backend: Value,
     is_udp: bool,
     reads_header: bool,
@@ -123,7 +124,8 @@ impl Port {
             .map_or(&default, AsRef::as_ref);
         let is_udp = port.protocol == L4Protocol::Udp;
         Ok(Port {
-            address: SocketAddr::new(settings.http.ip(), port.number.get()),
+            number: port.number.get(),
+            addresses: settings.on_port(port.number.get()),
             backend: value(config.without_variant(&stream.backend)),
             is_udp,
             reads_header: stream.proxy_protocol,

@@ -45,8 +45,8 @@ pub(crate) struct Shutdown {
     /// Drain timeout: longest wait for open requests, in seconds.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
-    /// Seconds to wait after the data plane has ended, so that last metrics and logs can be read. ingress-nginx: 10.
-    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    /// Seconds to wait after the data plane has ended, so that last metrics and logs can be read.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     pub(crate) post_shutdown_grace_period: u64,
 }
 

@@ -6,6 +6,17 @@ use std::fmt;
 pub(crate) const VARIABLES_NO_PATTERNS: &str =
     "texts with variables that Sluice supports; patterns are reported";
 
+/// Of a timeout that Envoy does not have.
+pub(crate) const SEND_TIMEOUT: Supports = Supports {
+    envoy: Support::Partly(
+        "one that is longer than proxy-read-timeout, which limits both directions, is reported",
+    ),
+    nginx: Support::Full,
+};
+/// Where [`SEND_TIMEOUT`] is longer.
+pub(crate) const SEND_IS_LONGER: &str =
+    "it is longer than proxy-read-timeout, which limits both directions";
+
 /// Why nginx has no spans.
 pub(crate) const NO_SPANS: &str =
     "trace in the upstreams: this nginx has no module for OpenTelemetry";
@@ -89,6 +100,14 @@ impl Supports {
             let is_named =
                 differ && (served_by.is_none() || matches!(support, Support::Unsupported(_)));
             (AppliesTo(is_named.then_some(one)), support)
+        })
+    }
+
+    /// How to name the data planes that serve and honour not all of it; `None` if there is none.
+    pub(crate) fn partly(self, served_by: Option<DataPlane>) -> Option<AppliesTo> {
+        let mut all = self.by_data_plane(served_by);
+        all.find_map(|(applies_to, support)| {
+            matches!(support, Support::Partly(_)).then_some(applies_to)
         })
     }
 

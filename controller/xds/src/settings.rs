@@ -66,6 +66,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The addresses of clients with another port.
+    pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
+        let ips = self.http.iter().map(SocketAddr::ip);
+        ips.map(|ip| SocketAddr::new(ip, port)).collect()
+    }
+
     /// The defaults: no listener, no access log.
     #[must_use]
     pub fn new(filter: FilterCode, bootstrap_config: Vec<u8>) -> Self {

@@ -45,7 +45,7 @@ pub struct Played {
     pub is_refused: bool,
     /// The answer is 503, and an Ingress of the case has access control.
     pub is_closed: bool,
-    /// What came of it.
+    /// The observed answer.
     pub answer: Map<String, Value>,
     /// Empty if the answer is as recorded.
     pub differences: Vec<Difference>,

@@ -30,7 +30,7 @@ pub struct Rule {
     pub data_plane: Option<String>,
     /// The reason, as docs/differences.md has it.
     pub reason: String,
-    /// What differs.
+    /// The patterns of what differs.
     #[serde(rename = "difference")]
     pub differences: Vec<Pattern>,
 }

@@ -204,6 +204,8 @@ impl Options {
         command.arg("--http-port").arg(http.port().to_string());
         command.arg("--https-port").arg(https.port().to_string());
         command.arg("--run-dir").arg(run_dir);
+        // Of flags that stand twice, the last one counts.
+        command.args(["--access-log=false", "--post-shutdown-grace-period=0"]);
         if !self
             .arguments
             .iter()

@@ -189,6 +189,11 @@ impl Annotation {
         self
     }
 
+    pub(super) const fn supported(mut self, supports: Supports) -> Self {
+        self.supports = supports;
+        self
+    }
+
     /// The strictest value holds where this one cannot: `consequence` says what that means.
     pub(super) const fn narrows(mut self, consequence: &'static str) -> Self {
         self.role = Role::Narrows(consequence);
@@ -217,10 +222,6 @@ impl Annotation {
 
     pub(super) const fn partly(self, difference: &'static str) -> Self {
         self.everywhere(Support::Partly(difference))
-    }
-
-    pub(super) const fn differs(self, difference: &'static str) -> Self {
-        self.everywhere(Support::Differs(difference))
     }
 
     pub(super) const fn needless(self, reason: &'static str) -> Self {

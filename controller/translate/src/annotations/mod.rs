@@ -49,6 +49,7 @@ use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, 
 
 use crate::Options;
 use crate::global::{Globals, HttpsRedirects};
+use crate::support::DataPlane;
 use view::{Rules, View};
 
 pub use crate::risk::Risk;
@@ -186,7 +187,7 @@ impl Annotations {
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
-        let policy = policy(view, globals);
+        let policy = policy(view, globals, options.data_plane);
         host.closed = snippets::judge(view, &policy, options.data_plane);
         Annotations {
             refused: view.blocked,
@@ -207,9 +208,9 @@ impl Annotations {
     }
 }
 
-fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
+fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPlane>) -> Policy {
     Policy {
-        timeouts: proxy::timeouts(view, globals),
+        timeouts: proxy::timeouts(view, globals, data_plane),
         retries: proxy::retries(view, globals),
         forwarded_prefix: rewrite::forwarded_prefix(view),
         host: headers::host(view),

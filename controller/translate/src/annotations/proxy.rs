@@ -1,6 +1,6 @@
 //! Timeouts of upstreams, and retries.
 
-use sluice_ir::{Retries, Timeouts};
+use sluice_ir::{ReasonCode, Retries, Timeouts};
 use sluice_syntax::settings::retries::{conditions, time_limit, tries};
 use sluice_syntax::value;
 
@@ -8,7 +8,7 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::Support;
+use crate::support::{DataPlane, SEND_IS_LONGER, SEND_TIMEOUT, Support};
 
 pub(super) const GROUP: Group = Group {
     title: "Timeouts and retries",
@@ -26,8 +26,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .differs("one timeout for both directions: proxy-read-timeout")
-        .nginx(Support::Full),
+        .supported(SEND_TIMEOUT),
         annotation(
             "proxy-read-timeout",
             Value::Seconds,
@@ -62,16 +61,30 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// As the annotations have it, else as the ConfigMap has it.
-pub(super) fn timeouts(view: &mut View<'_, '_>, globals: &Globals) -> Timeouts {
+pub(super) fn timeouts(
+    view: &mut View<'_, '_>,
+    globals: &Globals,
+    served_by: Option<DataPlane>,
+) -> Timeouts {
     let default = globals.upstream.timeouts;
-    Timeouts {
-        send: view
-            .read("proxy-send-timeout", value::seconds)
-            .unwrap_or(default.send),
+    let own_send = view.read("proxy-send-timeout", value::seconds);
+    let timeouts = Timeouts {
+        send: own_send.unwrap_or(default.send),
         read: view
             .read("proxy-read-timeout", value::seconds)
             .unwrap_or(default.read),
+    };
+    let differs = SEND_TIMEOUT.partly(served_by);
+    let is_longer = own_send.is_some() && timeouts.send > timeouts.read;
+    if let Some(applies_to) = differs.filter(|_| is_longer) {
+        view.note(
+            ReasonCode::PartiallySupported,
+            "proxy-send-timeout",
+            applies_to.note(SEND_IS_LONGER),
+            "served with this difference",
+        );
     }
+    timeouts
 }
 
 /// Seconds until a connection is made.

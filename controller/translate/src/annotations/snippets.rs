@@ -76,8 +76,17 @@ pub(super) fn judge(
         let Some(language) = snippet::language(annotation.name) else {
             continue;
         };
-        let Judgement { advice, closing } =
-            snippet::judge(text, language, effective, data_plane, alternatives);
+        let Judgement {
+            advice,
+            closing,
+            is_default,
+        } = snippet::judge(text, language, effective, data_plane, alternatives);
+        if is_default && !is_too_risky {
+            let reason = applies_to.note("it says what is so without it");
+            view.note(ReasonCode::NoEffect, annotation.name, reason, "not needed")
+                .same_as_ingress_nginx = true;
+            continue;
+        }
         let (severity, consequence) = match closing {
             None => (Severity::Warning, "served without it".to_owned()),
             Some(closing) => {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ReasonCode, ServerTls, TlsVersions};
-use sluice_syntax::settings::tls::tls_versions;
+use sluice_syntax::settings::tls::{is_obsolete, tls_versions};
 use sluice_syntax::{Expected, Parsed, shortened, value};
 use sluice_translate_engine::{References, Severity};
 
@@ -163,6 +163,19 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
         tls_versions,
         (newest, "only TLS 1.3 is accepted"),
     );
+    let protocols = view.text("ssl-protocols").unwrap_or_default();
+    let obsolete = protocols
+        .split_whitespace()
+        .filter(|name| is_obsolete(name));
+    for name in obsolete {
+        view.report(
+            ReasonCode::Unsupported,
+            Severity::Warning,
+            "ssl-protocols",
+            format!("expected TLSv1.2 or TLSv1.3, got {:?}", shortened(name)),
+            "this version is not offered",
+        );
+    }
     view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
     let rejects = (true, "handshakes for unknown hosts are rejected");
     view.strict(

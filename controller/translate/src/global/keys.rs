@@ -72,6 +72,11 @@ impl Key {
         self
     }
 
+    pub(super) const fn supported(mut self, supports: Supports) -> Self {
+        self.supports = supports;
+        self
+    }
+
     /// In nginx it is as in ingress-nginx, whatever Envoy does.
     pub(super) const fn native(self) -> Self {
         self.nginx(Support::Full)

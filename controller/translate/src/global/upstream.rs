@@ -1,17 +1,16 @@
 //! Connections to pods: balancing, protocol, timeouts, retries, keep-alive.
 
-use sluice_ir::Transport;
-use sluice_translate_engine::Balance;
 use std::num::NonZeroU32;
 
-use sluice_ir::{Retries, Timeouts};
+use sluice_ir::{ReasonCode, Retries, Timeouts, Transport};
 use sluice_syntax::settings::retries::{conditions, time_limit, tries};
 use sluice_syntax::settings::upstream::{algorithm, is_http10};
 use sluice_syntax::value;
+use sluice_translate_engine::{Balance, Severity};
 
 use super::keys::{Key, key};
 use super::view::View;
-use crate::support::Support;
+use crate::support::{SEND_IS_LONGER, SEND_TIMEOUT, Support};
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
@@ -22,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout").native(),
     key("proxy-next-upstream-tries", "3").full(),
     key("proxy-read-timeout", "60").full(),
-    key("proxy-send-timeout", "60").differs("one timeout for both directions: proxy-read-timeout").native(),
+    key("proxy-send-timeout", "60").supported(SEND_TIMEOUT),
     key("retry-non-idempotent", "false").full(),
     key("service-upstream", "false").full(),
     key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Unsupported("each worker keeps 320 for each way in which pods are spoken to")),
@@ -64,6 +63,16 @@ impl Upstream {
         let Timeouts { send, read } = &mut self.timeouts;
         view.set(send, "proxy-send-timeout", value::seconds);
         view.set(read, "proxy-read-timeout", value::seconds);
+        let differs = SEND_TIMEOUT.partly(view.served_by());
+        if let Some(applies_to) = differs.filter(|_| *send > *read) {
+            view.report(
+                ReasonCode::PartiallySupported,
+                Severity::Note,
+                "proxy-send-timeout",
+                applies_to.note(SEND_IS_LONGER),
+                "served with this difference",
+            );
+        }
         let Retries {
             on,
             attempts,

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   text --statements.rs--> directives --harmless.rs--> is there one that may guard?    its paths are closed
+//!                                     |--defaults.rs--> is anything missing without it?  a note
 //!                                     \--Alternatives-> annotations in its place         what the report says
 //! ```
 //!
 //! A later version may serve what it understands; until then a snippet counts as a whole.
 
+mod defaults;
 mod harmless;
 mod headers;
 mod mod_security;
@@ -40,6 +42,8 @@ pub(crate) struct Judgement {
     pub(crate) advice: String,
     /// Why its paths are closed, if they are.
     pub(crate) closing: Option<String>,
+    /// It says what is so without it.
+    pub(crate) is_default: bool,
 }
 
 /// The language of an annotation or a key of the ConfigMap; `None`: that is no snippet.
@@ -81,7 +85,12 @@ pub(crate) fn judge(
         let shown = shortened(&directive);
         format!("{shown:?} (line {line}) may be access control, which cannot be enforced")
     });
-    Judgement { advice, closing }
+    let is_default = matches!(language, Language::Nginx(_)) && defaults::are_all(text);
+    Judgement {
+        advice,
+        closing,
+        is_default,
+    }
 }
 
 /// All directives, as far as they can be read.

@@ -50,7 +50,13 @@ pub fn tls_listener(
         discovery,
         routes: HTTP,
     };
-    Some(secure(HTTPS, https.address, config, None, &front))
+    let addresses = settings.on_port(https.address.port());
+    let addresses = if addresses.is_empty() {
+        vec![https.address]
+    } else {
+        addresses
+    };
+    secure(HTTPS, &addresses, config, None, &front)
 }
 
 /// Another listener, on the address of that for HTTP and with a table of its own; `None` when there is no address.
@@ -61,7 +67,7 @@ pub fn own_listener(
     config: &Config,
     settings: &Settings,
 ) -> Option<Listener> {
-    let address = SocketAddr::new(settings.http.first()?.ip(), listener.port.get());
+    let addresses = settings.on_port(listener.port.get());
     let config = config.on_listener(listener);
     let front = Front {
         scheme: if listener.tls.is_some() {
@@ -77,13 +83,23 @@ pub fn own_listener(
     match &listener.tls {
         Some(tls) => {
             let certificate = tls.default_certificate.as_ref();
-            Some(secure(name, address, &config, certificate, &front))
+            secure(name, &addresses, &config, certificate, &front)
         }
-        None => plain(name, &[address], &front),
+        None => plain(name, &addresses, &front),
     }
 }
 
 fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<Listener> {
+    Some(Listener {
+        listener_filters_timeout: proxy_timeout(front.global),
+        listener_filters: proxy_protocol(front.global).into_iter().collect(),
+        filter_chains: vec![filter_chain(name, None, front)],
+        ..on(addresses, name)?
+    })
+}
+
+/// A listener without filters; `None` when there is no address.
+fn on(addresses: &[SocketAddr], name: &str) -> Option<Listener> {
     let (first, others) = addresses.split_first()?;
     let additional = |socket| AdditionalAddress {
         address: Some(address(socket)),
@@ -93,9 +109,6 @@ fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<List
         name: name.to_owned(),
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
-        listener_filters_timeout: proxy_timeout(front.global),
-        listener_filters: proxy_protocol(front.global).into_iter().collect(),
-        filter_chains: vec![filter_chain(name, None, front)],
         enable_reuse_port: yes(),
         ..Listener::default()
     })
@@ -104,11 +117,11 @@ fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<List
 /// `certificate`: of all hosts without one of their own; `None` is that of all listeners.
 fn secure(
     name: &str,
-    socket: SocketAddr,
+    addresses: &[SocketAddr],
     config: &Config,
     certificate: Option<&SecretId>,
     front: &Front<'_>,
-) -> Listener {
+) -> Option<Listener> {
     let global = front.global;
     let chain = |host: &HostTls| {
         let certificate = host.certificate.as_ref().or(certificate);
@@ -140,9 +153,7 @@ fn secure(
         "envoy.filters.listener.tls_inspector",
         TlsInspector::default(),
     );
-    Listener {
-        name: name.to_owned(),
-        address: Some(address(socket)),
+    Some(Listener {
         listener_filters_timeout: proxy_timeout(global),
         listener_filters: proxy_protocol(global)
             .into_iter()
@@ -150,9 +161,8 @@ fn secure(
             .collect(),
         filter_chains: chains,
         default_filter_chain: (!rejects).then(|| chain(&HostTls::default())),
-        enable_reuse_port: yes(),
-        ..Listener::default()
-    }
+        ..on(addresses, name)?
+    })
 }
 
 fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {

@@ -14,8 +14,8 @@ pub fn tls_versions(text: &str) -> Parsed<TlsVersions> {
         match word {
             "TLSv1.2" => versions.v1_2 = true,
             "TLSv1.3" => versions.v1_3 = true,
-            // Obsolete versions; the others of the list hold.
-            "SSLv2" | "SSLv3" | "TLSv1" | "TLSv1.1" => {}
+            // The others of the list hold.
+            obsolete if is_obsolete(obsolete) => {}
             _ => return Err("TLSv1.2, TLSv1.3 or both".into()),
         }
     }
@@ -25,4 +25,10 @@ pub fn tls_versions(text: &str) -> Parsed<TlsVersions> {
     } else {
         Err("TLSv1.2, TLSv1.3 or both".into())
     }
+}
+
+/// True for versions of TLS that nginx knows and no data plane offers.
+#[must_use]
+pub fn is_obsolete(version: &str) -> bool {
+    ["SSLv2", "SSLv3", "TLSv1", "TLSv1.1"].contains(&version)
 }

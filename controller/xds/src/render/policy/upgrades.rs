@@ -23,7 +23,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMat
 
 use crate::render::proto::any;
 
-/// What a request may ask for in `Upgrade`; Envoy wants to know the names beforehand. Kubernetes' `exec` and `port-forward` ask for
+/// Protocols that a request may ask for in `Upgrade`; Envoy wants to know the names beforehand. Kubernetes' `exec` and `port-forward` ask for
 /// SPDY, `docker attach` for TCP.
 pub(in crate::render) const PROTOCOLS: [&str; 3] = ["websocket", "spdy/3.1", "tcp"];
 /// A length of zero is none.

@@ -29,14 +29,11 @@ pub(super) fn routes(
         return http_route::routes(http_route, server, global);
     }
     let first = http_route::to_https(http_route, server, global);
-    let mine = http_route::routes(
-        &HttpRoute {
-            https_redirect: None,
-            ..http_route.clone()
-        },
-        server,
-        global,
-    );
+    let over_https = HttpRoute {
+        https_redirect: None,
+        ..http_route.clone()
+    };
+    let mine = http_route::routes(&over_https, server, global);
     let pods = |verdict| {
         mine.iter()
             .map(move |route| telling(route.clone(), verdict, clients))

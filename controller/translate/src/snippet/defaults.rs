@@ -1,0 +1,64 @@
+//! Directives that say what is so without them.
+
+use super::headers;
+use super::statements::{Piece, Pieces, Statement};
+
+/// ingress-nginx's own settings of a location, or nginx's where it has none.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("etag", "on"),
+    ("grpc_ssl_verify", "off"),
+    ("proxy_buffering", "off"),
+    ("proxy_http_version", "1.1"),
+    ("proxy_intercept_errors", "off"),
+    ("proxy_pass_request_body", "on"),
+    ("proxy_pass_request_headers", "on"),
+    ("proxy_request_buffering", "on"),
+    ("proxy_ssl_session_reuse", "on"),
+    ("proxy_ssl_verify", "off"),
+];
+
+/// True if a snippet makes no difference, whatever the annotations beside it: nginx takes no directive twice.
+pub(super) fn are_all(text: &str) -> bool {
+    Pieces::new(text).all(|piece| match piece {
+        Ok(Piece::Statement(statement)) => is_default(&statement),
+        Ok(Piece::End) | Err(_) => false,
+    })
+}
+
+fn is_default(statement: &Statement) -> bool {
+    if statement.opens {
+        return false;
+    }
+    match statement.words.as_slice() {
+        [name, value] => DEFAULTS.contains(&(name, value)),
+        [name, header, value] => name == "proxy_set_header" && headers::is_set(header, value),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_defaults_make_no_difference() {
+        for same in [
+            "",
+            "proxy_ssl_verify off;",
+            "proxy_http_version 1.1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection \"upgrade\";",
+            "proxy_set_header X-Forwarded-Proto $scheme;",
+        ] {
+            assert!(are_all(same), "{same}");
+        }
+        for other in [
+            "proxy_ssl_verify on;",
+            "proxy_ssl_verify off; gzip on;",
+            "if ($a) { proxy_ssl_verify off; }",
+            "proxy_set_header X-Forwarded-Proto https;",
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+            "proxy_ssl_verify off",
+        ] {
+            assert!(!are_all(other), "{other}");
+        }
+    }
+}

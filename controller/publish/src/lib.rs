@@ -90,6 +90,8 @@ pub struct Publisher {
     removals: Option<Removals>,
     acknowledgements: Acknowledgements,
     names: Names,
+    /// Numbers of hosts and backends that the log has.
+    logged: Option<(usize, usize)>,
 }
 
 impl Publisher {
@@ -136,6 +138,7 @@ impl Publisher {
             removals,
             acknowledgements,
             names,
+            logged: None,
         }
     }
 
@@ -294,15 +297,20 @@ impl Publisher {
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
+        let removals = Update::removals(before, config);
+        self.log_sizes();
+        removals
+    }
+
+    /// At most one line for each size: under churn there are many publications a minute.
+    fn log_sizes(&mut self) {
         let Config {
             servers, backends, ..
-        } = config;
-        info!(
-            "published {} hosts, {} backends",
-            servers.len(),
-            backends.len()
-        );
-        Update::removals(before, config)
+        } = &self.effective;
+        let sizes = (servers.len(), backends.len());
+        if self.logged.replace(sizes) != Some(sizes) {
+            info!("published {} hosts, {} backends", sizes.0, sizes.1);
+        }
     }
 
     async fn add_resources(&mut self, additions: Update) {

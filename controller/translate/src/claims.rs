@@ -59,7 +59,7 @@ impl Claims {
         oldest
             .as_ref()
             .filter(|_| claimed == host)
-            .map(|(_, Reverse(key))| key)
+            .map(|(_, _, Reverse(key))| key)
     }
 
     /// Every wildcard host, by what follows its star.
@@ -92,7 +92,7 @@ impl Claims {
             .take_while(move |(other, _)| *other == claimed);
         claims
             .filter_map(|(_, age)| age.as_ref())
-            .map(|(_, Reverse(key))| key)
+            .map(|(_, _, Reverse(key))| key)
     }
 }
 

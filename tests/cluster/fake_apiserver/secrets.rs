@@ -129,3 +129,47 @@ async fn deleting_a_secret_in_use_stops_no_traffic() -> Result<()> {
     })
     .await
 }
+
+/// An Ingress whose requests need a password of this Secret.
+fn guarded_ingress(cluster: &Cluster, name: &str, host: &str) -> Value {
+    web_ingress(cluster, name, host)
+        .annotation("auth-type", "basic")
+        .annotation("auth-secret", name)
+        .to_json()
+}
+
+async fn passwords(cluster: &Cluster, name: &str) -> Result<()> {
+    cluster
+        .apply(&json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "namespace": cluster.namespace(), "name": name },
+            "stringData": { "auth": "user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" },
+        }))
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_that_exist_are_never_reported() -> Result<()> {
+    on_each_apiserver(async |cluster| {
+        let _pods = web(cluster).await?;
+        for name in ["before", "after"] {
+            passwords(cluster, name).await?;
+        }
+        cluster
+            .apply(&guarded_ingress(cluster, "before", "before.test"))
+            .await?;
+        let sluice = Options::in_cluster(cluster).start().await?;
+        sluice.wait_for_status("before.test", "/", 401).await?;
+        cluster
+            .apply(&guarded_ingress(cluster, "after", "after.test"))
+            .await?;
+        sluice.wait_for_status("after.test", "/", 401).await?;
+        let lines = sluice.log().lines();
+        let reports: Vec<&String> = lines
+            .iter()
+            .filter(|line| line.contains("auth-secret"))
+            .collect();
+        ensure!(reports.is_empty(), "{reports:#?}");
+        sluice.stop()
+    })
+    .await
+}

@@ -9,11 +9,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::fetch::{Fetched, Fetcher};
+use super::held::Held;
 use super::ingresses::{Consequences, IngressStatus, Ingresses};
 use super::invalid_objects::InvalidObjects;
 use super::mirror::WatchEvent;
 use super::named::{Named, Step, described};
-use super::raw::Raw;
+use super::raw::{Raw, Whole};
 use super::references::{self, Name};
 use super::scopes::{ScopeEvent, Scopes};
 use super::{IngressRef, Listeners, Settings};
@@ -29,6 +30,7 @@ pub(super) struct Collector {
     always: BTreeSet<Name>,
     ingresses: Ingresses,
     named: Named,
+    held: Held,
     invalid_objects: InvalidObjects,
     listeners: Listeners,
     events: Vec<Event>,
@@ -50,6 +52,7 @@ impl Collector {
             always: settings.always,
             ingresses: Ingresses::new(settings.options),
             named: Named::default(),
+            held: Held::default(),
             invalid_objects: InvalidObjects::default(),
             listeners,
             events: Vec::new(),
@@ -75,6 +78,7 @@ impl Collector {
                 Some(at) => match tokio::time::timeout_at(at, inbox.recv()).await {
                     Ok(event) => event,
                     Err(_) => {
+                        self.events.extend(self.held.expired(Instant::now()));
                         self.pass_on();
                         continue;
                     }
@@ -89,10 +93,11 @@ impl Collector {
 
     fn passes_on_at(&self) -> Option<Instant> {
         let waiting = !self.events.is_empty() || !self.changed_ingresses.is_empty();
-        waiting.then(|| {
+        let next = waiting.then(|| {
             self.passed_on
                 .map_or_else(Instant::now, |before| before + SPACING)
-        })
+        });
+        next.into_iter().chain(self.held.expires()).min()
     }
 
     fn pass_on(&mut self) {
@@ -157,8 +162,19 @@ impl Collector {
                     }
                     _ => Consequences::default(),
                 };
-                self.events.push(Event::Apply(object));
+                let is_ingress = kind == Kind::Ingress;
+                let unread = self.unread(&consequences);
                 self.follow_up(consequences);
+                let event = Event::Apply(object);
+                // Before that, everything waits for the first lists.
+                if is_ingress && self.is_ready && !unread.is_empty() {
+                    self.held.hold(key.clone(), event, unread, Instant::now());
+                } else {
+                    if is_ingress {
+                        self.held.forget(&key);
+                    }
+                    self.events.push(event);
+                }
                 self.invalid_objects
                     .clear(&(kind, key), &self.listeners.notifications);
             }
@@ -190,8 +206,21 @@ impl Collector {
         };
         self.invalid_objects
             .clear(&(kind, key.clone()), &self.listeners.notifications);
+        if kind == Kind::Ingress {
+            self.held.forget(&key);
+        }
         self.events.push(Event::Delete(kind, key));
         self.follow_up(consequences);
+    }
+
+    /// Names that are wanted now and have not been looked up yet.
+    fn unread(&self, consequences: &Consequences) -> BTreeSet<Name> {
+        let wanted = consequences.wanted.iter();
+        let of_flags = |name: &&Name| self.always.contains(*name);
+        wanted
+            .filter(|name| !of_flags(name) && !self.named.is_answered(name))
+            .cloned()
+            .collect()
     }
 
     fn follow_up(&mut self, consequences: Consequences) {
@@ -219,6 +248,11 @@ impl Collector {
     }
 
     fn fetched(&mut self, Fetched { name, answer }: Fetched) {
+        self.take_answer(name.clone(), answer);
+        self.events.extend(self.held.answered(&name));
+    }
+
+    fn take_answer(&mut self, name: Name, answer: Result<Option<Whole>, String>) {
         match answer {
             Ok(Some(object)) => {
                 let (is_wanted, step) = self.named.read(&name, object.version());

@@ -5,6 +5,7 @@
 //!   watch  Secret, ConfigMap ------metadata only---> Named          |
 //!                                      ^   |read      |             v
 //!                          what our Ingresses name <--+----- Collector --batches of Event--> publisher
+//!                                                               |  Held: Ingresses that wait for what they name
 //!   watch  Pod (--pod-weights) ----metadata only-------------> Collector
 //!   watch  Namespace --(selector)--> scopes come and go             |
 //!                                                                   +--IngressRef--> status
@@ -15,6 +16,7 @@
 mod backoff;
 mod collector;
 mod fetch;
+mod held;
 mod ingresses;
 mod invalid_objects;
 mod mirror;

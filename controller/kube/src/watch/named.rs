@@ -50,6 +50,11 @@ impl Named {
         self.first_reads == 0
     }
 
+    /// True if it has been looked up, successfully or not.
+    pub(super) fn is_answered(&self, name: &Name) -> bool {
+        self.entries.get(name).is_some_and(|entry| entry.answered)
+    }
+
     /// It is referred to now.
     pub(super) fn want(&mut self, name: Name) -> Option<Step> {
         if self.entries.contains_key(&name) {

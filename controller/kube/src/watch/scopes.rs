@@ -1,6 +1,7 @@
 //! Scopes of watches: all namespaces, or one; with a selector they come and go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use kube::Client;
 use sluice_tasks::Tasks;
@@ -50,8 +51,8 @@ pub(super) struct Scopes {
     pods: bool,
     /// Watches whose initial list is not complete.
     listing: BTreeSet<WatchId>,
-    /// Tokens that end the watches of selected namespaces.
-    selected: BTreeMap<String, CancellationToken>,
+    /// Tokens that end the watches of selected namespaces, and the ids of these.
+    selected: BTreeMap<String, (CancellationToken, RangeInclusive<WatchId>)>,
     tasks: Tasks,
 }
 
@@ -118,15 +119,19 @@ impl Scopes {
     pub(super) fn enter(&mut self, namespace: &str) {
         if !self.selected.contains_key(namespace) {
             let stop = CancellationToken::new();
+            let before = self.next;
             self.open_until(Some(namespace), &stop);
-            self.selected.insert(namespace.to_owned(), stop);
+            let watches = before + 1..=self.next;
+            self.selected.insert(namespace.to_owned(), (stop, watches));
         }
     }
 
     /// A namespace is gone, or no longer selected.
     pub(super) fn leave(&mut self, namespace: &str) {
-        if let Some(stop) = self.selected.remove(namespace) {
+        if let Some((stop, watches)) = self.selected.remove(namespace) {
             stop.cancel();
+            // Nobody waits for lists that never come.
+            self.listing.retain(|id| !watches.contains(id));
         }
     }
 

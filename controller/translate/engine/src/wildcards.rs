@@ -20,7 +20,7 @@ pub type Wildcards = BTreeMap<Hostname, Age>;
 
 /// The object of an age.
 #[must_use]
-pub fn key_of_age((_, Reverse(key)): &Age) -> &ObjectKey {
+pub fn key_of_age((_, _, Reverse(key)): &Age) -> &ObjectKey {
     key
 }
 

@@ -87,7 +87,7 @@ impl Assembly<'_> {
         }
         let suffix = name.wildcard_suffix()?;
         let holder = self.wildcards.get(&suffix)?;
-        let (_, Reverse(key)) = holder;
+        let (_, _, Reverse(key)) = holder;
         let object = ObjectRef {
             kind: Kind::Ingress,
             key: ObjectKey::clone(key),

@@ -9,6 +9,7 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 
 use crate::fixture::{Fixture, HOST, page};
+use crate::scenarios::uploads;
 use crate::session_affinity::{new_clients, sticky_ingress};
 
 const REQUESTS: u64 = 60;
@@ -156,4 +157,9 @@ async fn session_moves_off_a_failing_pod_when_configured_and_stays() -> Result<(
         "the session went back"
     );
     sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_go_to_the_pod_that_is_there() -> Result<()> {
+    uploads::go_to_the_pod_that_is_there("envoy").await
 }

@@ -12,6 +12,7 @@ use sluice_tests::script::Script;
 use crate::fixture::{HOST, page};
 use crate::gateway::Fixed;
 use crate::pooled_pod::PooledPod;
+use crate::scenarios::uploads;
 
 const UPSTREAM_HEADERS: &str = "add_header x-tried \"$upstream_addr\" always; add_header x-status \"$upstream_status\" always;";
 
@@ -89,4 +90,9 @@ async fn dead_pooled_connection_and_dead_candidate_are_distinguished() -> Result
         ensure!(response.status == 200, "{response:?}");
     }
     gateway.nginx.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_go_to_the_pod_that_is_there() -> Result<()> {
+    uploads::go_to_the_pod_that_is_there("nginx").await
 }

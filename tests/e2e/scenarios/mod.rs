@@ -6,3 +6,4 @@ pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;
 pub(crate) mod l4_ports;
 pub(crate) mod response_rewrite;
+pub(crate) mod uploads;

@@ -147,6 +147,38 @@ async fn counting_pod(listener: TcpListener) {
     }
 }
 
+/// Methods and protocols of WebSockets, of Kubernetes' `exec` and of `docker attach`.
+const PROTOCOLS: [(&str, &str); 5] = [
+    ("GET", "websocket"),
+    ("GET", "SPDY/3.1"),
+    ("POST", "SPDY/3.1"),
+    ("GET", "tcp"),
+    ("POST", "tcp"),
+];
+
+/// Every host with every method and protocol.
+fn askers() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    HOSTS.iter().flat_map(|(host, _)| {
+        let asked = PROTOCOLS.into_iter();
+        asked.map(move |(method, protocol)| (*host, method, protocol))
+    })
+}
+
+fn to(protocol: &str, request: Request) -> Request {
+    request
+        .header("connection", "Upgrade")
+        .header("upgrade", protocol)
+}
+
+/// A request for another protocol, without a body.
+fn asking(method: &str, host: &str, protocol: &str) -> Request {
+    let request = to(protocol, Request::new(method, host, "/"));
+    match method {
+        "GET" => request,
+        _ => request.header("content-length", "0"),
+    }
+}
+
 async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let network = Network::reserve()?;
@@ -155,11 +187,11 @@ async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
         .manifests
         .service(OWNER, "socket", 80, &[network.pod(0)])?;
     let sluice = serve(plane, &tenants, "socket").await?;
-    for (host, _) in HOSTS {
+    for (host, method, protocol) in askers() {
         let talk = async {
             let mut stream = TcpStream::connect(sluice.http()).await?;
             stream
-                .write_all(&upgraded(&Request::get(host, "/")).to_bytes())
+                .write_all(&asking(method, host, protocol).to_bytes())
                 .await?;
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
@@ -179,19 +211,19 @@ async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
         tokio::time::timeout(wait::LIMIT, talk)
             .await
             .context("no end")?
-            .with_context(|| (*host).to_owned())?;
+            .with_context(|| format!("{host} {method} {protocol}"))?;
     }
-    for (host, _) in HOSTS {
+    for (host, _, protocol) in askers() {
         let mut stream = TcpStream::connect(sluice.http()).await?;
         // Whoever refuses it need not read it.
         let _ = stream
-            .write_all(&chunked(upgraded(&Request::new("POST", host, "/"))).to_bytes())
+            .write_all(&chunked(to(protocol, Request::new("POST", host, "/"))).to_bytes())
             .await;
         let mut answer = Vec::new();
         let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
         ensure!(
             !answer.ends_with(b"all"),
-            "{host}: all of a body that is too long reaches the pod"
+            "{host} {protocol}: all of a body that is too long reaches the pod"
         );
     }
     pod.abort();

@@ -159,6 +159,15 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
+    /// The same for a machine of which nothing is known: IPv4 alone, unless told otherwise.
+    pub(crate) fn anywhere(&self) -> Self {
+        let address = self.bind_address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        Listeners {
+            bind_address: Some(address),
+            ..self.clone()
+        }
+    }
+
     /// The addresses with a port, at least one.
     pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
         let ips = match self.bind_address {

@@ -65,10 +65,10 @@ fn write(
         chain: String::new(),
         key: String::new(),
     };
-    let settings = options::envoy(&args.listeners, code, certificate);
+    let settings = options::envoy(&args.listeners.anywhere(), code, certificate);
     let rendered = sluice_nginx::render(
         config,
-        &options::nginx_anywhere(&args.listeners, args.nginx_host),
+        &options::nginx_anywhere(&args.listeners.anywhere(), args.nginx_host),
     );
     let nginx = rendered
         .unsupported

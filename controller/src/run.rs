@@ -1,7 +1,7 @@
 //! `sluice run`: everything put together.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -281,13 +281,10 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
 
 /// How Envoy's resources are rendered.
 fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
-    let mut listeners = args.listeners.clone();
-    if args.data_plane == DataPlane::None {
-        // Nothing is known about the machines of other Envoys.
-        listeners
-            .bind_address
-            .get_or_insert(Ipv4Addr::UNSPECIFIED.into());
-    }
+    let listeners = match args.data_plane {
+        DataPlane::None => args.listeners.anywhere(),
+        DataPlane::Envoy | DataPlane::Nginx => args.listeners.clone(),
+    };
     let settings = options::envoy(&listeners, data_plane::filter_code(args)?, certificate);
     Ok(Settings {
         request_log: args.metrics.enable_metrics,

@@ -117,6 +117,7 @@ impl DataPlane {
             &health.number().to_string(),
         ]);
         command.args(["--shutdown-grace-period", "1", "--drain-timeout", "5"]);
+        command.args(["--post-shutdown-grace-period", "0"]);
         let process = Process::spawn(command)?;
         let mut data_plane = DataPlane {
             process,

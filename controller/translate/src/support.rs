@@ -13,7 +13,7 @@ pub(crate) const SEND_TIMEOUT: Supports = Supports {
     ),
     nginx: Support::Full,
 };
-/// Where [`SEND_TIMEOUT`] is longer.
+/// Report about a [`SEND_TIMEOUT`] that is longer.
 pub(crate) const SEND_IS_LONGER: &str =
     "it is longer than proxy-read-timeout, which limits both directions";
 

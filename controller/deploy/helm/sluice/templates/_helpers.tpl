@@ -57,6 +57,7 @@ belong to the first. */}}
   "https-port" "set dataPlane.containerPort.https"
   "controller-class" "set controller.ingressClassResource.controllerValue"
   "ingress-class" "set controller.ingressClass"
+  "access-log" "set controller.accessLog"
   "ingress-class-by-name" "set controller.ingressClassByName"
   "watch-ingress-without-class" "set controller.watchIngressWithoutClass"
   "watch-namespace" "set controller.scope.enabled and controller.scope.namespace"

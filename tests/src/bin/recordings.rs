@@ -21,7 +21,7 @@ async fn main() -> Result<()> {
     let (file, selection, writes) = parse(std::env::args().skip(1))?;
     let rules = Rules::read(&artifacts::repository().join("tests/recordings/accepted.toml"))?;
     let all = play(&Recording::read(&file)?, &selection).await?;
-    let report = report(&all, &rules, &selection.data_plane)?;
+    let mut report = report(&all, &rules, &selection.data_plane)?;
     if writes {
         let name = file.file_name().context("not a file")?;
         let written = artifacts::repository()
@@ -30,7 +30,7 @@ async fn main() -> Result<()> {
             .join(name);
         fs::create_dir_all(written.parent().context("no folder")?)?;
         fs::write(&written, Recording::with_answers(&file, &all)?)?;
-        eprintln!("wrote {}", written.display());
+        writeln!(report, "wrote {}", written.display())?;
     }
     // A pipe that is closed has nobody to tell.
     io::stdout().write_all(report.as_bytes()).ok();

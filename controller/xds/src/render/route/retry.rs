@@ -11,8 +11,8 @@ use crate::render::proto::{millis, number, seconds};
 /// Methods of requests that may have changed something: they are not repeated once they may have reached a pod.
 const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
 
-/// Larger bodies are sent to one pod only.
-const LARGEST_KEPT_BODY: u64 = 16 << 20;
+/// Larger bodies are sent to one pod only: all that are under way are in memory.
+const LARGEST_KEPT_BODY: u64 = 8 << 20;
 /// Bytes that Envoy keeps of a connection by itself.
 const ENVOYS_BUFFER: u64 = 1 << 20;
 

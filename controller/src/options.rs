@@ -53,6 +53,7 @@ pub(crate) fn translation(
         publish_service: None,
         own_namespace: None,
         stream_connections: STREAM_CONNECTIONS,
+        kept_body: Options::default().kept_body,
         data_plane: None,
     }
 }

@@ -11,10 +11,10 @@ use futures::future::OptionFuture;
 use rustix::process::Pid;
 use sluice_authz::Authorizer;
 use sluice_dataplane::run_dir::RunDir;
-use sluice_dataplane::{open_files, process};
+use sluice_dataplane::{memory, open_files, process};
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
-use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
+use sluice_translate::{AddressPolicy, Options};
 use sluice_xds::{Certificate, Settings};
 use sluice_xds_server::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -33,6 +33,8 @@ use sluice_state::View;
 
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);
+/// So many kept bodies fit into the memory of an Envoy of ours.
+const UPLOADS: u64 = 256;
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
@@ -259,24 +261,32 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
     let publish_service = args.cluster.publish_service.clone();
     let own_namespace = sluice_kube::own_namespace().filter(|_| !is_folder);
     let class_is_implied = is_folder;
-    // Of our own Envoy's connections, one Service has half at most; another one has other files.
-    let most = open_files::max_connections(open_files::raise_limit()) / 2;
-    let is_own = args.data_plane == DataPlane::Envoy;
-    let stream_connections = u32::try_from(most)
-        .ok()
-        .filter(|_| is_own)
-        .unwrap_or(u32::MAX)
-        .clamp(1, STREAM_CONNECTIONS);
-    Ok(Options {
+    let options = Options {
         class_is_implied,
         data_plane,
         publish_service,
         own_namespace,
         addresses,
-        stream_connections,
         health_check_path: args.admin.health_check_path.clone(),
         ..options
+    };
+    Ok(match args.data_plane {
+        DataPlane::Envoy => within_limits(options),
+        DataPlane::Nginx | DataPlane::None => options,
     })
+}
+
+/// For an Envoy of ours, whose files and memory are known: one Service has half of the connections at most, and the bodies that are kept
+/// for another pod fit into memory for [`UPLOADS`] requests.
+fn within_limits(options: Options) -> Options {
+    let connections = open_files::max_connections(open_files::raise_limit()) / 2;
+    let connections = u32::try_from(connections).unwrap_or(u32::MAX);
+    let kept_body = memory::limit().map_or(u64::MAX, |bytes| bytes / UPLOADS);
+    Options {
+        stream_connections: connections.clamp(1, options.stream_connections),
+        kept_body: kept_body.min(options.kept_body),
+        ..options
+    }
 }
 
 /// How Envoy's resources are rendered.

@@ -22,7 +22,7 @@ mod fault;
 pub mod find_program;
 pub mod http_exchange;
 mod log_tail;
-mod memory;
+pub mod memory;
 pub mod nginx;
 pub mod open_files;
 pub mod private_file;

@@ -11,7 +11,8 @@ const LIMITS: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
 
 /// Bytes: the least of the machine's memory and the limits of this process's control groups, which are its children's, too. `None`
 /// where neither can be read.
-pub(crate) fn limit() -> Option<u64> {
+#[must_use]
+pub fn limit() -> Option<u64> {
     let machine = Meminfo::current().ok().map(|memory| memory.mem_total);
     folders()
         .iter()

@@ -12,6 +12,7 @@ use crate::{
 pub const MAX_LOOPS: u32 = 4;
 /// A name for a Sluice that was given none.
 const CDN_ID: &str = "sluice";
+const KEPT_BODY: u64 = 8 << 20;
 
 /// Settings of all connections and requests. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +62,9 @@ pub struct GlobalConfig {
     /// Identifier of this Sluice in `CDN-Loop`; a request that has more than [`MAX_LOOPS`] of these is rejected.
     #[serde(skip)]
     pub cdn_id: String,
+    /// Largest body of a request, in bytes, that stays in memory until a pod responds, so that another pod can be tried.
+    #[serde(skip)]
+    pub kept_body: u64,
     /// Tracing; `None` is none.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: Option<Tracing>,
@@ -85,17 +89,19 @@ impl Default for GlobalConfig {
             tls: ServerTls::default(),
             log: AccessLog::default(),
             cdn_id: CDN_ID.to_owned(),
+            kept_body: KEPT_BODY,
             tracing: None,
         }
     }
 }
 
 impl GlobalConfig {
-    /// Equals the default, but for the identifier.
+    /// Equals the default, but for what is a matter of the process.
     pub(crate) fn is_default(&self) -> bool {
         *self
             == GlobalConfig {
                 cdn_id: self.cdn_id.clone(),
+                kept_body: self.kept_body,
                 ..GlobalConfig::default()
             }
     }

@@ -58,6 +58,8 @@ pub struct Options {
     pub cdn_id: String,
     /// Connections of one Service that are not requests, where the ConfigMap says no other number.
     pub stream_connections: u32,
+    /// Largest body of a request, in bytes, that stays in memory until a pod responds.
+    pub kept_body: u64,
     /// Data plane that serves: settings that it does not support are reported. `None`: everything that one of them supports is
     /// translated, and reports name the data planes that do not.
     pub data_plane: Option<DataPlane>,
@@ -88,6 +90,7 @@ impl Default for Options {
             addresses: AddressPolicy::default(),
             cdn_id: GlobalConfig::default().cdn_id,
             stream_connections: STREAM_CONNECTIONS,
+            kept_body: GlobalConfig::default().kept_body,
             data_plane: None,
         }
     }

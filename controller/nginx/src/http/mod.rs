@@ -214,6 +214,8 @@ impl<'a> GlobalConf<'a> {
             // Reported with its keys: this nginx has no spans.
             tracing: _,
             cdn_id,
+            // nginx keeps bodies in files.
+            kept_body: _,
         } = global;
         // Kong's nginx joins the lines itself.
         let cdn_loop = if is_kongs {

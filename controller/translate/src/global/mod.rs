@@ -67,6 +67,7 @@ impl Globals {
     ) -> Self {
         let mut globals = Globals::default();
         globals.config.cdn_id.clone_from(&options.cdn_id);
+        globals.config.kept_body = options.kept_body;
         globals.streams.connections = options.stream_connections;
         if let Some(mut view) = View::read(cluster, options, reports) {
             let tracker = DependencyTracker::new(cluster, &options.addresses);

@@ -194,7 +194,7 @@ fn upstream_routes(
             policy::per_route(http_route, global.max_body_size, is_handshake);
         Route {
             action: Some(RouteKind::Route(action)),
-            request_body_buffer_limit: retry::body_buffer(policy),
+            request_body_buffer_limit: retry::body_buffer(policy, global),
             ..route
         }
     };

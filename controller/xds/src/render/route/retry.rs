@@ -11,8 +11,6 @@ use crate::render::proto::{millis, number, seconds};
 /// Methods of requests that may have changed something: they are not repeated once they may have reached a pod.
 const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
 
-/// Larger bodies are sent to one pod only: all that are under way are in memory.
-const LARGEST_KEPT_BODY: u64 = 8 << 20;
 /// Bytes that Envoy keeps of a connection by itself.
 const ENVOYS_BUFFER: u64 = 1 << 20;
 
@@ -65,9 +63,9 @@ pub(super) fn unless_looped(policy: RetryPolicy, global: &GlobalConfig) -> Retry
 
 /// Bytes of a body that are kept until a pod responds, where Envoy's own number is not enough: a request can be sent to another pod
 /// as long as all of its body is there. nginx keeps it on disk, Envoy in memory.
-pub(super) fn body_buffer(policy: &Policy) -> Option<UInt64Value> {
-    let largest = policy.max_body_size.unwrap_or(LARGEST_KEPT_BODY);
-    let value = largest.min(LARGEST_KEPT_BODY);
+pub(super) fn body_buffer(policy: &Policy, global: &GlobalConfig) -> Option<UInt64Value> {
+    let largest = policy.max_body_size.unwrap_or(u64::MAX);
+    let value = largest.min(global.kept_body);
     let is_kept = policy.buffering.request_buffering && policy.retries.attempts.get() > 1;
     (is_kept && value > ENVOYS_BUFFER).then_some(UInt64Value { value })
 }
@@ -134,6 +132,27 @@ mod tests {
             ..RetryOn::default()
         };
         assert_eq!(retry_on(always.clone(), false), retry_on(always, true));
+    }
+
+    #[test]
+    fn a_body_is_kept_up_to_what_the_memory_and_its_own_limit_allow() {
+        let kept = |max_body_size, kept_body| {
+            let policy = Policy {
+                max_body_size,
+                ..Policy::default()
+            };
+            let global = GlobalConfig {
+                kept_body,
+                ..GlobalConfig::default()
+            };
+            body_buffer(&policy, &global).map(|buffer| buffer.value)
+        };
+        assert_eq!(kept(None, 8 << 20), Some(8 << 20));
+        assert_eq!(kept(Some(5 << 20), 8 << 20), Some(5 << 20));
+        assert_eq!(kept(Some(5 << 20), 2 << 20), Some(2 << 20));
+        // Envoy's own number is enough.
+        assert_eq!(kept(Some(1 << 20), 8 << 20), None);
+        assert_eq!(kept(None, 1 << 10), None);
     }
 
     #[test]

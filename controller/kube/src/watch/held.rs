@@ -15,7 +15,13 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Events of Ingresses, the last of each.
 #[derive(Default)]
-pub(super) struct Held(BTreeMap<ObjectKey, Waiting>);
+pub(super) struct Held {
+    waiting: BTreeMap<ObjectKey, Waiting>,
+    /// The Ingresses that wait for a name: an answer costs what it ends, however many others wait.
+    by_name: BTreeMap<Name, BTreeSet<ObjectKey>>,
+    /// The Ingresses by the end of their waiting.
+    by_end: BTreeSet<(Instant, ObjectKey)>,
+}
 
 struct Waiting {
     event: Event,
@@ -24,7 +30,8 @@ struct Waiting {
 }
 
 impl Held {
-    /// Keeps an event until these names are read.
+    /// Keeps an event until these names are read. One that takes the place of another ends when that would have: who is changed all
+    /// the time is passed on all the same.
     pub(super) fn hold(
         &mut self,
         key: ObjectKey,
@@ -32,41 +39,71 @@ impl Held {
         names: BTreeSet<Name>,
         now: Instant,
     ) {
-        let until = now + LONGEST;
+        let until = self
+            .take(&key)
+            .map_or(now + LONGEST, |waiting| waiting.until);
+        for name in &names {
+            let keys = self.by_name.entry(name.clone()).or_default();
+            keys.insert(key.clone());
+        }
+        self.by_end.insert((until, key.clone()));
         let waiting = Waiting {
             event,
             names,
             until,
         };
-        self.0.insert(key, waiting);
+        self.waiting.insert(key, waiting);
     }
 
     /// Forgets the event of an Ingress that something newer is known of.
     pub(super) fn forget(&mut self, key: &ObjectKey) {
-        self.0.remove(key);
+        self.take(key);
     }
 
     /// A name was looked up; returns the events that waited for it alone.
     pub(super) fn answered(&mut self, name: &Name) -> Vec<Event> {
-        self.0.values_mut().for_each(|waiting| {
+        let keys = self.by_name.remove(name).unwrap_or_default();
+        let mut events = Vec::new();
+        for key in keys {
+            let Some(waiting) = self.waiting.get_mut(&key) else {
+                continue;
+            };
             waiting.names.remove(name);
-        });
-        self.take(|waiting| waiting.names.is_empty())
+            if waiting.names.is_empty() {
+                events.extend(self.take(&key).map(|waiting| waiting.event));
+            }
+        }
+        events
     }
 
     /// Returns the events that have waited long enough.
     pub(super) fn expired(&mut self, now: Instant) -> Vec<Event> {
-        self.take(|waiting| waiting.until <= now)
+        let mut events = Vec::new();
+        while let Some((until, key)) = self.by_end.first().cloned()
+            && until <= now
+        {
+            events.extend(self.take(&key).map(|waiting| waiting.event));
+        }
+        events
     }
 
     /// The time of the next [`Held::expired`], if there is any.
     pub(super) fn expires(&self) -> Option<Instant> {
-        self.0.values().map(|waiting| waiting.until).min()
+        self.by_end.first().map(|(until, _)| *until)
     }
 
-    fn take(&mut self, is_over: impl Fn(&Waiting) -> bool) -> Vec<Event> {
-        let over = self.0.extract_if(.., |_, waiting| is_over(waiting));
-        over.map(|(_, waiting)| waiting.event).collect()
+    fn take(&mut self, key: &ObjectKey) -> Option<Waiting> {
+        let waiting = self.waiting.remove(key)?;
+        self.by_end.remove(&(waiting.until, key.clone()));
+        for name in &waiting.names {
+            if let Some(keys) = self.by_name.get_mut(name) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.by_name.remove(name);
+                }
+            }
+        }
+        Some(waiting)
     }
 }
 
@@ -107,5 +144,15 @@ mod tests {
         assert_eq!(held.expired(now + LONGEST).len(), 1);
         held.forget(&key("b"));
         assert_eq!(held.answered(&(Kind::Secret, key("x"))).len(), 0);
+    }
+    #[test]
+    fn an_ingress_that_is_changed_all_the_time_waits_no_longer_than_others() {
+        let now = Instant::now();
+        let mut held = Held::default();
+        hold(&mut held, "a", &["x"], now);
+        hold(&mut held, "a", &["y"], now + LONGEST / 2);
+        assert_eq!(held.answered(&(Kind::Secret, key("x"))).len(), 0);
+        assert_eq!(held.expired(now + LONGEST).len(), 1);
+        assert!(held.by_name.is_empty() && held.by_end.is_empty());
     }
 }

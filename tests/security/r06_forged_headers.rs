@@ -233,11 +233,15 @@ async fn all_requests(sluice: &Sluice, name: &str, path: &str) -> Result<()> {
 
 /// All by which services know the request that they are asked about, in front of whatever proxy.
 const PROXY_HEADERS: &[&str] = &[
+    "Forwarded",
+    "Proxy",
+    "X-Forwarded-Any",
     "X-Forwarded-For",
     "X-Forwarded-Host",
     "X-Forwarded-Method",
     "X-Forwarded-Prefix",
     "X-Forwarded-Proto",
+    "X-Forwarded-Scheme",
     "X-Forwarded-Server",
     "X-Forwarded-Uri",
     "X-Original-Host",

@@ -5,10 +5,14 @@ use anyhow::{Context, Result, ensure};
 use sluice_tests::connection::Connection;
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
+use sluice_tests::wait;
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(invalid_host_takes_no_requests);
+on_every_plane!(
+    invalid_host_takes_no_requests,
+    no_redirect_names_a_port_that_is_none,
+);
 
 /// Wildcards that are too wide, words and patterns of nginx, other spellings of the neighbour's host, and no names at all.
 const INVALID_HOSTS: &[&str] = &[
@@ -123,6 +127,66 @@ async fn invalid_host_takes_no_requests(plane: Plane) -> Result<()> {
         told.iter()
             .find(|line| line.contains(&field))
             .with_context(|| format!("{host:?} is not reported"))?;
+    }
+    sluice.stop()
+}
+
+/// Envoy answers 400. nginx passes them on as the original's does, and names none in a redirect.
+async fn no_redirect_names_a_port_that_is_none(plane: Plane) -> Result<()> {
+    const PORTS: [&str; 8] = [
+        "@evil.test",
+        "80x",
+        "x80",
+        "-1",
+        "80:90",
+        "8%30",
+        "80@a:1",
+        "80,81",
+    ];
+    let tenants = Tenants::start().await?;
+    let annotated = [
+        ("app", "app-root", "/app"),
+        ("secure", "force-ssl-redirect", "true"),
+        ("bare", "from-to-www-redirect", "true"),
+    ];
+    for (name, annotation, value) in annotated {
+        let ingress = Ingress::new(OWNER, name)
+            .annotation(annotation, value)
+            .host(&format!("{name}.test"))
+            .path("/", "web", 80);
+        tenants.manifests.ingress(&ingress)?;
+    }
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    for (name, _, _) in annotated {
+        let host = format!("{name}.test");
+        let asked = if name == "bare" {
+            format!("www.{host}")
+        } else {
+            host
+        };
+        let redirected = async || {
+            let page = http::get(sluice.http(), &asked, "/").await.ok()?;
+            (300..309).contains(&page.status).then_some(())
+        };
+        wait::until(&asked, redirected).await?;
+        for valid in ["", ":", ":80", ":8080"] {
+            let page = http::get(sluice.http(), &format!("{asked}{valid}"), "/").await?;
+            ensure!(
+                (300..309).contains(&page.status),
+                "{asked}{valid}: {}",
+                page.status
+            );
+        }
+        for port in PORTS {
+            let page = http::get(sluice.http(), &format!("{asked}:{port}"), "/").await?;
+            let location = page.header("location").unwrap_or_default();
+            ensure!(!location.contains(port), "{asked}:{port}: {location}");
+            ensure!(
+                plane == Plane::Nginx || page.status == 400,
+                "{asked}:{port}: {}",
+                page.status
+            );
+        }
     }
     sluice.stop()
 }

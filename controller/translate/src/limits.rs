@@ -7,7 +7,9 @@ use sluice_syntax::path::LONGEST;
 use sluice_translate_engine::MAX_CANARIES;
 
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS};
-use crate::servers::{MAX_ANNOTATION_BYTES, MAX_PATHS, MAX_RULES, MAX_TLS_ENTRIES};
+use crate::servers::{
+    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES, MAX_TLS_ENTRIES,
+};
 
 /// One limit.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,9 @@ pub struct Limit {
 const NO_PATTERN: &str =
     "the path is not served; with access control, paths that begin like it answer 503";
 
+const UNKNOWN_ACCESS_CONTROL: &str =
+    "the Ingress is not served; its paths answer 503, because its access control is unknown";
+
 /// Every limit of what one Ingress says.
 pub static LIMITS: &[Limit] = &[
     limit(
@@ -34,7 +39,12 @@ pub static LIMITS: &[Limit] = &[
     limit(
         "bytes of all annotations",
         MAX_ANNOTATION_BYTES as u64,
-        "the Ingress is not served; its paths answer 503, because its access control is unknown",
+        UNKNOWN_ACCESS_CONTROL,
+    ),
+    limit(
+        "bytes of the annotations that are read, times the paths of the Ingress",
+        MAX_ANNOTATION_BYTES_OF_ALL_PATHS as u64,
+        UNKNOWN_ACCESS_CONTROL,
     ),
     limit(
         "paths of an Ingress",

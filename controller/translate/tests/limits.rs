@@ -109,3 +109,26 @@ fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
         );
     }
 }
+
+#[test]
+fn annotations_times_paths_are_bounded() {
+    const NAME: &str = "nginx.ingress.kubernetes.io/x-forwarded-prefix";
+    let most = most("bytes of the annotations that are read, times the paths of the Ingress");
+    for paths in [20, 21, 500, 5000] {
+        let longest = most / paths - NAME.len();
+        for (length, is_served) in [(longest, true), (longest + 1, false)] {
+            let annotations =
+                json!({NAME: "x".repeat(length), "of.another/product": "y".repeat(1000)});
+            let translation = translated(&[ingress(&annotations, paths)]);
+            let mut routes = server(&translation).routes.iter();
+            let closed = routes.any(|route| route.action == Action::Denied);
+            assert_eq!(closed, !is_served, "{paths} paths, {length} bytes");
+            let reports = reported(&translation, "metadata.annotations").len();
+            assert_eq!(
+                reports,
+                usize::from(!is_served),
+                "{paths} paths, {length} bytes"
+            );
+        }
+    }
+}

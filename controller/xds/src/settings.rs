@@ -19,6 +19,8 @@ pub(crate) const SUBJECT_HEADER: &str = "x-sluice-subject";
 pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 /// The request header with the error service that is asked. Clients cannot send it.
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
+/// The route that answers hosts with a port that is none.
+pub(crate) const INVALID_PORT_ROUTE: &str = "sluice.invalid-port";
 /// The route that answers TRACE.
 pub(crate) const TRACE_ROUTE: &str = "sluice.trace";
 /// In a request's metadata: its route, where the route is an error service's by the time that it is logged.

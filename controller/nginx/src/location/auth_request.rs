@@ -3,6 +3,8 @@
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sluice_filter_config::host_contract;
 use sluice_ir::{Authentication, HeaderName, HttpRoute, Policy};
 
@@ -134,7 +136,8 @@ fn answered(header: &str) -> Value {
         .quoted()
 }
 
-/// Request headers that external authentication sets or removes for upstreams.
+/// Request headers that external authentication sets or removes for upstreams: with the variable of the service's answer, or
+/// empty where it answers none.
 pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
     let is_asked_for = policy
         .authentication
@@ -142,31 +145,27 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
         .is_some_and(|authentication| authentication.basic.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
-    let mut lines: Vec<(String, Text)> = Vec::new();
-    for name in policy
-        .auth_headers
-        .iter()
-        .map(HeaderName::as_str)
-        .chain(credentials)
-    {
-        if !lines.iter().any(|(known, _)| known == name) {
-            lines.push((name.to_owned(), answer_for(name, policy)));
-        }
-    }
-    lines
-}
-
-/// Value of an upstream header from the authentication service; empty where none is asked.
-pub(crate) fn answer_for(header: &str, policy: &Policy) -> Text {
-    let upstream_headers = policy
+    let external = policy
         .authentication
         .iter()
         .filter_map(|authentication| authentication.external.as_ref());
-    let mut upstream_headers = upstream_headers.flat_map(|external| &external.upstream_headers);
-    match upstream_headers.find(|name| name.as_str() == header) {
-        Some(name) => Text::default().variable(&kept(name)),
-        None => Text::default(),
-    }
+    let answered: BTreeMap<&str, &HeaderName> = external
+        .flat_map(|external| &external.upstream_headers)
+        .map(|header| (header.as_str(), header))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let known = policy.auth_headers.iter().map(HeaderName::as_str);
+    known
+        .chain(credentials)
+        .filter(|name| seen.insert(*name))
+        .map(|name| {
+            let value = answered.get(name).map(|header| kept(header));
+            (
+                name.to_owned(),
+                value.map_or_else(Text::default, |kept| Text::default().variable(&kept)),
+            )
+        })
+        .collect()
 }
 
 /// The location of a server that asks.

@@ -41,18 +41,12 @@ pub(crate) fn for_upstream(global: &GlobalConfig, own: Vec<(String, Text)>) -> V
         .iter()
         .map(|host| ("Host".to_owned(), expression(host)));
     let operators = host.chain(global.request_headers.iter().map(name_and_value));
-    let mut lines: Vec<(String, Text)> = Vec::new();
+    let mut seen = BTreeSet::new();
     // nginx would send each that is named twice twice.
-    for (name, text) in own.into_iter().chain(operators).chain(defaults(global)) {
-        if !lines
-            .iter()
-            .any(|(known, _)| known.eq_ignore_ascii_case(&name))
-        {
-            lines.push((name, text));
-        }
-    }
-    lines
-        .into_iter()
+    own.into_iter()
+        .chain(operators)
+        .chain(defaults(global))
+        .filter(|(name, _)| seen.insert(name.to_ascii_lowercase()))
         .map(|(name, text)| (word(name), text.quoted()))
         .collect()
 }

@@ -25,7 +25,7 @@ const SUCCESSORS: [(&str, &str); 2] = [
 ];
 
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
-pub(super) const OWN: &str = "sluice.dev/";
+pub(crate) const OWN: &str = "sluice.dev/";
 
 impl<'a> View<'a, '_> {
     pub(super) fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {

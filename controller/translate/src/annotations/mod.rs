@@ -58,6 +58,7 @@ pub(crate) use catalogue::canonical;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
 pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
+pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MAX_ALIASES;

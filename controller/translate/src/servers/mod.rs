@@ -50,7 +50,7 @@ use path_rule::IngressContext;
 pub(crate) use paths::MAX_PATHS;
 use server_builder::ServerBuilder;
 pub(crate) use tls_entries::MAX_TLS_ENTRIES;
-pub(crate) use unservable::{MAX_ANNOTATION_BYTES, MAX_RULES};
+pub(crate) use unservable::{MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_RULES};
 
 /// Collects the servers of some Ingresses.
 struct Assembly<'a> {

@@ -1,17 +1,23 @@
 //! Ingresses that are not served at all, and what they would have kept out.
 
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use sluice_ir::ReasonCode;
 use sluice_translate_engine::closed_text;
 
+use super::MAX_PATHS;
 use crate::Options;
+use crate::annotations::OWN;
 
 /// More rules than this in one Ingress are refused: R5 of the security rules.
 pub(crate) const MAX_RULES: usize = 1000;
 
 /// The API server's own limit for the annotations of one object: keys and values together, in bytes.
 pub(crate) const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
+
+/// The paths of an Ingress, times the bytes of the annotations that are read: each path has its own copy of what they say, in each
+/// proxy. Lists of addresses are the longest: 15,000 networks for 500 paths once took 5 GB.
+pub(crate) const MAX_ANNOTATION_BYTES_OF_ALL_PATHS: usize = 4 << 20;
 
 /// Consequence for an Ingress that restricts access and is not served.
 pub(super) const NOT_SERVED_AND_CLOSED: &str = concat!("Ingress not served; ", closed_text!());
@@ -36,12 +42,7 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
             is_unreadable: false,
         })
     };
-    let annotations = ingress.metadata.annotations.iter().flatten();
-    let size: usize = annotations
-        .map(|(key, value)| key.len() + value.len())
-        .sum();
-    if size > MAX_ANNOTATION_BYTES {
-        let reason = format!("expected at most {MAX_ANNOTATION_BYTES} bytes, got {size}");
+    if let Some(reason) = annotations_too_long(ingress, spec, &options.annotations_prefix) {
         return Some(Unservable {
             code: ReasonCode::LimitExceeded,
             field: "metadata.annotations",
@@ -62,6 +63,32 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
         );
     }
     None
+}
+
+fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> Option<String> {
+    let size_of = |is_counted: &dyn Fn(&str) -> bool| -> usize {
+        let annotations = ingress.metadata.annotations.iter().flatten();
+        annotations
+            .filter(|(key, _)| is_counted(key))
+            .map(|(key, value)| key.len() + value.len())
+            .sum()
+    };
+    let size = size_of(&|_| true);
+    if size > MAX_ANNOTATION_BYTES {
+        return Some(format!(
+            "expected at most {MAX_ANNOTATION_BYTES} bytes, got {size}"
+        ));
+    }
+    let rules = spec.rules.iter().flatten();
+    let paths_of = |rule: &IngressRule| rule.http.as_ref().map_or(1, |http| http.paths.len());
+    let paths = rules.map(paths_of).sum::<usize>().clamp(1, MAX_PATHS);
+    let copied = size_of(&|key| key.starts_with(prefix) || key.starts_with(OWN));
+    let most = MAX_ANNOTATION_BYTES_OF_ALL_PATHS / paths;
+    (copied > most).then(|| {
+        format!(
+            "expected at most {most} bytes for an Ingress of {paths} paths, got {copied}; spread the paths over several Ingresses"
+        )
+    })
 }
 
 /// The Ingress with its rules alone.

@@ -31,10 +31,12 @@ use super::policy::{COMPOSITE, POLICY, composite_per_route};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, request_headers};
 use crate::render::PROBE;
-use crate::settings::{ENCODED_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRACE_ROUTE, TRUST_HEADER};
+use crate::settings::{
+    ENCODED_ROUTE, INVALID_PORT_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRACE_ROUTE, TRUST_HEADER,
+};
 pub use cache::RouteCache;
 pub use discovery::Discovery;
-use matching::{is, match_of, one_label_and, only_for};
+use matching::{contains, is, match_of, matches, no, one_label_and, only_for};
 
 /// All routes of the listeners, in one table.
 #[must_use]
@@ -159,7 +161,7 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
             )
         }
     };
-    let first = [encoded::route(), trace()].into_iter();
+    let first = [encoded::route(), invalid_port(), trace()].into_iter();
     let routes = closed(first.chain(routes).collect());
     let target = config
         .global
@@ -210,6 +212,18 @@ fn all_paths() -> RouteMatch {
     match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
         "/".to_owned(),
     )))
+}
+
+/// As nginx. To Envoy whatever is behind the last colon of a host is a port, and it would go into redirects and to pods.
+fn invalid_port() -> Route {
+    let route = Route {
+        name: INVALID_PORT_ROUTE.to_owned(),
+        ..answering(400)
+    };
+    // Most have no port, which costs least to find out.
+    let has_colon = only_for(route, contains(":authority", ":"));
+    let no_port = no(matches(":authority", r"(\[[^\]]*\]|[^:]*)(:[0-9]*)?"));
+    without_useless_filter(only_for(has_colon, no_port))
 }
 
 /// As nginx: what a request looks like is nothing to tell a script in a browser.
@@ -306,8 +320,8 @@ mod tests {
         config.servers.insert(ServerName::CatchAll, Arc::default());
         assert_eq!(
             routes(&config).virtual_hosts[0].routes.len(),
-            3,
-            "those of encoded paths, of TRACE and of unmatched paths"
+            4,
+            "those of encoded paths, of invalid ports, of TRACE and of unmatched paths"
         );
     }
 
@@ -321,7 +335,7 @@ mod tests {
     #[test]
     fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
         let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
-        let [_, _, own, unmatched] = hosts[1].routes.as_slice() else {
+        let [_, _, _, own, unmatched] = hosts[1].routes.as_slice() else {
             panic!("{hosts:?}")
         };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);

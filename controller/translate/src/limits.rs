@@ -4,6 +4,7 @@ use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
+use sluice_syntax::settings::ext_auth::MAX_RESPONSE_HEADERS;
 use sluice_translate_engine::MAX_CANARIES;
 
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS};
@@ -101,6 +102,11 @@ pub static LIMITS: &[Limit] = &[
         "`upstream-hash-by-subset-size`",
         LARGEST_SUBSET as u64,
         "3, the default, holds",
+    ),
+    limit(
+        "names in `auth-response-headers`",
+        MAX_RESPONSE_HEADERS as u64,
+        "the paths answer 503",
     ),
     limit(
         "origins in `cors-allow-origin`",

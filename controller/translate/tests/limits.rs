@@ -132,3 +132,26 @@ fn annotations_times_paths_are_bounded() {
         }
     }
 }
+
+#[test]
+fn response_headers_beyond_the_limit_close_the_paths() {
+    let most = most("names in `auth-response-headers`");
+    for (count, closes) in [(most, false), (most + 1, true), (10 * most, true)] {
+        let names: Vec<String> = (0..count).map(|n| format!("x-{n}")).collect();
+        let annotations = json!({
+            "nginx.ingress.kubernetes.io/auth-url": "http://a.example/",
+            "nginx.ingress.kubernetes.io/auth-response-headers": names.join(","),
+        });
+        let translation = translated(&[ingress(&annotations, 2)]);
+        let mut routes = server(&translation)
+            .routes
+            .iter()
+            .filter(|route| route.id.as_str().contains("/p"));
+        assert!(
+            routes.all(|route| (route.action == Action::Denied) == closes),
+            "{count}"
+        );
+        let reports = reported(&translation, "annotation auth-response-headers").len();
+        assert_eq!(reports, usize::from(closes), "{count}");
+    }
+}

@@ -17,7 +17,7 @@ pub(crate) const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 /// The paths of an Ingress, times the bytes of the annotations that are read: each path has its own copy of what they say, in each
 /// proxy. Lists of addresses are the longest: 15,000 networks for 500 paths once took 5 GB.
-pub(crate) const MAX_ANNOTATION_BYTES_OF_ALL_PATHS: usize = 4 << 20;
+pub(crate) const MAX_ANNOTATION_BYTES_OF_ALL_PATHS: usize = 2 << 20;
 
 /// Consequence for an Ingress that restricts access and is not served.
 pub(super) const NOT_SERVED_AND_CLOSED: &str = concat!("Ingress not served; ", closed_text!());

@@ -4,7 +4,7 @@ use sluice_ir::ReasonCode;
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Cause, Severity};
 
-use super::catalogue::{self, Annotation, Role};
+use super::catalogue::{self, Annotation, Role, Value};
 use super::snippets::Snippet;
 use super::view::{Rules, View};
 use crate::global::KEYS;
@@ -106,7 +106,10 @@ impl<'a> View<'a, '_> {
                 return;
             }
             self.values.insert(name, value);
-            if value.chars().any(char::is_control) {
+            // ingress-nginx trims what is between commas.
+            let is_list = matches!(annotation.value, Value::Cidrs | Value::List);
+            let is_allowed = |c: char| !c.is_control() || is_list && c.is_whitespace();
+            if !value.chars().all(is_allowed) {
                 self.reject(name, "one line");
                 self.values.remove(name);
                 return;

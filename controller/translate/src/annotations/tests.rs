@@ -134,6 +134,35 @@ fn a_value_of_several_lines_is_refused_and_a_blank_one_is_none() {
     );
 }
 
+/// As in YAML's folded and literal blocks; ingress-nginx trims what is between commas.
+#[test]
+fn a_list_says_the_same_on_one_line_and_on_several() {
+    let value = |annotation: &Annotation| match (annotation.value, annotation.name) {
+        (Value::Cidrs, _) => Some("10.0.0.0/8,192.0.2.1,2001:db8::/32"),
+        (_, "server-alias") => Some("a.example,b.example"),
+        (_, "cors-allow-origin") => Some("https://a.example,https://b.example"),
+        (_, "auth-response-headers") => Some("X-User,X-Group"),
+        (_, "custom-http-errors") => Some("404,503"),
+        _ => None,
+    };
+    let lists = GROUPS.iter().flat_map(|group| group.annotations);
+    let lists: Vec<_> = lists
+        .filter_map(|annotation| Some((annotation.name, value(annotation)?)))
+        .collect();
+    assert!(lists.len() >= 9, "{lists:?}");
+    for (name, value) in lists {
+        for comma in [",\n", ",\r\n  ", "\n\t, ", " ,"] {
+            let several = format!("{}\n", value.replace(',', comma));
+            assert_eq!(with(name, &several), with(name, value), "{name} {comma:?}");
+        }
+        let reports = with(name, &value.replace(',', "\u{7},")).1;
+        assert!(
+            reports[0].contains("expected one line"),
+            "{name}: {reports:?}"
+        );
+    }
+}
+
 #[test]
 fn a_prefix_that_nobody_reads_is_named() {
     let annotations =

@@ -33,6 +33,7 @@ use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, KeepAlive, Protocol, Transport};
 
 use super::header::remove;
+use super::header_case;
 use super::manager::MAX_HEADERS;
 use super::proto::{ads, any, extension, millis, number, seconds};
 use super::upstream_tls;
@@ -145,7 +146,9 @@ fn limits(transport: &Transport) -> CircuitBreakers {
 
 fn protocol_options(transport: &Transport) -> Any {
     let spoken = match transport.protocol {
-        Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default()),
+        Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(header_case::preserved(
+            Http1ProtocolOptions::default(),
+        )),
         Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
     };
     let spoken = ExplicitHttpConfig {

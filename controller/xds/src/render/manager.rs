@@ -26,7 +26,8 @@ use super::policy::upgrades::PROTOCOLS;
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
-    encoded, forwarded, local_reply, policy, request_headers, route_specifier, tracing,
+    encoded, forwarded, header_case, local_reply, policy, request_headers, route_specifier,
+    tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -295,13 +296,13 @@ fn protocol(global: &GlobalConfig, manager: HttpConnectionManager) -> HttpConnec
             max_headers_count: number(MAX_HEADERS),
             ..HttpProtocolOptions::default()
         }),
-        http_protocol_options: Some(Http1ProtocolOptions {
+        http_protocol_options: Some(header_case::preserved(Http1ProtocolOptions {
             accept_http_10: true,
             // A probe of a load balancer may name no host: the catch-all host takes it, as in nginx.
             default_host_for_http_10: "_".to_owned(),
             allow_custom_methods: true,
             ..Default::default()
-        }),
+        })),
         http2_protocol_options: Some(Http2ProtocolOptions {
             max_concurrent_streams: number(streams),
             initial_stream_window_size: number(HTTP2_STREAM_WINDOW),

@@ -20,6 +20,7 @@ mod filter_chains;
 mod format;
 mod forwarded;
 mod header;
+mod header_case;
 mod listener;
 mod local_reply;
 mod manager;

@@ -24,6 +24,7 @@ mod external_auth;
 mod failover;
 mod filter_panic;
 mod fixture;
+mod header_names;
 mod hostile_text;
 mod https;
 mod l4_ports;

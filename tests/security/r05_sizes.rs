@@ -42,7 +42,7 @@ fn values() -> Vec<String> {
     elements.into_iter().map(list).collect()
 }
 
-/// What Envoy and nginx get.
+/// Rendered bytes for Envoy and for nginx.
 fn sizes(config: &Config) -> [usize; 2] {
     let code = FilterCode::File("filter.wasm".into());
     let envoy = RenderedResources::render(config, &sluice_xds::Settings::new(code, Vec::new()));

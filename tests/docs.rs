@@ -11,13 +11,14 @@ use sluice_ir::ReasonCode;
 use sluice_tests::artifacts;
 use sluice_tests::recordings::rules::Rules;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
-use sluice_translate::global::KEYS;
+use sluice_translate::global::{KEYS, log_variables};
 use sluice_translate::{LIMITS, Limit, Support, Supports};
 
 #[test]
 fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/annotations.md", &annotations()?)?;
     compare("docs/configmap.md", &config_map()?)?;
+    compare("docs/access-log.md", &access_log()?)?;
     compare("docs/hash-variables.md", &hash_variables()?)?;
     compare("docs/snippets.md", &snippets()?)
 }
@@ -215,6 +216,55 @@ starts without it serves with the defaults, as ingress-nginx does, and reports a
 | key | default | Envoy | nginx |
 |---|---|---|---|
 ";
+
+const ACCESS_LOG: &str = "\
+# Access log
+
+<!-- Written by `cargo xtask docs`. -->
+
+With `--access-log` (chart: `controller.accessLog`) each request, and each connection of a TCP port, is a line on the data plane's
+standard output, at most a second late. The keys of the [ConfigMap](configmap.md) are those of ingress-nginx, and so are the formats
+where it says none:
+
+```text
+$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id
+[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time
+```
+
+Values that clients or pods write are escaped: `\"` is `\\x22`, a missing value `-`. For JSON, set `log-format-escape-json: \"true\"` and write the
+whole object, in quotes what is a text:
+
+```yaml
+log-format-escape-json: \"true\"
+log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\", \"request\": \"$request\", \"status\": $status, \"seconds\": $request_time}'
+```
+
+Durations are seconds with three digits behind the point, sizes are bytes. Other names of ingress-nginx for the same values work, too
+(`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy control characters
+are written as `?`, and characters beyond ASCII stay as they are.
+";
+
+fn access_log() -> Result<String> {
+    let mut page = ACCESS_LOG.to_owned();
+    for (key, variables) in log_variables() {
+        writeln!(
+            page,
+            "\n## Variables of `{key}`\n\n| variable | in Envoy |\n|---|---|"
+        )?;
+        let mut variables: Vec<_> = variables.collect();
+        variables.sort_by_key(|variable| variable.name);
+        for variable in variables {
+            let difference = variable.difference_in_envoy().unwrap_or("the same");
+            writeln!(page, "| `${}` | {difference} |", variable.name)?;
+        }
+        if key == "log-format-upstream" {
+            for prefix in ["arg", "cookie", "http", "sent_http", "upstream_http"] {
+                writeln!(page, "| `${prefix}_NAME` | the same |")?;
+            }
+        }
+    }
+    Ok(page)
+}
 
 fn config_map() -> Result<String> {
     let mut page = CONFIG_MAP.to_owned();

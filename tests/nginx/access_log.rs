@@ -11,7 +11,7 @@ async fn access_log_records_requests_when_enabled() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn access_log_follows_its_format_and_skips_excluded_paths() -> Result<()> {
-    access_log::formats("nginx", "").await
+    access_log::formats("nginx").await
 }
 
 #[tokio::test(flavor = "multi_thread")]

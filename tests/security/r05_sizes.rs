@@ -13,9 +13,12 @@ const LENGTH: usize = 64 << 10;
 /// Rendered bytes for each byte of a value.
 const MOST: usize = 48;
 
+/// An element of a list, by its place.
+type Element = fn(usize) -> String;
+
 /// Lists of what annotations have lists of, and one long word.
 fn values() -> Vec<String> {
-    let elements: [(&str, fn(usize) -> String); 8] = [
+    let elements: [(&str, Element); 8] = [
         (",", |n| {
             format!("10.{}.{}.{}/32", n >> 16 & 255, n >> 8 & 255, n & 255)
         }),
@@ -27,7 +30,7 @@ fn values() -> Vec<String> {
         (",", |n| format!("{} {}s", 200 + n % 400, n)),
         ("", |_| "x".to_owned()),
     ];
-    let list = |(separator, element): (&str, fn(usize) -> String)| {
+    let list = |(separator, element): (&str, Element)| {
         let mut text = element(0);
         for n in 1.. {
             let next = element(n);

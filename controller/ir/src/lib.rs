@@ -60,7 +60,7 @@ pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
-pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
+pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
 pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, BasicAuth, Buffering, ClientLimits,

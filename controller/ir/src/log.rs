@@ -1,19 +1,15 @@
 //! Access logs of requests and of L4 connections, if the operator enables them.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::is_default;
 
 /// Access logs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AccessLog {
     /// About requests.
-    #[serde(skip_serializing_if = "is_default")]
     pub requests: LogTarget,
     /// About connections without HTTP.
-    #[serde(skip_serializing_if = "is_default")]
     pub connections: LogTarget,
     /// Nothing about requests with one of these paths, each with its query.
     #[serde(skip_serializing_if = "is_default")]
@@ -21,7 +17,7 @@ pub struct AccessLog {
 }
 
 /// The lines of one log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogTarget {
     /// No log is written.
     #[serde(skip_serializing_if = "is_default")]
@@ -29,32 +25,88 @@ pub struct LogTarget {
     /// Written to standard error instead of standard output.
     #[serde(skip_serializing_if = "is_default")]
     pub to_stderr: bool,
-    /// Texts of clients are logged unescaped.
+    /// Escaping of values that clients and pods write.
     #[serde(skip_serializing_if = "is_default")]
-    pub raw: bool,
-    /// `None`: the data plane's own.
-    #[serde(skip_serializing_if = "is_default")]
-    pub format: Option<LogFormat>,
+    pub escaping: LogEscaping,
+    /// A line, without its end.
+    pub format: Vec<LogPart>,
 }
 
-/// Format of a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Escaping of values in lines of a log, as nginx's `log_format` has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LogFormat {
-    /// Its parts, one after the other.
-    Text(Vec<LogPart>),
-    /// An object of JSON: what clients say cannot end a value.
-    Json(BTreeMap<String, LogValue>),
+pub enum LogEscaping {
+    /// `"` is `\x22`, and a missing value `-`.
+    #[default]
+    Default,
+    /// That of JSON's strings; a missing value is empty.
+    Json,
+    /// None: a client can write whatever a line may say.
+    None,
 }
 
-/// A value in a line of JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LogValue {
-    /// A text, or a number where it is one fact that is a number.
-    Line(Vec<LogPart>),
-    /// An object.
-    Object(BTreeMap<String, LogValue>),
+impl Default for AccessLog {
+    /// The formats of ingress-nginx.
+    fn default() -> Self {
+        let target = |format| LogTarget {
+            off: false,
+            to_stderr: false,
+            escaping: LogEscaping::Default,
+            format,
+        };
+        AccessLog {
+            requests: target(usual_requests()),
+            connections: target(usual_connections()),
+            skipped: Vec::new(),
+        }
+    }
+}
+
+/// `upstreaminfo` of ingress-nginx.
+fn usual_requests() -> Vec<LogPart> {
+    use LogField as F;
+    line(&[
+        ("", F::ClientAddress),
+        (" - ", F::User),
+        (" [", F::CommonTime),
+        ("] \"", F::RequestLine),
+        ("\" ", F::Status),
+        (" ", F::BytesSent),
+        (" \"", F::RequestHeader("referer".to_owned())),
+        ("\" \"", F::RequestHeader("user-agent".to_owned())),
+        ("\" ", F::WireBytesReceived),
+        (" ", F::Duration),
+        (" [", F::Backend),
+        ("] [", F::AlternativeBackend),
+        ("] ", F::UpstreamAddress),
+        (" ", F::UpstreamBytes),
+        (" ", F::UpstreamDuration),
+        (" ", F::UpstreamStatus),
+        (" ", F::RequestId),
+    ])
+}
+
+/// `log_stream` of ingress-nginx.
+fn usual_connections() -> Vec<LogPart> {
+    use LogField as F;
+    line(&[
+        ("[", F::ClientAddress),
+        ("] [", F::CommonTime),
+        ("] ", F::L4),
+        (" ", F::SessionStatus),
+        (" ", F::BytesSent),
+        (" ", F::BytesReceived),
+        (" ", F::Duration),
+    ])
+}
+
+/// Fields, each with the text before it.
+fn line(fields: &[(&str, LogField)]) -> Vec<LogPart> {
+    let parts = fields.iter().flat_map(|(text, field)| {
+        let text = (!text.is_empty()).then(|| LogPart::Text((*text).to_owned()));
+        text.into_iter().chain([LogPart::Field(field.clone())])
+    });
+    parts.collect()
 }
 
 /// A part of a line.
@@ -91,6 +143,9 @@ pub enum LogField {
     /// The path and the query.
     RequestUri,
     Path,
+    /// The query.
+    Arguments,
+    /// In lower case, without a port.
     Host,
     Scheme,
     Protocol,
@@ -103,7 +158,8 @@ pub enum LogField {
     WireBytesReceived,
     /// Of a connection without HTTP.
     BytesReceived,
-    Milliseconds,
+    /// In seconds with three digits behind the point, as all durations.
+    Duration,
     RequestId,
     /// By a password.
     User,
@@ -114,12 +170,17 @@ pub enum LogField {
     UpstreamStatus,
     /// Of the answers' bodies.
     UpstreamBytes,
-    /// A backend's id.
+    /// `namespace-service-port`, also where a canary was chosen; of a connection the backend's id.
     Backend,
+    /// `namespace-service-port` of the canary that was chosen; otherwise empty.
+    AlternativeBackend,
+    BackendNamespace,
+    BackendService,
+    BackendPort,
     UpstreamAddress,
-    UpstreamMilliseconds,
-    ConnectMilliseconds,
-    HeaderMilliseconds,
+    UpstreamDuration,
+    ConnectDuration,
+    HeaderDuration,
     Connection,
     TlsVersion,
     TlsCipher,
@@ -132,4 +193,6 @@ pub enum LogField {
     ResponseHeader(String),
     Cookie(String),
     Argument(String),
+    /// `X-Forwarded-For` of the client, with its address behind.
+    ForwardedFor,
 }

@@ -1,25 +1,23 @@
 //! `log-format-*`, `*access-log*`: what is written down, in nginx's words.
 
-mod json;
 mod variables;
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{AccessLog, LogField, LogFormat, LogPart, ReasonCode};
+use sluice_ir::{AccessLog, LogEscaping, LogField, LogPart, ReasonCode};
 use sluice_syntax::variables::{Segment, segments};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::Severity;
 
 use super::keys::{Key, key};
 use super::view::View;
-use crate::support::DataPlane;
 use crate::support::Support;
 use variables::{Difference, Variance};
+pub use variables::{LogVariable, log_variables};
 
 const LOG_PATH: &str =
     "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
-const LOG_FORMAT: &str =
-    "with --access-log; without it JSON. Unsupported variables are reported and logged as -";
+const LOG_FORMAT: &str = "with --access-log. Unsupported variables are reported and logged as -";
 const WHERE_ASKED: &str = "with --access-log";
 
 #[rustfmt::skip]
@@ -69,78 +67,45 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     let (mut as_json, mut as_it_is) = (false, false);
     view.set(&mut as_json, "log-format-escape-json", value::bool);
     view.set(&mut as_it_is, "log-format-escape-none", value::bool);
-    let escapes = if as_it_is {
-        Escapes::None
+    let escaping = if as_it_is {
+        LogEscaping::None
     } else if as_json {
-        Escapes::Json
+        LogEscaping::Json
     } else {
-        Escapes::Nginx
+        LogEscaping::Default
     };
-    log.requests.raw = as_it_is;
-    log.connections.raw = as_it_is;
-    log.requests.format = format(
+    log.requests.escaping = escaping;
+    log.connections.escaping = escaping;
+    let (request, connection): (Lookup, Lookup) =
+        (variables::request_field, variables::connection_field);
+    set_format(
+        &mut log.requests.format,
         view,
         "log-format-upstream",
-        escapes,
-        variables::request_field,
+        request,
     );
-    log.connections.format = format(
+    set_format(
+        &mut log.connections.format,
         view,
         "log-format-stream",
-        escapes,
-        variables::connection_field,
+        connection,
     );
-}
-
-/// Escaping of values from clients.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Escapes {
-    Nginx,
-    Json,
-    None,
 }
 
 /// Field of a variable, and its difference from nginx's.
 type Lookup = fn(&str) -> Option<(LogField, Difference)>;
 
-fn format(
+fn set_format(
+    format: &mut Vec<LogPart>,
     view: &mut View<'_, '_>,
     key: &'static str,
-    escapes: Escapes,
     lookup: Lookup,
-) -> Option<LogFormat> {
-    let text = view.text(key)?;
-    let (format, names) = if escapes == Escapes::Json {
-        match json::parse(text, lookup) {
-            Ok((object, names)) => (LogFormat::Json(object), names),
-            Err(expected) => {
-                let reason = format!("expected {expected}, got {:?}", shortened(text));
-                view.report(
-                    ReasonCode::InvalidValue,
-                    Severity::Warning,
-                    key,
-                    reason,
-                    "the default JSON format is used",
-                );
-                return None;
-            }
-        }
-    } else {
+) {
+    if let Some(text) = view.text(key) {
         let (parts, names) = parts(text, lookup);
-        (LogFormat::Text(parts), names)
-    };
-    if escapes == Escapes::Nginx && view.served_by() != Some(DataPlane::Nginx) {
-        let reason = "quotes in values are not escaped in text formats";
-        view.report(
-            ReasonCode::PartiallySupported,
-            Severity::Note,
-            key,
-            reason,
-            "use a JSON format with log-format-escape-json",
-        );
+        *format = parts;
+        report_variables(view, key, names);
     }
-    report_variables(view, key, names);
-    Some(format)
 }
 
 /// Reports variables that are not logged as nginx logs them.

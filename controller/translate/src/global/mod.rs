@@ -34,6 +34,7 @@ pub(crate) use errors::Errors;
 pub(crate) use http::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
 pub(crate) use limits::Limits;
+pub use log::{LogVariable, log_variables};
 pub(crate) use redirects::{HttpsRedirects, Redirects};
 pub(crate) use response_rewrite::ResponseRewrite;
 pub(crate) use streams::Streams;

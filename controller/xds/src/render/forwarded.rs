@@ -25,6 +25,8 @@ use super::proto::{extension, number, yes};
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";
+const ORIGINAL_FOR: &str = "x-original-forwarded-for";
+const ORIGINAL_HOST: &str = "x-original-forwarded-host";
 const PORT: &str = "x-forwarded-port";
 const PROTO: &str = "x-forwarded-proto";
 const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
@@ -52,10 +54,7 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
         remove_prefix("x-envoy-"),
         remove("proxy"),
     ];
-    for (original, header) in [
-        ("x-original-forwarded-for", client.as_str()),
-        ("x-original-forwarded-host", HOST),
-    ] {
+    for (original, header) in [(ORIGINAL_FOR, client.as_str()), (ORIGINAL_HOST, HOST)] {
         mutations.extend([
             remove(original),
             append(set(original, &format!("%REQ({header})%"))),
@@ -81,6 +80,15 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
         mutations.extend([remove(PROTO), append(set(PORT, &port))]);
     }
     mutations
+}
+
+/// The header that has what the client sent in this one, once [`before_everything`] has moved it.
+pub(super) fn as_sent(header: &str) -> &str {
+    match header {
+        FOR => ORIGINAL_FOR,
+        HOST => ORIGINAL_HOST,
+        other => other,
+    }
 }
 
 /// Request headers to upstreams.

@@ -148,7 +148,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     };
     let mut filters = Vec::new();
     if (settings.access_log && !global.log.requests.off) || global.tracing.is_some() {
-        filters.push(filter("sluice.log", access_log::original_uri()));
+        filters.push(filter(access_log::NOTED, access_log::noted(&global.log)));
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
     // Before all that a route decides about.

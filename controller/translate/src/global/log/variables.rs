@@ -43,85 +43,157 @@ pub(super) enum Variance {
 const SAME: Difference = Difference::None;
 const MILLISECONDS: Difference = Difference::Envoy("in milliseconds");
 const ID: Difference = Difference::Always("namespace/service/port");
+const LAST: Difference = Difference::Envoy("of the last endpoint that was tried");
+const TO_CLIENT: Difference = Difference::Envoy("the bytes that the client gets");
+
+const OF_REQUEST: &[LogVariable] = &[
+    variable("args", LogField::Arguments, SAME),
+    variable("body_bytes_sent", LogField::BytesSent, SAME),
+    variable("bytes_sent", LogField::WireBytesSent, SAME),
+    variable("host", LogField::Host, SAME),
+    variable("namespace", LogField::BackendNamespace, SAME),
+    variable("proxy_add_x_forwarded_for", LogField::ForwardedFor, SAME),
+    variable(
+        "proxy_alternative_upstream_name",
+        LogField::AlternativeBackend,
+        SAME,
+    ),
+    variable("proxy_upstream_name", LogField::Backend, SAME),
+    variable("query_string", LogField::Arguments, SAME),
+    variable("remote_addr", LogField::ClientAddress, SAME),
+    variable("remote_user", LogField::User, Difference::NotInEnvoy),
+    variable("request", LogField::RequestLine, SAME),
+    variable("request_id", LogField::RequestId, SAME),
+    variable("request_length", LogField::WireBytesReceived, SAME),
+    variable("request_method", LogField::Method, SAME),
+    variable("request_time", LogField::Duration, SAME),
+    variable("request_uri", LogField::RequestUri, SAME),
+    variable("scheme", LogField::Scheme, SAME),
+    variable("server_protocol", LogField::Protocol, SAME),
+    variable("service_name", LogField::BackendService, SAME),
+    variable("service_port", LogField::BackendPort, SAME),
+    variable("status", LogField::Status, SAME),
+    variable(
+        "upstream_connect_time",
+        LogField::ConnectDuration,
+        MILLISECONDS,
+    ),
+    variable(
+        "upstream_header_time",
+        LogField::HeaderDuration,
+        MILLISECONDS,
+    ),
+    variable(
+        "upstream_response_length",
+        LogField::UpstreamBytes,
+        TO_CLIENT,
+    ),
+    variable("upstream_response_time", LogField::UpstreamDuration, SAME),
+    variable("upstream_status", LogField::UpstreamStatus, LAST),
+    variable("uri", LogField::Path, SAME),
+];
+
+const OF_CONNECTION: &[LogVariable] = &[
+    variable("bytes_received", LogField::BytesReceived, SAME),
+    variable("bytes_sent", LogField::BytesSent, SAME),
+    variable("protocol", LogField::L4, SAME),
+    variable("proxy_upstream_name", LogField::Backend, ID),
+    variable("remote_addr", LogField::ClientAddress, SAME),
+    variable("session_time", LogField::Duration, SAME),
+    variable("ssl_preread_server_name", LogField::TlsName, SAME),
+    variable(
+        "status",
+        LogField::SessionStatus,
+        Difference::Envoy("200 or 502"),
+    ),
+    variable(
+        "upstream_connect_time",
+        LogField::ConnectDuration,
+        MILLISECONDS,
+    ),
+];
+
+const OF_BOTH: &[LogVariable] = &[
+    variable("connection", LogField::Connection, SAME),
+    variable("hostname", LogField::Hostname, SAME),
+    variable("msec", LogField::UnixTime, SAME),
+    variable("realip_remote_addr", LogField::PeerAddress, SAME),
+    variable("remote_port", LogField::PeerPort, SAME),
+    variable("server_addr", LogField::LocalAddress, SAME),
+    variable("server_port", LogField::LocalPort, SAME),
+    variable("ssl_cipher", LogField::TlsCipher, SAME),
+    variable("ssl_client_i_dn", LogField::ClientIssuer, SAME),
+    variable("ssl_client_s_dn", LogField::ClientSubject, SAME),
+    variable("ssl_client_serial", LogField::ClientSerial, SAME),
+    variable("ssl_protocol", LogField::TlsVersion, SAME),
+    variable("ssl_server_name", LogField::TlsName, SAME),
+    variable("time_iso8601", LogField::IsoTime, SAME),
+    variable("time_local", LogField::CommonTime, SAME),
+    variable("upstream_addr", LogField::UpstreamAddress, LAST),
+];
+
+/// A variable of nginx or ingress-nginx in a format.
+#[derive(Debug)]
+pub struct LogVariable {
+    /// Without the dollar.
+    pub name: &'static str,
+    field: LogField,
+    difference: Difference,
+}
+
+impl LogVariable {
+    /// Its difference in Envoy; `None` if there is none.
+    #[must_use]
+    pub fn difference_in_envoy(&self) -> Option<&'static str> {
+        match self.difference.for_data_plane(Some(DataPlane::Envoy)) {
+            Variance::None => None,
+            Variance::Differs(text) => Some(text),
+            Variance::Missing => Some("logged as -"),
+        }
+    }
+}
+
+/// Variables of requests, and of connections without HTTP.
+pub fn log_variables() -> [(&'static str, impl Iterator<Item = &'static LogVariable>); 2] {
+    [
+        ("log-format-upstream", OF_REQUEST),
+        ("log-format-stream", OF_CONNECTION),
+    ]
+    .map(|(key, own)| (key, own.iter().chain(OF_BOTH)))
+}
+
+const fn variable(name: &'static str, field: LogField, difference: Difference) -> LogVariable {
+    LogVariable {
+        name,
+        field,
+        difference,
+    }
+}
 
 /// Of requests.
 pub(super) fn request_field(name: &str) -> Option<(LogField, Difference)> {
-    let name_in_common = canonical(name);
-    Some(match name_in_common.as_str() {
-        "remote_addr" => (LogField::ClientAddress, SAME),
-        "request" => (LogField::RequestLine, SAME),
-        "request_method" => (LogField::Method, SAME),
-        "request_uri" => (LogField::RequestUri, SAME),
-        "uri" => (LogField::Path, SAME),
-        "host" => (LogField::Host, SAME),
-        "scheme" => (LogField::Scheme, SAME),
-        "server_protocol" => (LogField::Protocol, SAME),
-        "body_bytes_sent" => (LogField::BytesSent, SAME),
-        "bytes_sent" => (LogField::WireBytesSent, SAME),
-        "request_length" => (LogField::WireBytesReceived, SAME),
-        "status" => (LogField::Status, SAME),
-        "request_time" => (LogField::Milliseconds, MILLISECONDS),
-        "upstream_response_time" => (LogField::UpstreamMilliseconds, MILLISECONDS),
-        "upstream_connect_time" => (LogField::ConnectMilliseconds, MILLISECONDS),
-        "upstream_header_time" => (LogField::HeaderMilliseconds, MILLISECONDS),
-        "request_id" => (LogField::RequestId, SAME),
-        "proxy_upstream_name" => (LogField::Backend, ID),
-        "remote_user" => (LogField::User, Difference::NotInEnvoy),
-        "upstream_status" => (LogField::UpstreamStatus, Difference::NotInEnvoy),
-        "upstream_response_length" => (LogField::UpstreamBytes, Difference::NotInEnvoy),
-        other => return common_field(other).or_else(|| prefixed(name)),
-    })
+    // The name in common has no port.
+    if name.eq_ignore_ascii_case("http_host") {
+        return Some((LogField::RequestHeader("host".to_owned()), SAME));
+    }
+    find(OF_REQUEST, &canonical(name)).or_else(|| prefixed(name))
 }
 
 /// Of connections without HTTP.
 pub(super) fn connection_field(name: &str) -> Option<(LogField, Difference)> {
-    Some(match name {
-        "remote_addr" => (LogField::ClientAddress, SAME),
-        "bytes_sent" => (LogField::BytesSent, SAME),
-        "bytes_received" => (LogField::BytesReceived, SAME),
-        "session_time" => (LogField::Milliseconds, MILLISECONDS),
-        "upstream_connect_time" => (LogField::ConnectMilliseconds, MILLISECONDS),
-        "proxy_upstream_name" => (LogField::Backend, ID),
-        "protocol" => (LogField::L4, Difference::NotInEnvoy),
-        "status" => (LogField::SessionStatus, Difference::NotInEnvoy),
-        "ssl_preread_server_name" => (LogField::TlsName, SAME),
-        other => return common_field(other),
-    })
+    find(OF_CONNECTION, &canonical(name))
 }
 
-fn common_field(name: &str) -> Option<(LogField, Difference)> {
-    let field = match name {
-        "realip_remote_addr" => LogField::PeerAddress,
-        "remote_port" => LogField::PeerPort,
-        "server_addr" => LogField::LocalAddress,
-        "server_port" | "pass_server_port" | "pass_port" => LogField::LocalPort,
-        "time_local" => LogField::CommonTime,
-        "time_iso8601" => LogField::IsoTime,
-        "msec" => LogField::UnixTime,
-        "upstream_addr" => {
-            return Some((
-                LogField::UpstreamAddress,
-                Difference::Envoy("the last endpoint that was tried"),
-            ));
-        }
-        "connection" => LogField::Connection,
-        "ssl_protocol" => LogField::TlsVersion,
-        "ssl_cipher" => LogField::TlsCipher,
-        "ssl_server_name" => LogField::TlsName,
-        "ssl_client_s_dn" => LogField::ClientSubject,
-        "ssl_client_i_dn" => LogField::ClientIssuer,
-        "ssl_client_serial" => LogField::ClientSerial,
-        "hostname" => LogField::Hostname,
-        _ => return None,
-    };
-    Some((field, SAME))
+fn find(own: &'static [LogVariable], name: &str) -> Option<(LogField, Difference)> {
+    let mut all = own.iter().chain(OF_BOTH);
+    let found = all.find(|variable| variable.name == name)?;
+    Some((found.field.clone(), found.difference))
 }
 
 /// `$http_NAME` and its like.
 fn prefixed(name: &str) -> Option<(LogField, Difference)> {
     Some(match Prefixed::parse(name)? {
-        // Envoy 1.40 has no operator for one, and would refuse its listeners.
-        Prefixed::Cookie(name) => (LogField::Cookie(name), Difference::NotInEnvoy),
+        Prefixed::Cookie(name) => (LogField::Cookie(name), SAME),
         Prefixed::RequestHeader(name) => (LogField::RequestHeader(name), SAME),
         Prefixed::ResponseHeader(name) => (LogField::ResponseHeader(name), SAME),
         Prefixed::Argument(name) => (LogField::Argument(name), SAME),
@@ -160,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             request_field("cookie_Sid"),
-            Some((LogField::Cookie("Sid".into()), Difference::NotInEnvoy))
+            Some((LogField::Cookie("Sid".into()), SAME))
         );
         assert_eq!(request_field("http_"), None);
         assert_eq!(connection_field("http_host"), None);

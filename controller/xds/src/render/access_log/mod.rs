@@ -1,11 +1,8 @@
-//! Each request, and each connection without HTTP, is a line on Envoy's standard output: as the operator wants it, or of JSON
-//! under the names of nginx's variables where the meaning is the same.
-//!
-//! JSON, because a client writes parts of it: a quote in a text format would end the field that it stands in.
+//! Each request, and each connection without HTTP, is a line on Envoy's standard output, in the format that the operator wants.
 
-mod facts;
+mod fields;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use envoy_types::pb::envoy::config::accesslog::v3::access_log_filter::FilterSpecifier;
 use envoy_types::pb::envoy::config::accesslog::v3::{
@@ -13,7 +10,9 @@ use envoy_types::pb::envoy::config::accesslog::v3::{
 };
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::core::v3::substitution_format_string::Format;
-use envoy_types::pb::envoy::config::core::v3::{DataSource, SubstitutionFormatString};
+use envoy_types::pb::envoy::config::core::v3::{
+    CelExpressionConfig, DataSource, SubstitutionFormatString,
+};
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{
     StderrAccessLog, StdoutAccessLog, stderr_access_log, stdout_access_log,
@@ -22,72 +21,51 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::C
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
     KeyValuePair, Rule,
 };
-use envoy_types::pb::google::protobuf::{Struct, Value, value};
-use sluice_ir::{LogFormat, LogTarget};
+use envoy_types::pb::envoy::extensions::formatter::cel::v3::Cel;
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
+use sluice_ir::LogTarget;
 
-use super::proto::any;
+use super::forwarded;
+use super::proto::{any, extension};
 use crate::Settings;
-
-/// Of a request: name and format.
-const OF_REQUEST: &[(&str, &str)] = &[
-    ("time_iso8601", "%START_TIME%"),
-    ("remote_addr", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"),
-    ("scheme", "%REQ(:SCHEME)%"),
-    ("host", "%REQ(:AUTHORITY)%"),
-    ("request_method", "%REQ(:METHOD)%"),
-    ("request_uri", "%DYNAMIC_METADATA(sluice.log:uri)%"),
-    ("server_protocol", "%PROTOCOL%"),
-    ("status", "%RESPONSE_CODE%"),
-    ("request_length", "%BYTES_RECEIVED%"),
-    ("body_bytes_sent", "%BYTES_SENT%"),
-    ("request_milliseconds", "%DURATION%"),
-    ("http_referer", "%REQ(REFERER)%"),
-    ("http_user_agent", "%REQ(USER-AGENT)%"),
-    ("req_id", "%REQ(X-REQUEST-ID)%"),
-    ("route", "%ROUTE_NAME%"),
-    ("upstream_addr", "%UPSTREAM_HOST%"),
-    ("upstream_attempts", "%UPSTREAM_REQUEST_ATTEMPT_COUNT%"),
-    ("response_flags", "%RESPONSE_FLAGS%"),
-];
-
-/// Of a connection without HTTP.
-const OF_CONNECTION: &[(&str, &str)] = &[
-    ("time_iso8601", "%START_TIME%"),
-    ("remote_addr", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"),
-    ("server_port", "%DOWNSTREAM_LOCAL_PORT%"),
-    ("ssl_preread_server_name", "%REQUESTED_SERVER_NAME%"),
-    ("bytes_received", "%BYTES_RECEIVED%"),
-    ("bytes_sent", "%BYTES_SENT%"),
-    ("session_milliseconds", "%DURATION%"),
-    ("upstream_addr", "%UPSTREAM_HOST%"),
-    ("response_flags", "%RESPONSE_FLAGS%"),
-];
+use fields::URI;
+pub(super) use fields::{MAIN, NOTED};
 
 /// `enable-access-log: "false"` is in the route's metadata; a request that no route took has none, and is written.
 const LOGGED: &str =
     "!has(xds.route_metadata) || !('sluice' in xds.route_metadata.filter_metadata)";
 
-/// Notes the path before it is rewritten: when a request is over, nothing else tells it.
-pub(super) fn original_uri() -> HeaderToMetadata {
-    let uri = KeyValuePair {
-        metadata_namespace: "sluice.log".to_owned(),
-        key: "uri".to_owned(),
-        ..KeyValuePair::default()
-    };
-    let rule = Rule {
-        header: ":path".to_owned(),
-        on_header_present: Some(uri),
+/// Notes path, query and headers of the log as the client sent them: when a request is over, nothing else says them.
+pub(super) fn noted(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
+    let rule = |header: &str, key: &str| Rule {
+        header: header.to_owned(),
+        on_header_present: Some(KeyValuePair {
+            metadata_namespace: NOTED.to_owned(),
+            key: key.to_owned(),
+            regex_value_rewrite: Some(RegexMatchAndSubstitute {
+                pattern: Some(RegexMatcher {
+                    regex: fields::CONTROLS.to_owned(),
+                    ..RegexMatcher::default()
+                }),
+                substitution: "?".to_owned(),
+            }),
+            ..KeyValuePair::default()
+        }),
         ..Rule::default()
     };
+    let headers: BTreeSet<&str> = fields::headers(&log.requests.format).collect();
+    let headers = headers
+        .into_iter()
+        .map(|name| rule(forwarded::as_sent(name), name));
     HeaderToMetadata {
-        request_rules: vec![rule],
+        request_rules: [rule(":path", URI)].into_iter().chain(headers).collect(),
         ..HeaderToMetadata::default()
     }
 }
 
 /// `None` without a log.
 pub(super) fn of_requests(log: &sluice_ir::AccessLog, settings: &Settings) -> Option<AccessLog> {
-    let written = written(&log.requests, OF_REQUEST, settings)?;
+    let written = written(&log.requests, settings)?;
     Some(AccessLog {
         filter: Some(filter(&log.skipped)),
         ..written
@@ -96,24 +74,21 @@ pub(super) fn of_requests(log: &sluice_ir::AccessLog, settings: &Settings) -> Op
 
 /// The same.
 pub(super) fn of_connections(log: &sluice_ir::AccessLog, settings: &Settings) -> Option<AccessLog> {
-    written(&log.connections, OF_CONNECTION, settings)
+    written(&log.connections, settings)
 }
 
-fn written(lines: &LogTarget, usual: &[(&str, &str)], settings: &Settings) -> Option<AccessLog> {
+fn written(lines: &LogTarget, settings: &Settings) -> Option<AccessLog> {
     if lines.off || !settings.access_log {
         return None;
     }
-    let format = match &lines.format {
-        None => Format::JsonFormat(own(usual)),
-        Some(LogFormat::Json(object)) => Format::JsonFormat(facts::object(object)),
-        Some(LogFormat::Text(parts)) => Format::TextFormatSource(DataSource {
-            specifier: Some(Specifier::InlineString(facts::line(parts) + "\n")),
-            ..DataSource::default()
-        }),
-    };
+    let line = fields::line(&lines.format, lines.escaping) + "\n";
     let format = SubstitutionFormatString {
-        format: Some(format),
-        ..Default::default()
+        format: Some(Format::TextFormatSource(DataSource {
+            specifier: Some(Specifier::InlineString(line)),
+            ..DataSource::default()
+        })),
+        formatters: vec![extension("envoy.formatter.cel", cel())],
+        ..SubstitutionFormatString::default()
     };
     let (name, config) = if lines.to_stderr {
         let format = Some(stderr_access_log::AccessLogFormat::LogFormat(format));
@@ -140,28 +115,26 @@ fn written(lines: &LogTarget, usual: &[(&str, &str)], settings: &Settings) -> Op
     })
 }
 
-fn own(fields: &[(&str, &str)]) -> Struct {
-    let text = |format: &str| Value {
-        kind: Some(value::Kind::StringValue(format.to_owned())),
-    };
-    let fields: BTreeMap<String, Value> = fields
-        .iter()
-        .map(|(name, format)| ((*name).to_owned(), text(format)))
-        .collect();
-    Struct {
-        fields: fields.into_iter().collect(),
+/// With the functions that escaping needs.
+fn cel() -> Cel {
+    Cel {
+        cel_config: Some(CelExpressionConfig {
+            enable_string_conversion: true,
+            enable_string_concat: true,
+            enable_string_functions: true,
+        }),
     }
 }
 
 /// Nothing else of Envoy's compares something of a request that is over and takes what is not the same.
 fn filter(skipped: &[String]) -> AccessLogFilter {
-    const URI: &str = "metadata.filter_metadata['sluice.log']";
+    let noted = format!("metadata.filter_metadata['{NOTED}']");
     let another = skipped
         .iter()
         // Translation lets none of these through; one would end the text that it stands in.
         .filter(|uri| !uri.contains(['\'', '"', '\\']))
         .map(|uri| {
-            format!(" && (!('sluice.log' in metadata.filter_metadata) || {URI}['uri'] != '{uri}')")
+            format!(" && (!('{NOTED}' in metadata.filter_metadata) || {noted}['{URI}'] != '{uri}')")
         });
     let expression = format!("({LOGGED}){}", another.collect::<String>());
     let expression = if skipped.is_empty() {

@@ -19,6 +19,7 @@ use sluice_ir::{
 use super::matching::{handshakes, is, match_of, only_for, spoken};
 use super::{cors, redirect, retry};
 use crate::BACKEND_HEADER;
+use crate::render::access_log::{MAIN, NOTED};
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
@@ -291,22 +292,28 @@ fn idle_timeout(policy: &Policy) -> i64 {
 
 /// Metadata for the access log.
 fn metadata(http_route: &HttpRoute) -> Option<Metadata> {
-    let unlogged = http_route
-        .policy
-        .access_log_off
-        .then(|| ("sluice".to_owned(), flag("unlogged")))?;
-    Some(Metadata {
-        filter_metadata: [unlogged].into(),
+    let unlogged = http_route.policy.access_log_off.then(|| {
+        (
+            "sluice".to_owned(),
+            field("unlogged", value::Kind::BoolValue(true)),
+        )
+    });
+    // Without canaries it is the backend that was asked.
+    let main = http_route.primary_backend();
+    let main = main.filter(|_| !http_route.canaries.is_empty()).map(|id| {
+        let id = value::Kind::StringValue(id.as_str().to_owned());
+        (NOTED.to_owned(), field(MAIN, id))
+    });
+    let filter_metadata: HashMap<_, _> = unlogged.into_iter().chain(main).collect();
+    (!filter_metadata.is_empty()).then(|| Metadata {
+        filter_metadata,
         ..Metadata::default()
     })
 }
 
-fn flag(name: &str) -> Struct {
-    let yes = Value {
-        kind: Some(value::Kind::BoolValue(true)),
-    };
+fn field(name: &str, kind: value::Kind) -> Struct {
     Struct {
-        fields: HashMap::from([(name.to_owned(), yes)]),
+        fields: HashMap::from([(name.to_owned(), Value { kind: Some(kind) })]),
     }
 }
 

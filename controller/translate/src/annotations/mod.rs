@@ -25,6 +25,7 @@ mod ip_access;
 mod limits;
 mod load_balance;
 mod mirror;
+mod needs;
 mod observability;
 mod outlier_detection;
 mod proxy;
@@ -60,6 +61,7 @@ pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
 pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
+pub use needs::{NEEDS, Need};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MAX_ALIASES;
 

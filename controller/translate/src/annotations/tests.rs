@@ -250,3 +250,71 @@ fn dependencies(annotations: &serde_json::Value) -> BTreeSet<ObjectRef> {
     Annotations::gather(&mut view, &Globals::default(), &options);
     tracker.into_dependencies()
 }
+
+/// The table of needs is true, and says so of each.
+#[test]
+fn what_needs_another_annotation_has_no_effect_without_it_and_is_noted() {
+    let value = |name: &str, kind: Value| match (name, kind) {
+        ("auth-secret-type", _) => "auth-map",
+        ("affinity-mode", _) => "persistent",
+        ("canary-by-header-pattern", _) => "a",
+        (_, Value::Bool) => "true",
+        (_, Value::OneOf(values)) => values[0],
+        (_, Value::Int | Value::Seconds | Value::Size) => "301",
+        (_, Value::Cidrs) => "10.0.0.0/8",
+        (_, Value::Url) => "https://a.example",
+        ("cors-allow-origin", _) => "https://a.example",
+        ("cors-allow-methods", _) => "GET",
+        ("auth-cache-duration", _) => "200 5m",
+        ("auth-cache-key" | "auth-request-redirect", _) => "$request_uri",
+        ("auth-method", _) => "GET",
+        _ => "web",
+    };
+    let nothing = read(&json!({}), &Globals::default()).0;
+    for (name, need) in NEEDS {
+        let annotation = catalogue::find(name).unwrap();
+        let value = value(name, annotation.value);
+        let (alone, reports) = with(name, value);
+        let expected = match need {
+            Need::Any(names) => names.join(" or "),
+            Need::On(name) => format!("{name}: \"true\""),
+            Need::Value(name, value) => format!("{name}: {value}"),
+        };
+        let expected = format!("annotation {name}: expected {expected} beside it");
+        assert!(
+            reports.iter().any(|report| report.contains(&expected)),
+            "{name}: {value}: {reports:?}"
+        );
+        if annotation.role != Role::AccessControl {
+            assert_eq!(alone, nothing, "{name}: {value}: {reports:?}");
+        }
+        let beside = match need {
+            Need::Any(names) => (names[0], "1"),
+            Need::On(name) => (*name, "true"),
+            Need::Value(name, value) => (*name, *value),
+        };
+        let annotations = json!({
+            format!("nginx.ingress.kubernetes.io/{name}"): value,
+            format!("nginx.ingress.kubernetes.io/{}", beside.0): beside.1,
+        });
+        let reports = read(&annotations, &Globals::default()).1;
+        assert!(
+            !reports.iter().any(|report| report.contains(&expected)),
+            "{name}: {reports:?}"
+        );
+    }
+}
+
+#[test]
+fn reports_name_an_annotation_as_it_is_written() {
+    let aliases = GROUPS.iter().flat_map(|group| group.annotations);
+    for alias in aliases.filter(|annotation| annotation.alias_of.is_some()) {
+        let (_, reports) = with(alias.name, "no such: value?!");
+        let field = format!("annotation {}: ", alias.name);
+        assert!(
+            reports.iter().any(|report| report.contains(&field)),
+            "{}: {reports:?}",
+            alias.name
+        );
+    }
+}

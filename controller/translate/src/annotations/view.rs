@@ -33,6 +33,8 @@ pub(crate) struct Rules<'a> {
 /// Values by name, and what their trouble comes to.
 pub(crate) struct View<'a, 'r> {
     pub(super) values: BTreeMap<&'static str, &'a str>,
+    /// Names as they are written, of those that are written by an alias.
+    written: BTreeMap<&'static str, &'static str>,
     /// Those that are written and have no value that can be honoured.
     refused: BTreeSet<&'static str>,
     /// Those that are written without a value, and should have one.
@@ -64,6 +66,7 @@ impl<'a, 'r> View<'a, 'r> {
     ) -> Self {
         let mut view = View {
             values: BTreeMap::new(),
+            written: BTreeMap::new(),
             refused: BTreeSet::new(),
             blank: Vec::new(),
             namespace: reporter.object().key.namespace.clone(),
@@ -90,6 +93,7 @@ impl<'a, 'r> View<'a, 'r> {
         }
         view.resolve_aliases();
         view.reject_blanks();
+        view.note_useless();
         view
     }
 
@@ -162,12 +166,13 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn reject_part(&mut self, name: &'static str, expected: &str, got: &str) {
         let reason = format!("expected {expected}, got {:?}", shortened(got));
         let role = catalogue::find(name).map(|annotation| annotation.role);
+        let field = self.field(name);
         let report = match role {
             // The other parts are as strict without it.
             Some(Role::Narrows(_)) => self.reporter.report(
                 ReasonCode::InvalidValue,
                 Severity::Warning,
-                format!("annotation {name}"),
+                field,
                 reason,
                 PART_IGNORED,
             ),
@@ -209,13 +214,10 @@ impl<'a, 'r> View<'a, 'r> {
             reason,
             missing,
         } = cause.into();
-        let report = self.reporter.report(
-            code,
-            severity,
-            format!("annotation {name}"),
-            reason,
-            consequence,
-        );
+        let field = self.field(name);
+        let report = self
+            .reporter
+            .report(code, severity, field, reason, consequence);
         report.missing = missing;
         report
     }
@@ -228,13 +230,9 @@ impl<'a, 'r> View<'a, 'r> {
         reason: impl Into<String>,
         consequence: &str,
     ) -> &mut Report {
-        self.reporter.report(
-            code,
-            Severity::Note,
-            format!("annotation {name}"),
-            reason,
-            consequence,
-        )
+        let field = self.field(name);
+        self.reporter
+            .report(code, Severity::Note, field, reason, consequence)
     }
 
     /// An alias counts when the name that it stands for is not there.
@@ -256,8 +254,14 @@ impl<'a, 'r> View<'a, 'r> {
                 );
             } else {
                 self.values.insert(name, value);
+                self.written.insert(name, alias);
             }
         }
+    }
+
+    /// The field of a report, by the name that the user wrote.
+    fn field(&self, name: &str) -> String {
+        format!("annotation {}", self.written.get(name).unwrap_or(&name))
     }
 
     /// Annotations that are taken but that nothing has asked for: accepted and ignored.

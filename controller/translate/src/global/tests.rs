@@ -67,6 +67,11 @@ fn every_key_that_is_honoured_is_read() {
 
 #[test]
 fn an_unknown_risk_level_is_the_lowest() {
+    let reports = read(json!({"annotations-risk-level": "Highest"})).1;
+    assert!(
+        reports[0].contains("expected Low, Medium, High or Critical"),
+        "{reports:?}"
+    );
     assert_eq!(
         read(json!({"annotations-risk-level": "Highest"}))
             .0

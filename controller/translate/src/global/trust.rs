@@ -1,18 +1,22 @@
 //! Trust in tenants: risk of annotations, words in them, snippets, references across namespaces.
 
-use sluice_syntax::value;
+use sluice_ir::ReasonCode;
+use sluice_syntax::{shortened, value};
+use sluice_translate_engine::Severity;
 
 use super::keys::{Key, key};
 use super::values::owned;
 use super::view::View;
 use crate::risk::Risk;
 
+const RISK: &str = "annotations-risk-level";
+
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("allow-cross-namespace-resources", "false").full(),
     key("allow-snippet-annotations", "false").partly("they are admitted, but never served"),
     key("annotation-value-word-blocklist", "").full(),
-    key("annotations-risk-level", "High").full(),
+    key(RISK, "High").full(),
     key("global-allowed-response-headers", "").full(),
     key("strict-validate-path-type", "true").full(),
 ];
@@ -56,9 +60,21 @@ impl Default for Trust {
 impl Trust {
     pub(super) fn take(&mut self, view: &mut View<'_, '_>) {
         // Anything unknown is the lowest, as in ingress-nginx.
-        view.set(&mut self.risk, "annotations-risk-level", |text| {
-            Ok(Risk::parse(text).unwrap_or(Risk::Low))
-        });
+        self.risk = match view.text(RISK).map(|text| (text, Risk::parse(text))) {
+            None => self.risk,
+            Some((_, Some(risk))) => risk,
+            Some((text, None)) => {
+                let got = shortened(text);
+                view.report(
+                    ReasonCode::InvalidValue,
+                    Severity::Warning,
+                    RISK,
+                    format!("expected Low, Medium, High or Critical, got {got:?}"),
+                    "Low, as in ingress-nginx: annotations of a higher risk are refused",
+                );
+                Risk::Low
+            }
+        };
         view.set(
             &mut self.blocked_words,
             "annotation-value-word-blocklist",

@@ -63,15 +63,17 @@ impl Assembly<'_> {
         context: &IngressContext,
     ) {
         let text = path.path.as_deref();
-        let read = || -> Result<_, String> {
-            Ok((path::checked(text)?, PathType::parse(&path.path_type)?))
+        let read = || -> Result<_, (&str, String)> {
+            let text = path::checked(text).map_err(|reason| ("path", reason))?;
+            let kind = PathType::parse(&path.path_type).map_err(|reason| ("pathType", reason))?;
+            Ok((text, kind))
         };
         match read() {
             Ok((text, _)) if context.annotations.paths_unreadable => {
                 self.close_path(name, &path::beginning(text), path, field, context);
             }
             Ok((text, kind)) => self.claim_path(name, (text, kind), path, field, context),
-            Err(reason) => {
+            Err((part, reason)) => {
                 let below = context
                     .annotations
                     .restricts_access()
@@ -85,7 +87,7 @@ impl Assembly<'_> {
                     }
                     None => "path not served".to_owned(),
                 };
-                let path_field = format!("{field}.path");
+                let path_field = format!("{field}.{part}");
                 self.report(&context.object).report(
                     ReasonCode::InvalidValue,
                     Severity::Error,

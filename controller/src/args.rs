@@ -6,7 +6,7 @@ mod dbg;
 mod envoy;
 mod log;
 mod nginx;
-mod repeated_flags;
+mod pflag;
 mod tools;
 mod unsupported_flags;
 mod xds;
@@ -51,7 +51,7 @@ impl Args {
     pub(crate) fn parse_from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let matches = repeated_flags::last_counts(Args::command()).try_get_matches_from(words)?;
+        let matches = pflag::as_pflag(Args::command()).try_get_matches_from(words)?;
         Args::from_arg_matches(&matches)
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -134,11 +134,6 @@ async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Bo
 type HttpError = (StatusCode, String);
 
 async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, HttpError> {
-    // One that announces its length is not waited for.
-    if body.size_hint().lower() > LARGEST_BODY as u64 {
-        let reason = format!("expected at most {LARGEST_BODY} bytes\n");
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, reason));
-    }
     // The semaphore is never closed.
     let _turn = bodies.acquire().await;
     let collected = Limited::new(body, LARGEST_BODY).collect().await;

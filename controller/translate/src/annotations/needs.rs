@@ -5,7 +5,7 @@ use sluice_syntax::value;
 
 use super::view::View;
 
-/// What an annotation needs beside it.
+/// Requirement of an annotation.
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
     /// Any of these.
@@ -26,7 +26,6 @@ const RATE: Need = Need::Any(&["limit-rps", "limit-rpm", "limit-connections"]);
 
 /// Annotations, each with what it needs.
 pub static NEEDS: &[(&str, Need)] = &[
-    ("affinity-canary-behavior", SESSION),
     ("affinity-mode", SESSION),
     ("auth-always-set-cookie", SERVICE),
     ("auth-cache-duration", SERVICE),

@@ -96,6 +96,8 @@ impl Connection {
     /// Sends prepared bytes and reads one answer; `head`: an answer without a body, whatever its headers say.
     pub async fn send_bytes(&mut self, request: &[u8], head: bool) -> Result<Response> {
         self.stream.write_all(request).await.context("send")?;
+        // TLS may hold the end back until then.
+        self.stream.flush().await.context("send")?;
         loop {
             let mut response = self.read_head().await?;
             if (100..200).contains(&response.status) && response.status != 101 {

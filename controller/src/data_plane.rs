@@ -39,7 +39,7 @@ pub(crate) struct NginxChild {
 
 impl Child {
     /// Finds the program and prepares its files; starts nothing yet.
-    pub(crate) fn prepare(
+    pub(crate) async fn prepare(
         args: &Run,
         run_dir: &Path,
         certificate: &Certificate,
@@ -52,7 +52,7 @@ impl Child {
                 let envoy = Envoy::new(settings, run_dir, tasks)?;
                 Ok(Child::Envoy(Box::new(envoy)))
             }
-            DataPlane::Nginx => prepare_nginx(args, run_dir, certificate, tasks),
+            DataPlane::Nginx => prepare_nginx(args, run_dir, certificate, tasks).await,
             DataPlane::None => Ok(Child::None),
         }
     }
@@ -157,7 +157,7 @@ fn settings_owners(args: &Run) -> SettingsOwners {
     }
 }
 
-fn prepare_nginx(
+async fn prepare_nginx(
     args: &Run,
     run_dir: &Path,
     certificate: &Certificate,
@@ -174,7 +174,7 @@ fn prepare_nginx(
         request_log: args.metrics.enable_metrics,
         access_log: args.metrics.access_log,
     };
-    let prepared = nginx::prepare(settings, tasks)?;
+    let prepared = nginx::prepare(settings, tasks).await?;
     Ok(Child::Nginx(Box::new(NginxChild {
         nginx: prepared.nginx,
         configurations: prepared.configurations,

@@ -188,7 +188,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let default_chain = certificate.chain.clone();
     let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
-    let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks)?;
+    let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks).await?;
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));

@@ -35,7 +35,7 @@ pub(super) fn record(directory: &Path) -> PathBuf {
 
 impl Found {
     /// Finds the nginx of this directory. Workers without a master hold the ports but take no configuration: they are killed.
-    pub(super) fn in_directory(directory: &Path) -> Self {
+    pub(super) async fn in_directory(directory: &Path) -> Self {
         let record = record(directory);
         let master = Process::find(&record);
         if master.is_none()
@@ -46,7 +46,7 @@ impl Found {
                 "nginx, pid {}, has died and left workers; killing them",
                 orphans.leader
             );
-            orphans.kill();
+            orphans.kill().await;
         }
         Found { master }
     }
@@ -123,7 +123,7 @@ async fn retire(mut master: Process, directory: &Path, tasks: &Tasks) {
     };
     if timeout(KILL_TIMEOUT, closed).await.is_err() {
         signal("nginx", &master, Signal::KILL);
-        master.orphans().kill();
+        master.orphans().kill().await;
     }
     tasks.spawn_finite("former nginx", async move { drop(master.ended().await) });
 }

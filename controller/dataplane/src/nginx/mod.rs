@@ -98,9 +98,9 @@ pub struct Prepared {
 /// # Errors
 ///
 /// A file or directory cannot be written.
-pub fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepared> {
+pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepared> {
     let directory = settings.render.folder.clone();
-    let found = Found::in_directory(&directory);
+    let found = Found::in_directory(&directory).await;
     let former = found.former_files();
     let request_log = settings
         .request_log

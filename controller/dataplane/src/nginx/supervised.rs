@@ -222,8 +222,8 @@ impl Program for Supervised {
     }
 
     /// Workers do not notice that their master has died. They would keep the ports and an old configuration forever.
-    fn exited(&mut self, process: &Process) {
-        process.orphans().kill();
+    async fn exited(&mut self, process: &Process) {
+        process.orphans().kill().await;
     }
 }
 

@@ -78,14 +78,9 @@ impl Process {
         {
             return None;
         }
-        #[expect(
-            deprecated,
-            reason = "its replacement is unsafe, for types that are not their descriptor's owner; this one is"
-        )]
-        let pidfd = AsyncFd::new(pidfd).ok()?;
         Some(Process {
             pid,
-            origin: ProcessHandle::Adopted(pidfd),
+            origin: ProcessHandle::Adopted(exit_of(pidfd).ok()?),
             record_file: record_file.to_owned(),
             record,
         })
@@ -166,6 +161,15 @@ impl Process {
             sent => Ok(sent?),
         }
     }
+}
+
+/// A pidfd that becomes readable when its process exits.
+fn exit_of(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    #[expect(
+        deprecated,
+        reason = "its replacement is unsafe, for types that are not their descriptor's owner; this one is"
+    )]
+    AsyncFd::new(pidfd)
 }
 
 /// True if a process belongs to our user and has this directory in its arguments.

@@ -1,10 +1,18 @@
 //! Processes that outlive the leader of their process group.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::time::timeout;
+use tracing::warn;
 
+use super::exit_of;
 use super::record::{Executable, Record, boot_id, has_exited};
+
+/// Time for a killed process to be gone; only one that waits for a disk needs it.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The processes of a dead leader's group that run the same program.
 #[derive(Debug)]
@@ -35,18 +43,29 @@ impl Orphans {
         self.alive().next().is_some()
     }
 
-    /// Kills them, and no other process.
-    pub(crate) fn kill(&self) {
-        for pid in self.alive().filter_map(Pid::from_raw) {
-            // The id may have been reused: check again while the pidfd holds it.
-            if let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
-                && self
-                    .alive()
-                    .any(|alive| alive == pid.as_raw_nonzero().get())
-            {
-                pidfd_send_signal(pidfd, Signal::KILL).ok();
+    /// Kills them, and no other process. Returns once they have closed their ports.
+    pub(crate) async fn kill(&self) {
+        let killed: Vec<OwnedFd> = self.alive().filter_map(|pid| self.kill_one(pid)).collect();
+        let ended = async {
+            for pidfd in killed {
+                if let Ok(pidfd) = exit_of(pidfd) {
+                    pidfd.readable().await.ok();
+                }
             }
+        };
+        if timeout(EXIT_TIMEOUT, ended).await.is_err() {
+            warn!("processes of {} do not exit although killed", self.leader);
         }
+    }
+
+    fn kill_one(&self, pid: i32) -> Option<OwnedFd> {
+        let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        // The id may have been reused: check again while the pidfd holds it.
+        if !self.alive().any(|alive| alive == pid) {
+            return None;
+        }
+        pidfd_send_signal(&pidfd, Signal::KILL).ok()?;
+        Some(pidfd)
     }
 
     fn alive(&self) -> impl Iterator<Item = i32> {

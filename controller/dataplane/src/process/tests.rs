@@ -170,9 +170,9 @@ async fn only_orphans_of_the_same_program_are_killed() {
     let orphans = leader.orphans();
     leader.ended().await;
     assert!(orphans.any());
-    orphans.kill();
-    assert!(worker.ended().await.contains("signal: 9"));
+    orphans.kill().await;
     assert!(innocent.is_running() && !orphans.any());
+    assert!(worker.ended().await.contains("signal: 9"));
 }
 
 #[test]

@@ -95,7 +95,9 @@ pub(crate) trait Program: Send {
     fn drain(&mut self, process: Process) -> impl Future<Output = ()> + Send;
 
     /// Cleans up after a process that exited by itself.
-    fn exited(&mut self, _process: &Process) {}
+    fn exited(&mut self, _process: &Process) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 
     /// Cleans up when the supervisor stops.
     fn finish(&mut self) -> impl Future<Output = ()> + Send {
@@ -160,7 +162,7 @@ async fn run<P: Program>(
     program.pid().set(None);
     match exit {
         None => program.drain(process).await,
-        Some(_) => program.exited(&process),
+        Some(_) => program.exited(&process).await,
     }
     program.log().forward();
     exit

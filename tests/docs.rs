@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use pretty_assertions::StrComparison;
 use sluice_filter_config::Plain;
 use sluice_ir::ReasonCode;
 use sluice_tests::artifacts;
+use sluice_tests::recordings::file::Recording;
 use sluice_tests::recordings::rules::Rules;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use sluice_translate::global::{KEYS, log_variables};
@@ -37,7 +39,16 @@ fn reason_codes_are_documented_with_their_condition() -> Result<()> {
 #[test]
 fn pages_of_differences_list_the_rules_of_recordings() -> Result<()> {
     const HEAD: &str = "| difference |\n|---|\n";
-    let rules = artifacts::repository().join("tests/recordings/accepted.toml");
+    let folder = artifacts::repository().join("tests/recordings");
+    let requests = ["matrix.json", "hostile.json"].map(|file| requests(&folder.join(file)));
+    let requests: usize = requests.into_iter().sum::<Result<_>>()?;
+    let said = format!("{},{:03} requests", requests / 1000, requests % 1000);
+    let page = fs::read_to_string(artifacts::repository().join("docs/differences.md"))?;
+    ensure!(
+        page.contains(&said),
+        "docs/differences.md does not say {said}"
+    );
+    let rules = folder.join("accepted.toml");
     let mut pages: BTreeMap<String, String> = BTreeMap::new();
     for rule in Rules::read(&rules)?.rules {
         let of = rule.data_plane.map(|name| format!("-{name}"));
@@ -51,6 +62,11 @@ fn pages_of_differences_list_the_rules_of_recordings() -> Result<()> {
         compare(&path, &format!("{before}{HEAD}{table}\n{after}"))?;
     }
     Ok(())
+}
+
+fn requests(recording: &Path) -> Result<usize> {
+    let cases = Recording::read(recording)?.cases;
+    Ok(cases.iter().map(|case| case.requests.len()).sum())
 }
 
 /// Nobody looks for these where the tests are.
@@ -177,7 +193,20 @@ const SNIPPETS: &str = "\
 
 <!-- Written by `cargo xtask docs`. -->
 
-Snippets are never served. One that may be access control closes its paths (503); `sluice lint` names the directive, its line and
+The text of a snippet never gets into a data plane. A `configuration-snippet` is served where the ConfigMap has
+`allow-snippet-annotations: \"true\"` and `annotations-risk-level: Critical`, if every statement of it is one of these:
+
+- `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]` (on both data planes also on errors), `more_clear_headers NAME`,
+  `proxy_hide_header NAME` (names of software: `X-Powered-By`, `Server`, `Via` ...): headers of responses;
+- `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME`: headers of requests to pods; an empty value removes one;
+- one that says what is so without it (`proxy_ssl_verify off`).
+
+Values may have variables: of responses `$remote_addr`, `$scheme`, `$request_method`, `$request_id` and `$http_NAME`, of requests those
+of `upstream-vhost` but for the names of the route. A header is changed by one statement, is not read by another, is not one that
+belongs to Sluice (`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location` ...), and no other setting of its Ingress or of the
+ConfigMap changes it. An Ingress that redirects everything, and its canaries, have no snippets.
+
+All others are reported. One that may be access control closes its paths (503); `sluice lint` names the directive, its line and
 what takes its place. These directives close nothing, because nobody comes in without them who was kept out, no pod hears in a
 header what a client made up, and no client sees what was hidden. Every other directive closes, also one that nobody knows:
 
@@ -223,7 +252,7 @@ const ACCESS_LOG: &str = "\
 <!-- Written by `cargo xtask docs`. -->
 
 With `--access-log` (chart: `controller.accessLog`) each request, and each connection of a TCP port, is a line on the data plane's
-standard output, at most a second late. The keys of the [ConfigMap](configmap.md) are those of ingress-nginx, and so are the formats
+standard output (or standard error, if `access-log-path` says so), at most a second late. The keys of the [ConfigMap](configmap.md) are those of ingress-nginx, and so are the formats
 where it says none:
 
 ```text
@@ -232,14 +261,14 @@ $remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent 
 ```
 
 Values that clients or pods write are escaped: `\"` is `\\x22`, a missing value `-`. For JSON, set `log-format-escape-json: \"true\"` and write the
-whole object, in quotes what is a text:
+whole JSON object, with quotes around strings:
 
 ```yaml
 log-format-escape-json: \"true\"
 log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\", \"request\": \"$request\", \"status\": $status, \"seconds\": $request_time}'
 ```
 
-Durations are seconds with three digits behind the point, sizes are bytes. Other names of ingress-nginx for the same values work, too
+Durations are in seconds with three decimals where the table says nothing else, sizes in bytes. Other names of ingress-nginx for the same values work, too
 (`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy control characters
 are written as `?`, and characters beyond ASCII stay as they are.
 ";
@@ -249,17 +278,17 @@ fn access_log() -> Result<String> {
     for (key, variables) in log_variables() {
         writeln!(
             page,
-            "\n## Variables of `{key}`\n\n| variable | in Envoy |\n|---|---|"
+            "\n## Variables of `{key}`\n\n| variable | difference |\n|---|---|"
         )?;
         let mut variables: Vec<_> = variables.collect();
         variables.sort_by_key(|variable| variable.name);
         for variable in variables {
-            let difference = variable.difference_in_envoy().unwrap_or("the same");
+            let difference = variable.difference().unwrap_or_else(|| "none".to_owned());
             writeln!(page, "| `${}` | {difference} |", variable.name)?;
         }
         if key == "log-format-upstream" {
             for prefix in ["arg", "cookie", "http", "sent_http", "upstream_http"] {
-                writeln!(page, "| `${prefix}_NAME` | the same |")?;
+                writeln!(page, "| `${prefix}_NAME` | none |")?;
             }
         }
     }

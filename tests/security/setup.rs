@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use sluice_tests::echo::{Echo, EchoIdentity, Setup};
+use sluice_tests::echo::{Echo, EchoIdentity, Journal, Setup};
 use sluice_tests::manifests::Manifests;
 use sluice_tests::ports::Network;
 use sluice_tests::sluice::Options;
@@ -73,6 +73,8 @@ pub(crate) struct Tenants {
     pub(crate) manifests: Manifests,
     pub(crate) owner: Echo,
     pub(crate) foreign: Echo,
+    /// Everything that the pods received.
+    pub(crate) received: Journal,
     _network: Network,
 }
 
@@ -80,12 +82,14 @@ impl Tenants {
     pub(crate) async fn start() -> Result<Tenants> {
         let network = Network::reserve()?;
         let manifests = Manifests::new()?;
-        let owner = pod(&manifests, OWNER, network.pod(0)).await?;
-        let foreign = pod(&manifests, FOREIGN, network.pod(1)).await?;
+        let received = Journal::default();
+        let owner = pod(&manifests, OWNER, network.pod(0), &received).await?;
+        let foreign = pod(&manifests, FOREIGN, network.pod(1), &received).await?;
         Ok(Tenants {
             manifests,
             owner,
             foreign,
+            received,
             _network: network,
         })
     }
@@ -101,7 +105,12 @@ impl Tenants {
     }
 }
 
-async fn pod(manifests: &Manifests, namespace: &str, addr: SocketAddr) -> Result<Echo> {
+async fn pod(
+    manifests: &Manifests,
+    namespace: &str,
+    addr: SocketAddr,
+    received: &Journal,
+) -> Result<Echo> {
     manifests.service(namespace, "web", 80, &[addr])?;
     let (pod, service) = (namespace.to_owned(), "web".to_owned());
     let identity = EchoIdentity {
@@ -109,5 +118,9 @@ async fn pod(manifests: &Manifests, namespace: &str, addr: SocketAddr) -> Result
         service,
         namespace: namespace.to_owned(),
     };
-    Echo::start_with(addr, identity, Setup::default()).await
+    let setup = Setup {
+        journal: Some(received.clone()),
+        ..Setup::default()
+    };
+    Echo::start_with(addr, identity, setup).await
 }

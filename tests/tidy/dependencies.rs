@@ -73,6 +73,7 @@ const CLOSED: &[(&str, &[&str])] = &[
         &[
             "k8s-openapi",
             "serde",
+            "serde_ignored",
             "serde_json",
             "serde_path_to_error",
             "sha2",

@@ -98,25 +98,31 @@ impl Findings {
         ingresses: &[Ingress],
         extent: Extent,
     ) -> Self {
+        let prefix = options.annotations_prefix.as_str();
         let translation = translate(resources, options);
         let served = served(&translation.snapshot());
         let (mut reports, settings) = by_object(translation.reports(), extent);
         // Of settings that close everything, Ingresses have no reports of their own.
-        let is_closed = served.is_empty() && settings.values().flatten().any(Remark::is_error);
+        let has_error = settings.values().flatten().any(Remark::is_error);
+        let closed = closed(&translation.snapshot());
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
-            let mut finding = Finding::of(ingress, &reports, served.contains(&key), extent);
-            if finding.verdict < Verdict::NotAtAll
+            let is_served = served.contains(&key);
+            let mut finding = Finding::of(ingress, &reports, is_served, extent, prefix);
+            let is_its_own = reports
+                .iter()
+                .any(|report| report.severity == Severity::Error);
+            let is_closed = has_error && !is_served && !is_its_own && closed.contains(&key);
+            if !is_ours(ingress, resources, options) {
+                finding.verdict = Verdict::OtherClass;
+                finding.remarks.extend(hints::about_class(ingress, prefix));
+            } else if finding.verdict < Verdict::NotAtAll
                 && let Some(remark) = Remark::nothing_served(ingress, is_closed)
             {
                 finding.verdict = Verdict::NotAtAll;
                 finding.remarks.insert(0, remark);
-            }
-            if !is_ours(ingress, resources, options) {
-                finding.verdict = Verdict::OtherClass;
-                finding.remarks.extend(hints::about_class(ingress));
             }
             findings.insert(key, finding);
         }
@@ -165,7 +171,13 @@ impl Findings {
 }
 
 impl Finding {
-    fn of(ingress: &Ingress, reports: &[&Report], is_served: bool, extent: Extent) -> Self {
+    fn of(
+        ingress: &Ingress,
+        reports: &[&Report],
+        is_served: bool,
+        extent: Extent,
+        prefix: &str,
+    ) -> Self {
         let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
         let changes = reports
             .iter()
@@ -182,7 +194,7 @@ impl Finding {
             .filter(|report| report.missing.iter().all(|object| missing.insert(object)));
         let mut remarks: Vec<Remark> = said.map(|report| Remark::new(report, extent)).collect();
         let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
-        let hints: Vec<Remark> = hints::about(ingress)
+        let hints: Vec<Remark> = hints::about(ingress, prefix)
             .into_iter()
             .filter(|hint| !is_said(hint))
             .collect();
@@ -225,6 +237,15 @@ fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     let routes = snapshot.config().routes();
     routes
         .filter(|route| !matches!(route.action, Action::Denied | Action::Respond(_)))
+        .filter_map(|route| snapshot.owner(&route.id).cloned())
+        .collect()
+}
+
+/// The Ingresses that have a route which is closed.
+fn closed(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    let routes = snapshot.config().routes();
+    routes
+        .filter(|route| matches!(route.action, Action::Denied))
         .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
 }

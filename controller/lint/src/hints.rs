@@ -6,7 +6,6 @@ use sluice_translate::Severity;
 
 use super::remark::Remark;
 
-const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 const CLASS: &str = "kubernetes.io/ingress.class";
 
 /// Prefixes that people take for ingress-nginx's.
@@ -25,22 +24,22 @@ const OTHERS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Everything worth a word.
-pub(crate) fn about(ingress: &Ingress) -> Vec<Remark> {
+/// Everything worth a word. `prefix`: of ingress-nginx's annotations, without the slash.
+pub(crate) fn about(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
     let annotations = ingress.metadata.annotations.iter().flatten();
     let mut hints: Vec<Remark> = annotations
-        .filter_map(|(key, value)| about_annotation(key, value))
+        .filter_map(|(key, value)| about_annotation(key, value, prefix))
         .collect();
-    hints.extend(one_target(ingress));
+    hints.extend(one_target(ingress, prefix));
     hints.extend(no_class(ingress));
     hints
 }
 
 /// A path that is the target itself is not rewritten.
-fn one_target(ingress: &Ingress) -> Option<Remark> {
+fn one_target(ingress: &Ingress, prefix: &str) -> Option<Remark> {
     const NAME: &str = "rewrite-target";
     let annotations = ingress.metadata.annotations.as_ref()?;
-    let target = annotations.get(&format!("{PREFIX}{NAME}"))?.trim();
+    let target = annotations.get(&format!("{prefix}/{NAME}"))?.trim();
     let spec = ingress.spec.as_ref()?;
     let rules = spec.rules.iter().flatten();
     let mut paths = rules
@@ -68,9 +67,9 @@ fn no_class(ingress: &Ingress) -> Option<Remark> {
 }
 
 /// A class of its own is how people run several ingress-nginx side by side.
-pub(crate) fn about_class(ingress: &Ingress) -> Option<Remark> {
+pub(crate) fn about_class(ingress: &Ingress, prefix: &str) -> Option<Remark> {
     let annotations = ingress.metadata.annotations.as_ref()?;
-    annotations.keys().find(|key| key.starts_with(PREFIX))?;
+    annotations.keys().find(|key| name(key, prefix).is_some())?;
     let field = ingress
         .spec
         .as_ref()
@@ -81,22 +80,26 @@ pub(crate) fn about_class(ingress: &Ingress) -> Option<Remark> {
     Some(hint("spec.ingressClassName", text))
 }
 
-fn about_annotation(key: &str, value: &str) -> Option<Remark> {
+fn about_annotation(key: &str, value: &str, prefix: &str) -> Option<Remark> {
     let field = format!("annotation {key}");
     if let Some((_, text)) = OTHERS.iter().find(|(prefix, _)| key.starts_with(prefix)) {
         return Some(hint(field, *text));
     }
-    let name = key.strip_prefix(PREFIX)?;
+    let name = name(key, prefix)?;
     let text = match name {
         "x-forwarded-prefix" if matches!(value, "true" | "false") => {
-            format!("it is a path since 0.26; {value:?} is sent as it stands")
+            format!("it takes a path since ingress-nginx 0.24; {value:?} is sent as is")
         }
         name if name.ends_with("-snippet") && value.contains("satisfy") => {
-            "`satisfy` has an annotation of its own: nginx.ingress.kubernetes.io/satisfy".to_owned()
+            format!("`satisfy` has an annotation of its own: {prefix}/satisfy")
         }
         _ => return None,
     };
     Some(hint(format!("annotation {name}"), text))
+}
+
+fn name<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {
+    key.strip_prefix(prefix)?.strip_prefix('/')
 }
 
 fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {

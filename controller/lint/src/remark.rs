@@ -19,15 +19,17 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    /// Reason why no path of an Ingress is served that no report about it says; `is_closed`: settings of the operator close
-    /// all paths.
+    /// Reason why no path of an Ingress is served that no report about it says; `is_closed`: its paths are closed, and not by
+    /// itself.
     pub(crate) fn nothing_served(ingress: &Ingress, is_closed: bool) -> Option<Self> {
         let spec = ingress.spec.as_ref();
         let is_empty =
             spec.is_none_or(|spec| spec.rules.is_none() && spec.default_backend.is_none());
         let text = match (is_empty, is_closed) {
             (true, _) => "expected rules or a default backend, got neither; nothing to serve",
-            (false, true) => "its paths answer 503 because of settings of the operator, see above",
+            (false, true) => {
+                "its paths answer 503, because access control in the ConfigMap or the flags cannot be enforced"
+            }
             (false, false) => return None,
         };
         Some(Remark {

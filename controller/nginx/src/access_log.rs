@@ -18,7 +18,7 @@ const STATUS: &str = "sluice_status";
 /// A format, and the file that its lines go to.
 #[derive(Template)]
 #[template(path = "http/access_log.conf")]
-pub(crate) struct Written {
+pub(crate) struct AccessLogConf {
     file: Word,
     escape: &'static str,
     format: Vec<Value>,
@@ -29,33 +29,37 @@ pub(crate) struct Written {
 }
 
 /// A piece of a line.
-enum Bit {
+enum LogSegment {
     Text(String),
     Variable(String),
 }
 
-/// Names variables.
-type Names = fn(&LogField, &Settings) -> Option<String>;
+/// nginx's variable for a field; `None`: nginx has none.
+type VariableName = fn(&LogField, &Settings) -> Option<String>;
 
-impl Written {
+impl AccessLogConf {
     /// About requests, where that is wanted.
     pub(crate) fn of_requests(log: &AccessLog, settings: &Settings) -> Option<Self> {
         let skipped = keys(&log.skipped);
-        let written = written(&log.requests, of_request, settings)?;
-        Some(Written {
+        let conf = access_log_conf(&log.requests, of_request, settings)?;
+        Some(AccessLogConf {
             of_requests: true,
             skipped,
-            ..written
+            ..conf
         })
     }
 
     /// About connections, where that is wanted.
     pub(crate) fn of_connections(log: &AccessLog, settings: &Settings) -> Option<Self> {
-        written(&log.connections, of_connection, settings)
+        access_log_conf(&log.connections, of_connection, settings)
     }
 }
 
-fn written(lines: &LogTarget, names: Names, settings: &Settings) -> Option<Written> {
+fn access_log_conf(
+    lines: &LogTarget,
+    variable_name: VariableName,
+    settings: &Settings,
+) -> Option<AccessLogConf> {
     let files = settings.access_log.as_ref().filter(|_| !lines.off)?;
     let escape = match lines.escaping {
         LogEscaping::Default => "default",
@@ -67,32 +71,31 @@ fn written(lines: &LogTarget, names: Names, settings: &Settings) -> Option<Writt
     } else {
         &files.output
     };
-    Some(Written {
+    Some(AccessLogConf {
         file: word(file.display()),
         escape,
-        format: words(line(&lines.format, names, settings)),
+        format: words(line(&lines.format, variable_name, settings)),
         of_requests: false,
         skipped: Vec::new(),
     })
 }
 
-fn line(parts: &[LogPart], names: Names, settings: &Settings) -> Vec<Bit> {
+fn line(parts: &[LogPart], variable_name: VariableName, settings: &Settings) -> Vec<LogSegment> {
     let parts = parts.iter().map(|part| match part {
-        LogPart::Text(text) => Bit::Text(text.clone()),
-        LogPart::Field(fact) => {
-            names(fact, settings).map_or_else(|| Bit::Text("-".to_owned()), Bit::Variable)
-        }
+        LogPart::Text(text) => LogSegment::Text(text.clone()),
+        LogPart::Field(field) => variable_name(field, settings)
+            .map_or_else(|| LogSegment::Text("-".to_owned()), LogSegment::Variable),
     });
     parts.collect()
 }
 
-fn words(bits: Vec<Bit>) -> Vec<Value> {
+fn words(segments: Vec<LogSegment>) -> Vec<Value> {
     let mut words = Vec::new();
     let mut push = |text: Text| words.push(text.quoted());
-    for bit in bits {
-        match bit {
-            Bit::Variable(name) => push(Text::default().variable(&name)),
-            Bit::Text(text) => {
+    for segment in segments {
+        match segment {
+            LogSegment::Variable(name) => push(Text::default().variable(&name)),
+            LogSegment::Text(text) => {
                 let letters: Vec<char> = text.chars().collect();
                 letters
                     .chunks(PART)
@@ -103,9 +106,9 @@ fn words(bits: Vec<Bit>) -> Vec<Value> {
     words
 }
 
-/// Settings of both.
-fn of_any(fact: &LogField) -> Option<&'static str> {
-    Some(match fact {
+/// Variables that HTTP requests and TCP sessions share.
+fn of_any(field: &LogField) -> Option<&'static str> {
+    Some(match field {
         LogField::ClientAddress => "remote_addr",
         LogField::PeerPort => "remote_port",
         LogField::LocalAddress => "server_addr",
@@ -121,8 +124,8 @@ fn of_any(fact: &LogField) -> Option<&'static str> {
     })
 }
 
-fn of_request(fact: &LogField, _settings: &Settings) -> Option<String> {
-    let name = match fact {
+fn of_request(field: &LogField, _settings: &Settings) -> Option<String> {
+    let name = match field {
         LogField::PeerAddress => "realip_remote_addr",
         LogField::RequestLine => "request",
         LogField::Method => "request_method",
@@ -167,12 +170,12 @@ fn of_request(fact: &LogField, _settings: &Settings) -> Option<String> {
 }
 
 /// Nothing of HTTP, and nothing of TLS, which passes through.
-fn of_connection(fact: &LogField, settings: &Settings) -> Option<String> {
+fn of_connection(field: &LogField, settings: &Settings) -> Option<String> {
     let knows_peers = settings
         .streams
         .as_ref()
         .is_some_and(|streams| streams.believes_headers);
-    let name = match fact {
+    let name = match field {
         LogField::PeerAddress if knows_peers => "realip_remote_addr",
         LogField::PeerAddress => "remote_addr",
         LogField::L4 => "protocol",
@@ -205,7 +208,7 @@ mod tests {
     #[test]
     fn a_long_text_is_of_words_that_nginx_reads() {
         for letter in ["$", "\"", "\u{1f980}", "a"] {
-            let words = words(vec![Bit::Text(letter.repeat(3000))]);
+            let words = words(vec![LogSegment::Text(letter.repeat(3000))]);
             assert!(words.iter().all(|word| word.0.fits()), "{letter}");
         }
     }

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use askama::Template;
 use sluice_ir::{Backend, BackendId, Config, L4Protocol, Stream, StreamPort};
 
-use crate::access_log::Written;
+use crate::access_log::AccessLogConf;
 use crate::conf::{Value, Word, value, word};
 use crate::files::names::hash;
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ pub(crate) struct StreamConf {
     no_endpoint: Word,
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
-    access_log: Option<Written>,
+    access_log: Option<AccessLogConf>,
 }
 
 struct Upstream {
@@ -89,7 +89,7 @@ impl StreamConf {
                 .map(|(id, _)| Upstream::of(id, settings))
                 .collect(),
             ports,
-            access_log: Written::of_connections(&config.global.log, settings),
+            access_log: AccessLogConf::of_connections(&config.global.log, settings),
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
-use sluice_translate::{InvalidObject, Object, misplaced, upgrade};
+use sluice_translate::{InvalidObject, Object, leftovers, upgrade};
 
 use crate::Problem;
 
@@ -59,6 +59,8 @@ fn is_blank(document: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
+const UNKNOWN_FIELD: &str = "unknown field; ignored, as the API server does";
+
 /// Error, and true if it is harmless.
 type Trouble = (String, bool);
 
@@ -84,16 +86,17 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
     };
     for mut item in items {
         let old = upgrade(&mut item);
-        let misplaced = misplaced(&item);
-        match Object::from_value(item) {
-            Ok(object) => {
+        let leftovers = leftovers(&item);
+        match Object::with_unknown_fields(item) {
+            Ok((object, mut unknown)) => {
                 // What is not served for it is reported with its Ingress.
                 let reference = object.reference();
-                trouble.extend(
-                    misplaced
-                        .iter()
-                        .map(|what| (format!("{reference}: {what}"), true)),
-                );
+                let note =
+                    |field: &str, reason: &str| (format!("{reference}: {field}: {reason}"), true);
+                trouble.extend(leftovers.iter().map(|(field, reason)| note(field, reason)));
+                unknown
+                    .retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
+                trouble.extend(unknown.iter().map(|field| note(field, UNKNOWN_FIELD)));
                 trouble.extend(old.map(|version| (outdated(&object, &version), true)));
                 objects.push(object);
             }
@@ -164,6 +167,28 @@ mod tests {
             "{}",
             problems[0]
         );
+    }
+
+    #[test]
+    fn what_an_ingress_has_no_field_for_is_noted_once() {
+        let path = "{path: /, pathType: Exact, backend: {serviceName: a, servicePort: 80}}";
+        let text = format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: a}}\n\
+             spec: {{ingressclass: x, rules: [{{http: {{paths: [{path}]}}}}]}}\n"
+        );
+        let (objects, problems) = parse("x.yaml", &text);
+        assert_eq!(objects.len(), 1);
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].contains("backend: expected service, got serviceName"),
+            "{said:?}"
+        );
+        assert!(
+            said[1].contains("spec.ingressclass: unknown field; ignored"),
+            "{said:?}"
+        );
+        assert!(problems.iter().all(|problem| problem.harmless));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{DataPlane, Listeners, SourceArgs, Translation};
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Exit code: 0 when every Ingress works, unchanged or with differences; 1 when one does not work \
-                        at all or a document cannot be read; 2 for a wrong command line."
+                        at all, a setting of the operator does not work, or a document cannot be read; 2 for a wrong command line."
 )]
 pub(crate) struct Lint {
     #[command(flatten)]

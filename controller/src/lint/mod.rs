@@ -1,4 +1,4 @@
-//! The command `sluice lint`: reads a source, and prints the load_results of [`sluice_lint`].
+//! The command `sluice lint`: reads a source, and prints the findings of [`sluice_lint`].
 
 mod cluster;
 

@@ -55,4 +55,4 @@ pub use sluice_translate_engine::{
 pub use snippet::harmless_directives;
 pub use support::{DataPlane, Support, Supports};
 pub use translate::{Translation, translate};
-pub use v1beta1::{misplaced, upgrade};
+pub use v1beta1::{leftovers, upgrade};

@@ -23,9 +23,9 @@ pub fn upgrade(document: &mut Value) -> Option<String> {
     Some(version)
 }
 
-/// Fields of the old versions in an Ingress of today's, where they mean nothing: each with what to write instead.
+/// Fields of an Ingress of today's that are written, or left out, as in the old versions: each with what to write instead.
 #[must_use]
-pub fn misplaced(document: &Value) -> Vec<String> {
+pub fn leftovers(document: &Value) -> Vec<(String, String)> {
     let is_todays = document
         .get("apiVersion")
         .is_some_and(|version| version == V1)
@@ -33,16 +33,20 @@ pub fn misplaced(document: &Value) -> Vec<String> {
     let Some(spec) = document.get("spec").filter(|_| is_todays) else {
         return Vec::new();
     };
-    let mut said: Vec<String> = Vec::new();
+    let mut said = Vec::new();
     if spec.get("backend").is_some() {
-        said.push(
-            "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it"
-                .to_owned(),
-        );
+        let reason = "expected defaultBackend, got backend, which is v1beta1's name of it";
+        said.push(("spec.backend".to_owned(), reason.to_owned()));
+    }
+    for (field, path) in paths(spec) {
+        if path.get("pathType").is_none_or(Value::is_null) {
+            let reason = "required since v1; read as ImplementationSpecific".to_owned();
+            said.push((format!("{field}.pathType"), reason));
+        }
     }
     for (field, backend) in backends(spec) {
         if let Some(reason) = old_backend(backend) {
-            said.push(format!("{field}: {reason}"));
+            said.push((field, reason));
         }
     }
     said
@@ -53,12 +57,19 @@ fn backends(spec: &Value) -> Vec<(String, &Value)> {
     let default = spec
         .get("defaultBackend")
         .map(|backend| ("spec.defaultBackend".to_owned(), backend));
-    let mut found: Vec<_> = default.into_iter().collect();
+    let of_paths = paths(spec)
+        .into_iter()
+        .filter_map(|(field, path)| Some((format!("{field}.backend"), path.get("backend")?)));
+    default.into_iter().chain(of_paths).collect()
+}
+
+/// With their fields.
+fn paths(spec: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
     for (rule, of_rule) in list(spec.get("rules")) {
         let paths = of_rule.get("http").and_then(|http| http.get("paths"));
         for (path, of_path) in list(paths) {
-            let field = format!("spec.rules[{rule}].http.paths[{path}].backend");
-            found.extend(of_path.get("backend").map(|backend| (field, backend)));
+            found.push((format!("spec.rules[{rule}].http.paths[{path}]"), of_path));
         }
     }
     found
@@ -195,24 +206,25 @@ mod tests {
     fn an_old_backend_in_a_new_version_is_named_with_what_to_write_instead() {
         let paths = json!([
             {"path": "/", "backend": {"service": {"name": "web", "port": {"number": 80}}}},
-            {"path": "/b", "backend": {"serviceName": "web", "servicePort": "http"}},
-            {"path": "/c", "backend": {"servicePort": "8080"}},
+            {"path": "/b", "pathType": "Exact", "backend": {"serviceName": "web", "servicePort": "http"}},
+            {"path": "/c", "pathType": "Exact", "backend": {"servicePort": "8080"}},
         ]);
         let spec = json!({"backend": {}, "rules": [{"host": "a.b"}, {"http": {"paths": paths}}]});
         let document = json!({"apiVersion": V1, "kind": "Ingress", "spec": spec});
         let expected = [
             "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it",
+            "spec.rules[1].http.paths[0].pathType: required since v1; read as ImplementationSpecific",
             "spec.rules[1].http.paths[1].backend: expected service, got serviceName \"web\" and servicePort \"http\" of v1beta1; \
              write service: {\"name\":\"web\",\"port\":{\"name\":\"http\"}}",
             "spec.rules[1].http.paths[2].backend: expected service, got servicePort \"8080\" of v1beta1; \
              write service: {\"name\":\"NAME\",\"port\":{\"number\":8080}}",
         ];
-        assert_eq!(misplaced(&document), expected);
-        assert_eq!(
-            misplaced(&old(spec)),
-            Vec::<String>::new(),
-            "there they belong"
-        );
+        let said: Vec<String> = leftovers(&document)
+            .iter()
+            .map(|(field, reason)| format!("{field}: {reason}"))
+            .collect();
+        assert_eq!(said, expected);
+        assert_eq!(leftovers(&old(spec)), [], "there they belong");
     }
 
     #[test]

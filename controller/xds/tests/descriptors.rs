@@ -64,10 +64,15 @@ fn is_version(part: &str) -> bool {
         .is_some_and(|number| number.parse::<u8>().is_ok())
 }
 
-/// The sources of the crate, as cargo has unpacked them.
+/// The sources of the crate, as cargo has unpacked them. Crates for other machines may not have been downloaded.
 fn envoy_types(crate_folder: &Path) -> PathBuf {
+    let host = Command::new("rustc")
+        .args(["--print", "host-tuple"])
+        .output();
+    let host = String::from_utf8(host.unwrap().stdout).unwrap();
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--offline", "--locked"])
+        .args(["--filter-platform", host.trim()])
         .current_dir(crate_folder)
         .output()
         .unwrap();

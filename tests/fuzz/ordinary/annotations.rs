@@ -32,7 +32,7 @@ pub(crate) fn annotations() -> impl Strategy<Value = Map<String, Value>> {
         let rows = groups
             .into_iter()
             .flat_map(|group| GROUPS[group].annotations);
-        // Snippets close their paths, so they are of the few.
+        // Most snippets close their paths, so they are of the few.
         let one = |row: &'static Annotation| {
             let likely = if row.name.contains("snippet") || row.name.contains("modsecurity") {
                 0.05
@@ -103,6 +103,21 @@ const TEXTS_WITH_VARIABLES: &[&str] = &[
     "a.example",
 ];
 
+/// Statements of snippets that may be served.
+const STATEMENTS: &[&str] = &[
+    "more_set_headers 'X-A: b; c';",
+    "more_set_headers \"X-B: $http_origin\" 'Strict-Transport-Security: max-age=1';",
+    "more_clear_headers Via 'X-Powered-By Server';",
+    "add_header X-D '100% \\\"quoted\\\"';",
+    "add_header X-D two always;",
+    "proxy_hide_header X-Runtime;",
+    "proxy_set_header X-F $remote_addr$scheme;",
+    "proxy_set_header X-G \"\";",
+    "more_set_input_headers 'X-H: $arg_a';",
+    "proxy_set_header Connection upgrade;",
+    "deny all;",
+];
+
 fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
     Some(match name {
         "rewrite-target" => prop_oneof![5 => one_of(TARGETS), 1 => long().prop_map(|text| format!("/{text}"))].boxed(),
@@ -114,6 +129,9 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         | "auth-request-redirect" | "session-cookie-path" | "session-cookie-domain" | "proxy-cookie-path" | "proxy-cookie-domain" => {
             one_of(TEXTS_WITH_VARIABLES).boxed()
         }
+        "configuration-snippet" => prop::collection::vec(one_of(STATEMENTS), 1..6)
+            .prop_map(|all| all.join("\n"))
+            .boxed(),
         "auth-tls-match-cn" => patterns::pattern().prop_map(|pattern| format!("CN={pattern}")).boxed(),
         "auth-response-headers" | "cors-allow-headers" | "cors-expose-headers" => header_names().boxed(),
         "cors-allow-origin" => origins().boxed(),

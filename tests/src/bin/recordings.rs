@@ -29,7 +29,10 @@ async fn main() -> Result<()> {
             .join(&selection.data_plane)
             .join(name);
         fs::create_dir_all(written.parent().context("no folder")?)?;
-        fs::write(&written, Recording::with_answers(&file, &all)?)?;
+        fs::write(
+            &written,
+            Recording::with_answers(&file, &selection.data_plane, &all)?,
+        )?;
         writeln!(report, "wrote {}", written.display())?;
     }
     // A pipe that is closed has nobody to tell.

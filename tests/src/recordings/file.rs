@@ -16,13 +16,15 @@ use super::Played;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// The software that answered.
-    pub measured_with: String,
+    /// The software that answered; for readers.
+    #[serde(rename = "measured_with")]
+    _measured_with: String,
     /// Meaning of the fields of an answer; for readers.
     #[serde(rename = "answer")]
     _answer: String,
-    /// Name of the set.
-    pub set: String,
+    /// Name of the set; for readers.
+    #[serde(rename = "set")]
+    _set: String,
     /// The cases.
     pub cases: Vec<RecordedCase>,
 }
@@ -35,8 +37,9 @@ pub struct RecordedCase {
     pub id: String,
     /// The objects, in the vocabulary of acceptance cases.
     pub given: Map<String, Value>,
-    /// The reason why ingress-nginx did not serve it; then there are no requests.
-    pub not_served: Option<String>,
+    /// The reason why ingress-nginx did not serve it, and there are no requests; for readers.
+    #[serde(rename = "not_served")]
+    _not_served: Option<String>,
     /// The requests, in order.
     pub requests: Vec<Exchange>,
 }
@@ -92,7 +95,8 @@ fn present<'de, D: serde::Deserializer<'de>>(
 }
 
 impl RecordedCase {
-    /// Returns `true` if ingress-nginx served nothing of it: every answer is its own page for 404.
+    /// Returns `true` if ingress-nginx dropped the Ingress because of an annotation: there is one that is no plain switch, and
+    /// every answer is its own page for 404.
     pub fn is_refused(&self) -> bool {
         let is_page = |answer: &Map<String, Value>| {
             let body = answer.get("body").and_then(Value::as_str);
@@ -102,24 +106,30 @@ impl RecordedCase {
                 && matches!(body, Some("page: 404 Not Found" | ""));
             (is_one || is_counted) && !answer.contains_key("also_asked")
         };
-        self.requests
-            .iter()
-            .all(|exchange| is_page(&exchange.answer))
+        let answers = || self.requests.iter().map(|exchange| &exchange.answer);
+        let is_switch = |value: &Value| matches!(value.as_str(), Some("true" | "false"));
+        self.annotations().any(|(_, value)| !is_switch(value))
+            && answers().next().is_some()
+            && answers().all(is_page)
     }
 
     /// Returns `true` if an Ingress has an annotation of access control.
     pub fn restricts_access(&self) -> bool {
+        let all = || GROUPS.iter().flat_map(|group| group.annotations);
+        self.annotations().any(|(name, _)| {
+            all().any(|known| known.name == name && known.role == Role::AccessControl)
+        })
+    }
+
+    /// The annotations of its Ingresses, by their names without a prefix.
+    fn annotations(&self) -> impl Iterator<Item = (&str, &Value)> {
         let ingresses = self.given.get("ingresses").and_then(Value::as_array);
-        let annotations = ingresses
+        ingresses
             .into_iter()
             .flatten()
             .filter_map(|ingress| ingress["annotations"].as_object())
-            .flat_map(Map::keys);
-        let names = annotations.filter_map(|name| name.split_once('/').map(|(_, name)| name));
-        let all = || GROUPS.iter().flat_map(|group| group.annotations);
-        names
-            .into_iter()
-            .any(|name| all().any(|known| known.name == name && known.role == Role::AccessControl))
+            .flatten()
+            .filter_map(|(key, value)| Some((key.split_once('/')?.1, value)))
     }
 
     /// Returns `true` if pods may receive copies of requests, which arrive at any time.
@@ -135,9 +145,10 @@ impl Recording {
         read(path)
     }
 
-    /// The same file with other answers, as JSON.
-    pub fn with_answers(path: &Path, all: &[Played]) -> Result<String> {
+    /// The same requests with the answers of Sluice, as JSON.
+    pub fn with_answers(path: &Path, data_plane: &str, all: &[Played]) -> Result<String> {
         let mut file: Value = read(path)?;
+        file["measured_with"] = format!("Sluice, {data_plane}").into();
         let cases = file["cases"].as_array_mut().context("cases")?;
         for case in cases {
             let id = case["id"].clone();

@@ -41,10 +41,10 @@ pub struct Played {
     pub number: usize,
     /// The request, in one line.
     pub request: String,
-    /// ingress-nginx refused the Ingress: all recorded answers of the case are its page for 404.
+    /// ingress-nginx dropped the Ingress of the case, because of an annotation.
     pub is_refused: bool,
     /// The answer is 503, and an Ingress of the case has access control.
-    pub is_closed: bool,
+    pub is_access_control_503: bool,
     /// The observed answer.
     pub answer: Map<String, Value>,
     /// Empty if the answer is as recorded.
@@ -129,7 +129,7 @@ async fn play_case(site: &Site, tenant: &Tenant, case: &RecordedCase) -> Result<
             number: n + 1,
             request: line,
             is_refused,
-            is_closed: restricts_access && is_503(&answer),
+            is_access_control_503: restricts_access && is_503(&answer),
             differences: differences(&recorded.answer, &answer),
             answer,
         });

@@ -57,9 +57,9 @@ pub struct Pattern {
     /// Only cases that ingress-nginx refused as a whole.
     #[serde(default)]
     pub refused: bool,
-    /// Only answers that are 503 because access control is not enforced.
+    /// Only 503 answers of cases with an annotation of access control.
     #[serde(default)]
-    pub closed: bool,
+    pub access_control_503: bool,
     /// The only data plane that differs so.
     pub data_plane: Option<String>,
 }
@@ -117,7 +117,7 @@ impl Pattern {
                 .is_none_or(|pattern| pattern.is_match(text))
         };
         (!self.refused || played.is_refused)
-            && (!self.closed || played.is_closed)
+            && (!self.access_control_503 || played.is_access_control_503)
             && self.field.is_match(&difference.field)
             && matches(&self.expected, &difference.expected)
             && matches(&self.got, &difference.got)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
 
-use crate::access_log::Written;
+use crate::access_log::AccessLogConf;
 use crate::checks;
 use crate::conf::{Text, Value, Word, word};
 use crate::context::RenderContext;
@@ -54,7 +54,7 @@ struct MainConf<'a> {
     appended: BTreeSet<String>,
     cors: Vec<cors::Sent>,
     requests: Option<Word>,
-    access_log: Option<Written>,
+    access_log: Option<AccessLogConf>,
     global: GlobalConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
@@ -94,7 +94,7 @@ pub(crate) fn render(
     unsupported: &mut Vec<Unsupported>,
 ) -> String {
     let zones = limits::zones(config);
-    let access_log = Written::of_requests(&config.global.log, settings);
+    let access_log = AccessLogConf::of_requests(&config.global.log, settings);
     let context = RenderContext {
         config,
         settings,

@@ -20,8 +20,8 @@ macro_rules! objects {
         pub enum Object { $($(#[$doc])* $kind(Arc<$kind>)),* }
 
         impl Object {
-            fn parse(kind: Kind, value: Value) -> Result<Self, InvalidObject> {
-                Ok(match kind { $(Kind::$kind => Object::$kind(Arc::new(typed(kind, value)?))),* })
+            fn parse(kind: Kind, value: Value, unknown: &mut Vec<String>) -> Result<Self, InvalidObject> {
+                Ok(match kind { $(Kind::$kind => Object::$kind(Arc::new(typed(kind, value, unknown)?))),* })
             }
 
             /// Its kind.
@@ -83,6 +83,11 @@ impl std::error::Error for InvalidObject {}
 impl Object {
     /// Reads one document of a manifest. A namespaced object without a namespace is in `default`, as for kubectl.
     pub fn from_value(value: Value) -> Result<Self, InvalidObject> {
+        Object::with_unknown_fields(value).map(|(object, _)| object)
+    }
+
+    /// The same, with the fields that its kind does not have: the API server ignores them, and kubectl refuses them.
+    pub fn with_unknown_fields(value: Value) -> Result<(Self, Vec<String>), InvalidObject> {
         let api_version = text(&value, "apiVersion");
         let kind_name = text(&value, "kind");
         let kind = Kind::ALL
@@ -91,7 +96,8 @@ impl Object {
         let Some(&kind) = kind else {
             return Err(unknown(&api_version, &kind_name));
         };
-        let mut object = Object::parse(kind, value)?;
+        let mut unknown_fields = Vec::new();
+        let mut object = Object::parse(kind, value, &mut unknown_fields)?;
         let metadata = object.metadata_mut();
         if kind.is_namespaced() {
             metadata
@@ -99,7 +105,7 @@ impl Object {
                 .get_or_insert_with(|| "default".to_owned());
         }
         check_names(kind, metadata)?;
-        Ok(object)
+        Ok((object, unknown_fields))
     }
 
     /// Its namespace and name.
@@ -118,13 +124,40 @@ impl Object {
     }
 }
 
-fn typed<T: DeserializeOwned>(kind: Kind, value: Value) -> Result<T, InvalidObject> {
+fn typed<T: DeserializeOwned>(
+    kind: Kind,
+    value: Value,
+    unknown: &mut Vec<String>,
+) -> Result<T, InvalidObject> {
     let object = described(kind.as_str(), &value);
-    serde_path_to_error::deserialize(value).map_err(|error| InvalidObject::Malformed {
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(value, &mut track);
+    // Of a Pod, only the metadata is read.
+    let ignored = |path: serde_ignored::Path<'_>| {
+        if kind != Kind::Pod {
+            unknown.push(shortened(&field(&path)));
+        }
+    };
+    serde_ignored::deserialize(tracked, ignored).map_err(|error| InvalidObject::Malformed {
         object,
-        field: error.path().to_string(),
-        reason: error.inner().to_string(),
+        field: track.path().to_string(),
+        reason: error.to_string(),
     })
+}
+
+fn field(path: &serde_ignored::Path<'_>) -> String {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", field(parent)),
+        Path::Map { parent, key } => match field(parent).as_str() {
+            "" => key.clone(),
+            parent => format!("{parent}.{key}"),
+        },
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => field(parent),
+    }
 }
 
 /// Names become parts of ids, file names and log lines: what the API server would refuse never gets that far.
@@ -205,6 +238,20 @@ mod tests {
             error.to_string(),
             "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
              object not served"
+        );
+    }
+
+    #[test]
+    fn fields_that_the_kind_does_not_have_are_named() {
+        let spec =
+            json!({"rule": [], "rules": [{"http": {"paths": [], "pathes": [{"path": "/"}]}}]});
+        let mut document = ingress(json!({"name": "a", "labels": {"any": "x"}}), spec);
+        document["status"] = json!({"loadBalancer": {}});
+        document["x\n"] = json!(null);
+        let (_, unknown) = Object::with_unknown_fields(document).unwrap();
+        assert_eq!(
+            unknown,
+            ["spec.rule", "spec.rules[0].http.pathes", "x\u{fffd}"]
         );
     }
 

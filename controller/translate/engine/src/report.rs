@@ -173,6 +173,13 @@ impl<'a> Reporter<'a> {
         &self.object
     }
 
+    /// Returns true if there is a report about the field.
+    #[must_use]
+    pub fn is_reported(&self, field: &str) -> bool {
+        let mut reports = self.reports.iter();
+        reports.any(|report| report.field == field && report.object == self.object)
+    }
+
     /// Adds a report.
     pub fn report(
         &mut self,

@@ -1,4 +1,4 @@
-//! External authentication: a service that says who may come in.
+//! External authentication: `auth-*`, except basic authentication and client certificates.
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,6 @@
 
 use sluice_ir::{Expression, Header, ReasonCode};
 use sluice_syntax::MAX_HEADER_BYTES;
-use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::{Cause, with_namespace};
 
@@ -16,7 +15,7 @@ pub(super) const GROUP: Group = Group {
     title: "Headers",
     annotations: &[
         annotation("upstream-vhost", Value::Text, Risk::Low, Scope::Location)
-            .partly("nginx variables that Sluice supports"),
+            .partly("nginx variables that Sluice supports, and $namespace, $ingress_name, $service_name, $service_port"),
         annotation(
             "connection-proxy-header",
             Value::OneOf(&["close", "keep-alive"]),
@@ -50,11 +49,6 @@ pub(super) const GROUP: Group = Group {
         .harmless(&["off"]),
     ],
 };
-
-/// The `Host` that pods see.
-pub(super) fn host(view: &mut View<'_, '_>) -> Option<Expression> {
-    view.read("upstream-vhost", host_value)
-}
 
 /// The `Connection` that pods see.
 pub(super) fn connection(view: &mut View<'_, '_>) -> Option<String> {

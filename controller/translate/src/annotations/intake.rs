@@ -94,7 +94,7 @@ impl<'a> View<'a, '_> {
 
     fn add_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
         let Annotation { name, supports, .. } = *annotation;
-        if supports.is_honoured(rules.data_plane) {
+        if supports.is_honoured(rules.data_plane) && annotation.role != Role::Snippet {
             if annotation.risk > rules.risk {
                 let reason = format!(
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
@@ -129,21 +129,22 @@ impl<'a> View<'a, '_> {
     ) {
         let name = annotation.name;
         match support {
+            Support::Unsupported(advice) | Support::Partly(advice)
+                if annotation.role == Role::Snippet =>
+            {
+                self.snippets.push(Snippet {
+                    annotation,
+                    text: value,
+                    applies_to,
+                    advice,
+                    is_too_risky: annotation.risk > rules.risk,
+                });
+            }
             Support::Full | Support::Partly(_) => {}
             Support::Unsupported(_) | Support::NotNeeded(_)
                 if annotation.harmless.contains(&value) => {}
             Support::Unsupported(advice) => {
                 let is_too_risky = annotation.risk > rules.risk;
-                if annotation.role == Role::Snippet {
-                    self.snippets.push(Snippet {
-                        annotation,
-                        text: value,
-                        applies_to,
-                        advice,
-                        is_too_risky,
-                    });
-                    return;
-                }
                 let cause = Cause::new(ReasonCode::Unsupported, applies_to.not_supported(advice));
                 self.not_honoured(name, cause, "served without it")
                     .admission_denied |= is_too_risky;

@@ -25,17 +25,18 @@ mod ip_access;
 mod limits;
 mod load_balance;
 mod mirror;
-mod needs;
 mod observability;
 mod outlier_detection;
 mod proxy;
 mod proxy_ssl;
 mod redirect;
+mod requirements;
 mod response_rewrite;
 mod rewrite;
 mod server;
 mod snippets;
 mod tls_redirect;
+mod upstream_host;
 mod view;
 mod waf;
 mod zone;
@@ -44,7 +45,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, IpAccess, Policy, Redirect, ServerName, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, Filter, IpAccess, Policy, Redirect, ServerName, Transport,
+    UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -61,9 +63,10 @@ pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
 pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
-pub use needs::{NEEDS, Need};
+pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MAX_ALIASES;
+pub(crate) use upstream_host::{RouteHost, RouteNames};
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -104,6 +107,10 @@ pub(crate) struct Annotations {
     pub(crate) mirror: Option<MirrorTarget>,
     /// Policy of every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
+    /// `Host` for upstreams that names the route, in place of the policy's.
+    pub(crate) route_host: Option<RouteHost>,
+    /// Filters of every route of the Ingress.
+    pub(crate) filters: Vec<Filter>,
 }
 
 /// Settings of an Ingress for its hosts as a whole.
@@ -168,7 +175,9 @@ impl Annotations {
             across_namespaces: globals.trust.across_namespaces,
         };
         let mut view = View::new(ingress, &rules, references, secrets, reporter);
-        Annotations::gather(&mut view, globals, options)
+        let read = Annotations::gather(&mut view, globals, options);
+        view.note_without_effect();
+        read
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
@@ -190,8 +199,19 @@ impl Annotations {
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
-        let policy = policy(view, globals, options.data_plane);
-        host.closed = snippets::judge(view, &policy, options.data_plane);
+        let (upstream_host, route_host) = upstream_host::upstream_host(view);
+        let policy = Policy {
+            host: upstream_host,
+            ..policy(view, globals, options.data_plane)
+        };
+        let route = snippets::Route {
+            policy: &policy,
+            is_redirect: redirect.is_some(),
+            globals,
+            data_plane: options.data_plane,
+        };
+        let snippets = snippets::judge(view, route);
+        host.closed = snippets.closes_host;
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -207,6 +227,8 @@ impl Annotations {
             errors,
             mirror,
             policy: Arc::new(policy),
+            route_host,
+            filters: snippets.filters,
         }
     }
 }
@@ -216,7 +238,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
         timeouts: proxy::timeouts(view, globals, data_plane),
         retries: proxy::retries(view, globals),
         forwarded_prefix: rewrite::forwarded_prefix(view),
-        host: headers::host(view),
+        host: None,
         connection: headers::connection(view),
         response_headers: headers::custom(view, globals),
         max_body_size: body::largest(view, globals),

@@ -266,32 +266,37 @@ fn what_needs_another_annotation_has_no_effect_without_it_and_is_noted() {
         ("cors-allow-origin", _) => "https://a.example",
         ("cors-allow-methods", _) => "GET",
         ("auth-cache-duration", _) => "200 5m",
+        ("proxy-ssl-ciphers", _) => "AES128-SHA",
+        ("proxy-ssl-protocols", _) => "TLSv1.2",
+        ("proxy-ssl-server-name", _) => "on",
         ("auth-cache-key" | "auth-request-redirect", _) => "$request_uri",
         ("auth-method", _) => "GET",
         _ => "web",
     };
     let nothing = read(&json!({}), &Globals::default()).0;
-    for (name, need) in NEEDS {
+    for (name, requirement) in REQUIREMENTS {
         let annotation = catalogue::find(name).unwrap();
         let value = value(name, annotation.value);
         let (alone, reports) = with(name, value);
-        let expected = match need {
-            Need::Any(names) => names.join(" or "),
-            Need::On(name) => format!("{name}: \"true\""),
-            Need::Value(name, value) => format!("{name}: {value}"),
+        let expected = match requirement {
+            Requirement::Any(names) => names.join(" or "),
+            Requirement::On(name) => format!("{name}: \"true\""),
+            Requirement::Value(name, value) => format!("{name}: {value}"),
         };
-        let expected = format!("annotation {name}: expected {expected} beside it");
-        assert!(
-            reports.iter().any(|report| report.contains(&expected)),
-            "{name}: {value}: {reports:?}"
-        );
-        if annotation.role != Role::AccessControl {
-            assert_eq!(alone, nothing, "{name}: {value}: {reports:?}");
+        let expected = format!("annotation {name}: requires {expected}, which is not set");
+        let [report] = reports.as_slice() else {
+            panic!("{name}: {value}: {reports:?}");
+        };
+        if report.contains(&expected) {
+            assert_eq!(alone, nothing, "{name}: {value}: {report}");
+        } else {
+            assert_eq!(annotation.role, Role::AccessControl, "{name}: {report}");
+            assert!(report.contains("503"), "{name}: {report}");
         }
-        let beside = match need {
-            Need::Any(names) => (names[0], "1"),
-            Need::On(name) => (*name, "true"),
-            Need::Value(name, value) => (*name, *value),
+        let beside = match requirement {
+            Requirement::Any(names) => (names[0], "1"),
+            Requirement::On(name) => (*name, "true"),
+            Requirement::Value(name, value) => (*name, *value),
         };
         let annotations = json!({
             format!("nginx.ingress.kubernetes.io/{name}"): value,

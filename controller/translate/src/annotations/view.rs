@@ -93,7 +93,6 @@ impl<'a, 'r> View<'a, 'r> {
         }
         view.resolve_aliases();
         view.reject_blanks();
-        view.note_useless();
         view
     }
 
@@ -260,7 +259,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// The field of a report, by the name that the user wrote.
-    fn field(&self, name: &str) -> String {
+    pub(super) fn field(&self, name: &str) -> String {
         format!("annotation {}", self.written.get(name).unwrap_or(&name))
     }
 

@@ -95,7 +95,7 @@ pub(super) fn request_headers(
             |expected: &str, consequence| reject(view, KEY, expected, (name, text), consequence);
         let value = expression::for_headers(text);
         match value::own_header(name) {
-            _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
+            _ if name.eq_ignore_ascii_case("host") => match host_value(text, |_| None) {
                 Ok(host) => global.host = Some(host),
                 Err(expected) => say(&expected, NOT_SET),
             },

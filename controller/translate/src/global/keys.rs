@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    access, blocked, buffering, compression, errors, ext_auth, headers, http, limits, log,
+    access, access_log, blocked, buffering, compression, errors, ext_auth, headers, http, limits,
     redirects, response_rewrite, streams, tracing, trust, upstream,
 };
 use crate::support::{Support, Supports};
@@ -100,7 +100,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         headers::KEYS,
         http::KEYS,
         limits::KEYS,
-        log::KEYS,
+        access_log::KEYS,
         redirects::KEYS,
         response_rewrite::KEYS,
         streams::KEYS,

@@ -3,6 +3,7 @@
 //! One file for each group of keys, with their rows of the catalogue and the code that reads them.
 
 mod access;
+mod access_log;
 mod blocked;
 mod buffering;
 mod compression;
@@ -12,7 +13,6 @@ mod headers;
 mod http;
 mod keys;
 mod limits;
-mod log;
 mod redirects;
 mod response_rewrite;
 mod streams;
@@ -30,11 +30,11 @@ use crate::snippet::{Alternatives, Effective};
 use view::View;
 
 pub(crate) use access::Access;
+pub use access_log::{LogVariable, log_variables};
 pub(crate) use errors::Errors;
 pub(crate) use http::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
 pub(crate) use limits::Limits;
-pub use log::{LogVariable, log_variables};
 pub(crate) use redirects::{HttpsRedirects, Redirects};
 pub(crate) use response_rewrite::ResponseRewrite;
 pub(crate) use streams::Streams;
@@ -101,7 +101,7 @@ impl Globals {
         buffering::take(&mut self.config.buffering, view);
         self.closed |= !http::take(&mut self.config, view, references);
         compression::take(&mut self.config.compression, view);
-        log::take(&mut self.config.log, view);
+        access_log::take(&mut self.config.log, view);
         self.config.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.config.blocked, view);
         let effective = Effective {

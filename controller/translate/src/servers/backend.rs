@@ -1,7 +1,7 @@
 //! Route targets of the backends that rules and annotations name.
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
-use sluice_ir::{Action, BackendId, Expression, Header, HeaderName, ReasonCode, Transport};
+use sluice_ir::{Action, BackendId, ReasonCode, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
 use sluice_translate_engine::{
     BackendSettings, BackendSource, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Port,
@@ -10,6 +10,7 @@ use sluice_translate_engine::{
 
 use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
+use crate::annotations::RouteNames;
 
 impl Assembly<'_> {
     /// Action of a route, from its backend and the annotations; `None` when there is nothing to serve, and nobody is
@@ -33,7 +34,7 @@ impl Assembly<'_> {
                 .restricts_access()
                 .then(|| RouteTarget::from_action(Action::Denied));
         };
-        let error_headers = error_headers(&context.object.key, &service, &port);
+        let names = Some(RouteNames::new(&context.object.key, &service, &port));
         let for_https = annotations.backend.for_https.as_ref();
         let for_https = for_https.map(|transport| {
             self.backend(
@@ -57,7 +58,7 @@ impl Assembly<'_> {
             action: Action::to(id),
             for_https,
             error_service,
-            error_headers,
+            names,
         })
     }
 
@@ -194,19 +195,6 @@ impl Assembly<'_> {
 }
 
 /// Headers by which ingress-nginx describes a route to its error service.
-fn error_headers(ingress: &ObjectKey, service: &ObjectKey, port: &Port) -> Vec<Header> {
-    let header = |name, value: &str| Header {
-        name: HeaderName::from_static(name),
-        value: Expression::literal(value),
-    };
-    vec![
-        header("X-Namespace", &ingress.namespace),
-        header("X-Ingress-Name", &ingress.name),
-        header("X-Service-Name", &service.name),
-        header("X-Service-Port", &port.to_string()),
-    ]
-}
-
 /// The error names the part that is wrong.
 fn checked(service: &IngressServiceBackend) -> Result<Port, (&'static str, String)> {
     if !is_dns_name(&service.name) {

@@ -25,7 +25,7 @@ impl Assembly<'_> {
         // Annotations of this size are not read, and there may be access control among them.
         let unread = unservable
             .as_ref()
-            .filter(|unservable| unservable.is_unreadable)
+            .filter(|unservable| unservable.may_restrict_access)
             .map(|_| without_annotations(ingress));
         let ingress = unread.as_ref().unwrap_or(ingress);
         let reporter = Reporter::new(object.clone(), &mut self.reports);

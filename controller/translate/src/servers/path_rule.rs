@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ErrorPages, Header, HttpRoute, HttpsRedirect, PathMatch, Policy, ServerName,
+    Action, BackendId, ErrorPages, HttpRoute, HttpsRedirect, PathMatch, Policy, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
 
 use super::tls_entries::TlsEntries;
-use crate::annotations::Annotations;
+use crate::annotations::{Annotations, RouteNames};
 use crate::global::Globals;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.
@@ -44,8 +44,8 @@ pub(super) struct RouteTarget {
     pub(super) for_https: Option<BackendId>,
     /// Error service for when no endpoint is available.
     pub(super) error_service: Option<BackendId>,
-    /// Request headers that describe the route to it.
-    pub(super) error_headers: Vec<Header>,
+    /// Names of the route, if it leads to a Service.
+    pub(super) names: Option<RouteNames>,
 }
 
 impl RouteTarget {
@@ -55,7 +55,7 @@ impl RouteTarget {
             action,
             for_https: None,
             error_service: None,
-            error_headers: Vec::new(),
+            names: None,
         }
     }
 }
@@ -101,7 +101,7 @@ impl PathRule {
             action,
             for_https,
             error_service,
-            error_headers,
+            names,
         } = self.target.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path =
@@ -111,20 +111,27 @@ impl PathRule {
         let error_pages = replaces.then(|| ErrorPages {
             statuses: statuses.clone(),
             backend: error_service.or_else(|| host.error_service.cloned()),
-            headers: error_headers,
+            headers: names.iter().flat_map(RouteNames::headers).collect(),
         });
+        let is_forwarded = matches!(action, Action::Forward(_));
+        let filters = self.annotations.filters.iter().filter(|_| is_forwarded);
+        let filters = filters.cloned().collect();
         let route = HttpRoute::new(server, path, action, policy);
         HttpRoute {
             https_redirect: self.https(host),
             https_backend: for_https,
             session_path,
             error_pages,
+            filters,
             ..route
         }
     }
 
     fn policy(&self, host: &HostContext<'_>) -> Arc<Policy> {
-        let policy = Arc::clone(&self.annotations.policy);
+        let mut policy = Arc::clone(&self.annotations.policy);
+        if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
+            Arc::make_mut(&mut policy).host = host.on(names);
+        }
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
         if policy.authentication.is_none()
             || !host.globals.access.unguarded.iter().any(is_unguarded)

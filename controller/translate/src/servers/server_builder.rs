@@ -17,6 +17,7 @@ use super::claimed_paths::ClaimedPaths;
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RouteTarget};
 use super::{patterns, shared};
+use crate::annotations::RouteNames;
 use crate::global::Globals;
 
 const CLOSED_BELOW: &str = concat!(
@@ -146,7 +147,12 @@ fn claims(
         let service = ErrorService {
             backend,
             next: fallback.cloned(),
-            headers: rule.target.error_headers.clone(),
+            headers: rule
+                .target
+                .names
+                .iter()
+                .flat_map(RouteNames::headers)
+                .collect(),
         };
         error_services.insert(route.id.clone(), service);
     }

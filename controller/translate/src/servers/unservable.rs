@@ -27,8 +27,8 @@ pub(super) struct Unservable {
     pub(super) code: ReasonCode,
     pub(super) field: &'static str,
     pub(super) reason: String,
-    /// It is not known whether it guards.
-    pub(super) is_unreadable: bool,
+    /// Its annotations were not read, so it may have access control.
+    pub(super) may_restrict_access: bool,
 }
 
 /// `None`: it can be served.
@@ -39,7 +39,7 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
             code,
             field,
             reason,
-            is_unreadable: false,
+            may_restrict_access: false,
         })
     };
     if let Some(reason) = annotations_too_long(ingress, spec, &options.annotations_prefix) {
@@ -47,7 +47,7 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
             code: ReasonCode::LimitExceeded,
             field: "metadata.annotations",
             reason,
-            is_unreadable: true,
+            may_restrict_access: true,
         });
     }
     if options.disable_catch_all && spec.default_backend.is_some() {
@@ -81,9 +81,9 @@ fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> 
     }
     let rules = spec.rules.iter().flatten();
     let paths_of = |rule: &IngressRule| rule.http.as_ref().map_or(1, |http| http.paths.len());
-    let paths = rules.map(paths_of).sum::<usize>().clamp(1, MAX_PATHS);
+    let paths = rules.map(paths_of).sum::<usize>();
     let copied = size_of(&|key| key.starts_with(prefix) || key.starts_with(OWN));
-    let most = MAX_ANNOTATION_BYTES_OF_ALL_PATHS / paths;
+    let most = MAX_ANNOTATION_BYTES_OF_ALL_PATHS / paths.clamp(1, MAX_PATHS);
     (copied > most).then(|| {
         format!(
             "expected at most {most} bytes for an Ingress of {paths} paths, got {copied}; spread the paths over several Ingresses"
@@ -91,7 +91,7 @@ fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> 
     })
 }
 
-/// The Ingress with its rules alone.
+/// The Ingress without its annotations.
 pub(super) fn without_annotations(ingress: &Ingress) -> Ingress {
     let metadata = ObjectMeta {
         annotations: None,

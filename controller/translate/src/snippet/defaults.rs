@@ -25,7 +25,7 @@ pub(super) fn are_all(text: &str) -> bool {
     })
 }
 
-fn is_default(statement: &Statement) -> bool {
+pub(super) fn is_default(statement: &Statement) -> bool {
     if statement.opens {
         return false;
     }

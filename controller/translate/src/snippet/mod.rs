@@ -1,19 +1,23 @@
-//! Snippets: nginx configuration in annotations and the ConfigMap. None is ever served (R1 of the security rules).
+//! Snippets: nginx configuration in annotations and the ConfigMap. Their text never gets into a data plane (R1 of the security
+//! rules); one that is changes of headers alone becomes filters.
 //!
 //! ```text
-//!   text --statements.rs--> directives --harmless.rs--> is there one that may guard?    its paths are closed
+//!   text --statements.rs--> directives --filters.rs--> are all of them changes of headers?  filters of its routes
+//!                                     |--harmless.rs--> is there one that may guard?    its paths are closed
 //!                                     |--defaults.rs--> is anything missing without it?  a note
 //!                                     \--Alternatives-> annotations in its place         what the report says
 //! ```
 //!
-//! A later version may serve what it understands; until then a snippet counts as a whole.
+//! A snippet is served as a whole or not at all.
 
 mod defaults;
+mod filters;
 mod harmless;
 mod headers;
 mod mod_security;
 mod statements;
 
+pub(crate) use filters::{Compiled, compile};
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 

@@ -15,16 +15,28 @@ pub fn parse(text: &str) -> Parsed<Expression> {
 
 /// As [`parse`], for requests to an external authentication service, which the controller itself writes.
 pub fn for_ext_auth(text: &str) -> Parsed<Expression> {
-    parse_with(text, |name| match name {
-        "host" => Some(Variable::Hostname),
-        "escaped_request_uri" => Some(Variable::EscapedRequestUri),
-        _ => None,
+    parse_with(text, |name| {
+        Some(ExpressionPart::Variable(match name {
+            "host" => Variable::Hostname,
+            "escaped_request_uri" => Variable::EscapedRequestUri,
+            _ => return None,
+        }))
     })
 }
 
 /// As [`parse`], without what a data plane cannot put into a header.
 pub fn for_headers(text: &str) -> Parsed<Expression> {
-    let expression = parse(text)?;
+    for_headers_with(text, |_| None)
+}
+
+/// As [`for_headers`], with constants in the place of variables.
+pub fn for_headers_with<'a>(
+    text: &str,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
+    let expression = parse_with(text, |name| {
+        constant(name).map(|value| ExpressionPart::Text(value.to_owned()))
+    })?;
     let has_cookie = expression
         .0
         .iter()
@@ -36,22 +48,35 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     }
 }
 
-fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Expression> {
+fn parse_with(text: &str, more: impl Fn(&str) -> Option<ExpressionPart>) -> Parsed<Expression> {
+    let too_long = || format!("one line of at most {MAX_HEADER_BYTES} bytes");
     if text.len() > MAX_HEADER_BYTES || text.chars().any(char::is_control) {
-        return Err(format!("one line of at most {MAX_HEADER_BYTES} bytes").into());
+        return Err(too_long().into());
     }
-    let part = |segment: Segment<'_>| match segment {
-        Segment::Text(text) => Ok(ExpressionPart::Text(text.to_owned())),
-        Segment::Dollar => Err("a name of a variable after each $".into()),
-        Segment::Variable { name, .. } => more(name)
-            .or_else(|| variable(name))
-            .map(ExpressionPart::Variable)
-            .ok_or_else(|| unknown(name).into()),
-    };
-    segments(text)
-        .map(part)
-        .collect::<Parsed<_>>()
-        .map(Expression)
+    let mut parts = Vec::new();
+    for segment in segments(text) {
+        let part = match segment {
+            Segment::Text(text) => ExpressionPart::Text(text.to_owned()),
+            Segment::Dollar => return Err("a name of a variable after each $".into()),
+            Segment::Variable { name, .. } => more(name)
+                .or_else(|| variable(name).map(ExpressionPart::Variable))
+                .ok_or_else(|| unknown(name))?,
+        };
+        match (parts.last_mut(), part) {
+            (Some(ExpressionPart::Text(before)), ExpressionPart::Text(text)) => {
+                before.push_str(&text);
+            }
+            (_, part) => parts.push(part),
+        }
+    }
+    let bytes = parts.iter().map(|part| match part {
+        ExpressionPart::Text(text) => text.len(),
+        ExpressionPart::Variable(_) => 0,
+    });
+    if bytes.sum::<usize>() > MAX_HEADER_BYTES {
+        return Err(too_long().into());
+    }
+    Ok(Expression(parts))
 }
 
 fn unknown(name: &str) -> String {
@@ -98,6 +123,25 @@ mod tests {
             "\"${header x-user-id}/${cookie Sid}\""
         );
         assert_eq!(shown("plain"), "\"plain\"");
+    }
+
+    #[test]
+    fn constants_are_text_and_count() {
+        let long = "x".repeat(MAX_HEADER_BYTES / 2);
+        let constant = |name: &str| match name {
+            "service_name" => Some("web"),
+            "namespace" => Some(long.as_str()),
+            _ => None,
+        };
+        let read = |text| for_headers_with(text, constant);
+        assert_eq!(
+            read("a.${service_name}.b").unwrap(),
+            Expression::literal("a.web.b")
+        );
+        assert_eq!(read("$service_name$scheme").unwrap().0.len(), 2);
+        assert!(read("$namespace$namespace").is_ok());
+        assert!(read("$namespace-$namespace").is_err(), "too long");
+        assert!(parse("$service_name").is_err());
     }
 
     #[test]

@@ -6,9 +6,7 @@
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
-use envoy_types::pb::envoy::config::core::v3::{
-    CidrRange, HeaderValueOption, TypedExtensionConfig,
-};
+use envoy_types::pb::envoy::config::core::v3::{HeaderValueOption, TypedExtensionConfig};
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
     KeyValuePair, Rule,
@@ -18,10 +16,10 @@ use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
-use sluice_ir::{Cidr, Forwarded};
+use sluice_ir::Forwarded;
 
 use super::header::{add, append, remove, remove_prefix, set};
-use super::proto::{extension, number, yes};
+use super::proto::{cidr_range, extension, yes};
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";
@@ -43,8 +41,8 @@ pub(super) const ENVOYS_OWN: [&str; 4] = [
 
 /// Before Envoy looks at anything: no client header steers Envoy or the filter, and what is not trusted is moved away. `port` is
 /// the one that clients know the listener by.
-pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
-    let client = forwarded
+pub(super) fn early_header_mutations(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
+    let client_header = forwarded
         .client_header
         .as_deref()
         .unwrap_or(FOR)
@@ -54,7 +52,10 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
         remove_prefix("x-envoy-"),
         remove("proxy"),
     ];
-    for (original, header) in [(ORIGINAL_FOR, client.as_str()), (ORIGINAL_HOST, HOST)] {
+    for (original, header) in [
+        (ORIGINAL_FOR, client_header.as_str()),
+        (ORIGINAL_HOST, HOST),
+    ] {
         mutations.extend([
             remove(original),
             append(set(original, &format!("%REQ({header})%"))),
@@ -63,8 +64,11 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     match &forwarded.client_header {
         None if forwarded.append_forwarded_for => {}
         None => mutations.push(remove(FOR)),
-        Some(_) if client == FOR => {}
-        Some(_) => mutations.extend([remove(FOR), append(set(FOR, &format!("%REQ({client})%")))]),
+        Some(_) if client_header == FOR => {}
+        Some(_) => mutations.extend([
+            remove(FOR),
+            append(set(FOR, &format!("%REQ({client_header})%"))),
+        ]),
     }
     let port = if forwarded.proxy_protocol {
         "%DOWNSTREAM_LOCAL_PORT%".to_owned()
@@ -82,7 +86,7 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     mutations
 }
 
-/// The header that has what the client sent in this one, once [`before_everything`] has moved it.
+/// The header that has what the client sent in this one, once [`early_header_mutations`] has moved it.
 pub(super) fn as_sent(header: &str) -> &str {
     match header {
         FOR => ORIGINAL_FOR,
@@ -116,14 +120,14 @@ pub(super) fn host(forwarded: &Forwarded, asked: &str) -> HeaderValueOption {
 }
 
 /// Detection of the client address; without one it is the peer's.
-pub(super) fn detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
+pub(super) fn original_ip_detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
     forwarded.client_header.as_ref()?;
     let cidrs = XffTrustedCidrs {
         cidrs: forwarded
             .trusted_proxies
             .iter()
             .copied()
-            .map(range)
+            .map(cidr_range)
             .collect(),
     };
     let xff = XffConfig {
@@ -162,19 +166,12 @@ pub(super) fn first_host() -> HeaderToMetadata {
     }
 }
 
-pub(super) fn range(cidr: Cidr) -> CidrRange {
-    CidrRange {
-        address_prefix: cidr.address().to_string(),
-        prefix_len: number(u32::from(cidr.prefix_len())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn names(forwarded: &Forwarded) -> String {
-        format!("{:?}", before_everything(forwarded, 80))
+        format!("{:?}", early_header_mutations(forwarded, 80))
     }
 
     #[test]
@@ -188,8 +185,8 @@ mod tests {
         assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-proto")"#));
         assert!(!names(&trusting).contains(r#"Remove("x-forwarded-for")"#));
         assert!(!names(&trusting).contains(r#"Remove("x-forwarded-proto")"#));
-        assert_eq!(detection(&Forwarded::default()), None);
-        assert!(detection(&trusting).is_some());
+        assert_eq!(original_ip_detection(&Forwarded::default()), None);
+        assert!(original_ip_detection(&trusting).is_some());
     }
 
     #[test]
@@ -201,7 +198,7 @@ mod tests {
                 ..Forwarded::default()
             },
         ] {
-            let early = before_everything(&forwarded, 80);
+            let early = early_header_mutations(&forwarded, 80);
             assert_eq!(
                 early[..2],
                 [remove_prefix(HEADER_PREFIX), remove_prefix("x-envoy-")]

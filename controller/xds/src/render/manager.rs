@@ -26,8 +26,8 @@ use super::policy::upgrades::PROTOCOLS;
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
-    encoded, forwarded, header_case, local_reply, policy, request_headers, route_specifier,
-    tracing,
+    encoded, forwarded, header_case, hidden_headers, local_reply, policy, request_headers,
+    route_specifier, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -79,14 +79,14 @@ pub(super) fn manager(
         discovery,
         routes,
     } = *front;
-    let detection = forwarded::detection(&global.forwarded);
-    let mut mutations = forwarded::before_everything(&global.forwarded, scheme.port());
+    let detection = forwarded::original_ip_detection(&global.forwarded);
+    let mut mutations = forwarded::early_header_mutations(&global.forwarded, scheme.port());
     mutations.extend(request_headers::copies(global));
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&trust_name(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
-    mutations.extend(tracing::before_everything(global));
+    mutations.extend(tracing::early_header_mutations(global));
     mutations.extend(route_specifier::before_routes(discovery));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
@@ -148,9 +148,13 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     };
     let mut filters = Vec::new();
     if (settings.access_log && !global.log.requests.off) || global.tracing.is_some() {
-        filters.push(filter(access_log::NOTED, access_log::noted(&global.log)));
+        filters.push(filter(
+            access_log::LOG_METADATA,
+            access_log::request_metadata(&global.log),
+        ));
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
+    filters.push(filter("sluice.hidden", hidden_headers::of_upgrades(global)));
     // Before all that a route decides about.
     filters.push(unless_known(ours(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));

@@ -21,6 +21,7 @@ mod format;
 mod forwarded;
 mod header;
 mod header_case;
+mod hidden_headers;
 mod listener;
 mod local_reply;
 mod manager;

@@ -7,13 +7,14 @@ use envoy_types::pb::envoy::config::core::v3::address::Address as AddressKind;
 use envoy_types::pb::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
 use envoy_types::pb::envoy::config::core::v3::socket_address::{PortSpecifier, Protocol};
 use envoy_types::pb::envoy::config::core::v3::{
-    Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress,
+    Address, AggregatedConfigSource, ApiVersion, CidrRange, ConfigSource, Metadata, SocketAddress,
     TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::config::route::v3::{Route, VirtualHost};
 use envoy_types::pb::google::protobuf::{Any, BoolValue, Duration, UInt32Value};
 use envoy_types::util::pack_any;
 use prost::{Message, Name};
+use sluice_ir::Cidr;
 
 /// Envoy refuses what would verify longer chains of certificates, with everything around it.
 pub(super) const DEEPEST: u32 = 100;
@@ -54,6 +55,13 @@ pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtens
     TypedExtensionConfig {
         name: name.to_owned(),
         typed_config: any(config),
+    }
+}
+
+pub(super) fn cidr_range(cidr: Cidr) -> CidrRange {
+    CidrRange {
+        address_prefix: cidr.address().to_string(),
+        prefix_len: number(u32::from(cidr.prefix_len())),
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) fn of_route(traced: &SpanPolicy, global: &GlobalConfig) -> Option<Rou
 }
 
 /// Removes trace headers of clients before anything reads them.
-pub(super) fn before_everything(global: &GlobalConfig) -> Vec<HeaderMutation> {
+pub(super) fn early_header_mutations(global: &GlobalConfig) -> Vec<HeaderMutation> {
     let distrusts = global
         .tracing
         .as_ref()
@@ -320,10 +320,13 @@ mod tests {
 
     #[test]
     fn a_trace_of_a_client_is_forgotten_only_where_it_is_not_believed() {
-        assert!(before_everything(&global(true, true)).is_empty());
-        assert_eq!(before_everything(&global(true, false)), CONTEXT.map(remove));
+        assert!(early_header_mutations(&global(true, true)).is_empty());
+        assert_eq!(
+            early_header_mutations(&global(true, false)),
+            CONTEXT.map(remove)
+        );
         assert!(
-            before_everything(&GlobalConfig::default()).is_empty(),
+            early_header_mutations(&GlobalConfig::default()).is_empty(),
             "without spans of our own it passes"
         );
     }

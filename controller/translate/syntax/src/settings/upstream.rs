@@ -6,14 +6,17 @@ use sluice_ir::{Expression, LoadBalance};
 use crate::expression;
 use crate::value::Parsed;
 
-/// Value of the `Host` header.
-pub fn host_value(text: &str) -> Parsed<Expression> {
+/// Value of the `Host` header, with constants in the place of variables.
+pub fn host_value<'a>(
+    text: &str,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
     let plain = !text.is_empty()
         && text
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-._:${}".contains(&b));
     if plain {
-        expression::for_headers(text)
+        expression::for_headers_with(text, constant)
     } else {
         Err("the name of a host".into())
     }

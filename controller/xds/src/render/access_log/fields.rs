@@ -8,7 +8,9 @@ use sluice_ir::{LogEscaping, LogField, LogPart};
 use crate::render::header::literal;
 
 /// Namespace of metadata: of a request, what the client sent; of a route, what the log says of it.
-pub(in crate::render) const NOTED: &str = "sluice.log";
+pub(in crate::render) const LOG_METADATA: &str = "sluice.log";
+/// Key of a route with `enable-access-log: "false"`.
+pub(in crate::render) const UNLOGGED: &str = "unlogged";
 /// Key of the route's main backend, where there are canaries.
 pub(in crate::render) const MAIN: &str = "backend";
 /// Key of path and query.
@@ -210,7 +212,7 @@ fn escaped(escaping: LogEscaping, value: &str) -> String {
         LogEscaping::Json => r#".replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t')"#,
         LogEscaping::None => return value.to_owned(),
     };
-    if value.contains(NOTED) {
+    if value.contains(LOG_METADATA) {
         format!("{value}{special}")
     } else {
         format!(r"({value}.matches('[\u007f-\u009f]') ? '?' : {value}{special})")
@@ -222,18 +224,28 @@ fn has(attribute: &str) -> Expression {
 }
 
 fn noted(key: &str) -> String {
-    format!("metadata.filter_metadata['{NOTED}']['{key}']")
+    format!("metadata.filter_metadata['{LOG_METADATA}']['{key}']")
 }
 
 fn is_noted(key: &str) -> String {
     format!(
-        "('{NOTED}' in metadata.filter_metadata && '{key}' in metadata.filter_metadata['{NOTED}'])"
+        "('{LOG_METADATA}' in metadata.filter_metadata && '{key}' in metadata.filter_metadata['{LOG_METADATA}'])"
     )
 }
 
 fn main() -> String {
+    let has_main = of_route(MAIN);
+    format!("({has_main} ? {ROUTE}['{LOG_METADATA}']['{MAIN}'] : xds.cluster_name)")
+}
+
+/// A request that no route took has no metadata, and is written.
+pub(super) fn logged() -> String {
+    format!("!({})", of_route(UNLOGGED))
+}
+
+fn of_route(key: &str) -> String {
     format!(
-        "(has(xds.route_metadata) && '{NOTED}' in {ROUTE} ? {ROUTE}['{NOTED}']['{MAIN}'] : xds.cluster_name)"
+        "has(xds.route_metadata) && '{LOG_METADATA}' in {ROUTE} && '{key}' in {ROUTE}['{LOG_METADATA}']"
     )
 }
 

@@ -28,19 +28,15 @@ use sluice_ir::LogTarget;
 use super::forwarded;
 use super::proto::{any, extension};
 use crate::Settings;
-use fields::URI;
-pub(super) use fields::{MAIN, NOTED};
-
-/// `enable-access-log: "false"` is in the route's metadata; a request that no route took has none, and is written.
-const LOGGED: &str =
-    "!has(xds.route_metadata) || !('sluice' in xds.route_metadata.filter_metadata)";
+pub(super) use fields::{LOG_METADATA, MAIN, UNLOGGED};
+use fields::{URI, logged};
 
 /// Notes path, query and headers of the log as the client sent them: when a request is over, nothing else says them.
-pub(super) fn noted(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
+pub(super) fn request_metadata(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
     let rule = |header: &str, key: &str| Rule {
         header: header.to_owned(),
         on_header_present: Some(KeyValuePair {
-            metadata_namespace: NOTED.to_owned(),
+            metadata_namespace: LOG_METADATA.to_owned(),
             key: key.to_owned(),
             regex_value_rewrite: Some(RegexMatchAndSubstitute {
                 pattern: Some(RegexMatcher {
@@ -128,22 +124,16 @@ fn cel() -> Cel {
 
 /// Nothing else of Envoy's compares something of a request that is over and takes what is not the same.
 fn filter(skipped: &[String]) -> AccessLogFilter {
-    let noted = format!("metadata.filter_metadata['{NOTED}']");
+    let noted = format!("metadata.filter_metadata['{LOG_METADATA}']");
     let another = skipped
         .iter()
         // Translation lets none of these through; one would end the text that it stands in.
         .filter(|uri| !uri.contains(['\'', '"', '\\']))
         .map(|uri| {
-            format!(" && (!('{NOTED}' in metadata.filter_metadata) || {noted}['{URI}'] != '{uri}')")
+            format!(" && (!('{LOG_METADATA}' in metadata.filter_metadata) || {noted}['{URI}'] != '{uri}')")
         });
-    let expression = format!("({LOGGED}){}", another.collect::<String>());
-    let expression = if skipped.is_empty() {
-        LOGGED.to_owned()
-    } else {
-        expression
-    };
     let expression = ExpressionFilter {
-        expression,
+        expression: logged() + &another.collect::<String>(),
         ..ExpressionFilter::default()
     };
     let extension = ExtensionFilter {

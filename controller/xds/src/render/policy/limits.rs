@@ -23,8 +23,7 @@ use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBuc
 use envoy_types::pb::xds::core::v3::CidrRange;
 use sluice_ir::{Cidr, ClientLimits, Rate};
 
-use crate::render::forwarded::range;
-use crate::render::proto::{extension, number, seconds};
+use crate::render::proto::{cidr_range, extension, number, seconds};
 
 /// Clients whose requests are counted at a time; beyond that the ones that were not seen for longest are forgotten.
 const CLIENTS: u32 = 10_000;
@@ -107,12 +106,12 @@ fn counted(name: &str, limits: &ClientLimits) -> RateLimit {
     }
 }
 
-/// The same message as [`range`]'s under another name.
+/// The same message as [`cidr_range`]'s under another name.
 fn exempt(cidr: Cidr) -> CidrRange {
     let envoy::CidrRange {
         address_prefix,
         prefix_len,
-    } = range(cidr);
+    } = cidr_range(cidr);
     CidrRange {
         address_prefix,
         prefix_len,

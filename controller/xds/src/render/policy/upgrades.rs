@@ -32,6 +32,10 @@ const NO_LENGTH: &str = "0+";
 
 /// A filter that a handshake goes by.
 pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWithMatcher {
+    skipped_by(handshake(), filter)
+}
+
+fn skipped_by(requests: Predicate, filter: TypedExtensionConfig) -> ExtensionWithMatcher {
     let skip = XdsExtension {
         name: "skip".to_owned(),
         typed_config: any(SkipFilter {}),
@@ -41,10 +45,15 @@ pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWit
         ..OnMatch::default()
     };
     ExtensionWithMatcher {
-        xds_matcher: Some(only(handshake(), skip)),
+        xds_matcher: Some(only(requests, skip)),
         extension_config: Some(filter),
         ..ExtensionWithMatcher::default()
     }
+}
+
+/// A filter that requests go by, unless they ask for another protocol.
+pub(in crate::render) fn skipped_by_others(filter: TypedExtensionConfig) -> ExtensionWithMatcher {
+    skipped_by(not(has("upgrade", &asked())), filter)
 }
 
 /// For everything but a handshake.

@@ -17,9 +17,9 @@ use sluice_ir::{
 };
 
 use super::matching::{handshakes, is, match_of, only_for, spoken};
-use super::{cors, redirect, retry};
+use super::{cors, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
-use crate::render::access_log::{MAIN, NOTED};
+use crate::render::access_log::{LOG_METADATA, MAIN, UNLOGGED};
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
@@ -182,7 +182,7 @@ fn upstream_routes(
         action.host_rewrite_specifier = host_of_pods(policy, global);
         match &http_route.rewrite {
             Some(rewrite) => {
-                action.regex_rewrite = redirect::substitution(&http_route.matches.path, rewrite);
+                action.regex_rewrite = rewrite::regex_rewrite(&http_route.matches.path, rewrite);
             }
             None => action.path_rewrite = SENT.to_owned(),
         }
@@ -292,29 +292,24 @@ fn idle_timeout(policy: &Policy) -> i64 {
 
 /// Metadata for the access log.
 fn metadata(http_route: &HttpRoute) -> Option<Metadata> {
-    let unlogged = http_route.policy.access_log_off.then(|| {
-        (
-            "sluice".to_owned(),
-            field("unlogged", value::Kind::BoolValue(true)),
-        )
-    });
+    let unlogged = http_route
+        .policy
+        .access_log_off
+        .then_some((UNLOGGED, value::Kind::BoolValue(true)));
     // Without canaries it is the backend that was asked.
     let main = http_route.primary_backend();
-    let main = main.filter(|_| !http_route.canaries.is_empty()).map(|id| {
-        let id = value::Kind::StringValue(id.as_str().to_owned());
-        (NOTED.to_owned(), field(MAIN, id))
-    });
-    let filter_metadata: HashMap<_, _> = unlogged.into_iter().chain(main).collect();
-    (!filter_metadata.is_empty()).then(|| Metadata {
-        filter_metadata,
+    let main = main
+        .filter(|_| !http_route.canaries.is_empty())
+        .map(|id| (MAIN, value::Kind::StringValue(id.as_str().to_owned())));
+    let fields: HashMap<_, _> = unlogged
+        .into_iter()
+        .chain(main)
+        .map(|(key, kind)| (key.to_owned(), Value { kind: Some(kind) }))
+        .collect();
+    (!fields.is_empty()).then(|| Metadata {
+        filter_metadata: HashMap::from([(LOG_METADATA.to_owned(), Struct { fields })]),
         ..Metadata::default()
     })
-}
-
-fn field(name: &str, kind: value::Kind) -> Struct {
-    Struct {
-        fields: HashMap::from([(name.to_owned(), Value { kind: Some(kind) })]),
-    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ mod cache;
 mod clients;
 mod cors;
 mod discovery;
-mod errors;
+mod error_services;
 mod http_route;
 pub(super) mod matching;
 mod redirect;
 mod retry;
+mod rewrite;
 mod scopes;
 mod table;
 
@@ -22,14 +23,14 @@ use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
-use sluice_ir::{Config, GlobalConfig, Header, HeaderName, PathMatch, Server, ServerName};
+use sluice_ir::{Config, GlobalConfig, Header, PathMatch, Server, ServerName};
 
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
 use super::policy::{COMPOSITE, POLICY, composite_per_route};
 use super::proto::any;
-use super::{FILTER, HTTP, forwarded, request_headers};
+use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
 use crate::render::PROBE;
 use crate::settings::{
     ENCODED_ROUTE, INVALID_PORT_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRACE_ROUTE, TRUST_HEADER,
@@ -76,18 +77,9 @@ fn hosts_of<'a>(
     names.map(|name| host(name, server, config))
 }
 
-/// Headers with which pods instruct nginx, and which clients never see.
-const INSTRUCTIONS: [&str; 5] = [
-    "x-accel-buffering",
-    "x-accel-charset",
-    "x-accel-expires",
-    "x-accel-limit-rate",
-    "x-accel-redirect",
-];
-
 /// Settings of all hosts, and the virtual host of error services.
 fn all_but_hosts(config: &Config) -> RouteConfiguration {
-    let errors = errors::host(config);
+    let errors = error_services::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
         request_headers_to_add: upstream_headers(&config.global),
@@ -95,12 +87,7 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
         ignore_port_in_host_matching: true,
         request_headers_to_remove: hidden_from_pods(config),
         response_headers_to_add: config.global.response_headers.iter().map(header).collect(),
-        response_headers_to_remove: config
-            .global
-            .hidden_headers
-            .iter()
-            .map(HeaderName::as_str)
-            .chain(INSTRUCTIONS)
+        response_headers_to_remove: hidden_headers::names(&config.global)
             .map(str::to_owned)
             .collect(),
         ..RouteConfiguration::default()

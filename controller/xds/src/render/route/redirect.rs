@@ -6,13 +6,12 @@ use envoy_types::pb::envoy::config::route::v3::redirect_action::{
 };
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
-use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{
-    Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo,
-    Scheme, ServerName, Template, TemplatePart,
+    Hostname, HttpRoute, HttpsRedirect, PathMatch, Redirect, RedirectTo, Scheme, ServerName,
 };
 
-use super::matching::{bare_root, contains, only_for, present, spoken, whole};
+use super::matching::{bare_root, contains, only_for, present, spoken};
+use super::rewrite;
 use crate::render::encoded::{SENT, SENT_UNSLASHED};
 use crate::render::format::QUERY;
 use crate::render::header::{literal, set};
@@ -91,7 +90,9 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
             port,
             path,
         } => {
-            let path = path.as_ref().and_then(|path| substitution(matched, path));
+            let path = path
+                .as_ref()
+                .and_then(|path| rewrite::regex_rewrite(matched, path));
             let host = host.as_ref().map(Hostname::as_str);
             (scheme.map(Scheme::as_str), host, *port, path)
         }
@@ -102,7 +103,7 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
             path,
         } => {
             let path = match matched {
-                PathMatch::Regex(regex) => Some(by_template(regex, path)),
+                PathMatch::Regex(regex) => Some(rewrite::by_template(regex, path)),
                 PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
             };
             (Some(*scheme), Some(host.as_str()), *port, path)
@@ -176,62 +177,9 @@ pub(super) fn app_root(path: &str) -> Action {
     })
 }
 
-/// `None` where the rewrite does not fit the path: a template needs a pattern, and a prefix a prefix.
-pub(super) fn substitution(
-    path: &PathMatch,
-    rewrite: &PathRewrite,
-) -> Option<RegexMatchAndSubstitute> {
-    let text = |text: &str| text.replace('\\', r"\\");
-    match (path, rewrite) {
-        (PathMatch::Regex(regex), PathRewrite::Template(to)) => Some(by_template(regex, to)),
-        (_, PathRewrite::Template(_)) => None,
-        (_, PathRewrite::Full { full }) => Some(substitute("(?s)^.*$", text(full))),
-        (PathMatch::Prefix(old), PathRewrite::Prefix { prefix }) => {
-            let old = sluice_pattern::escape(old.trim_end_matches('/'));
-            Some(match prefix.as_str() {
-                "/" => substitute(&format!("(?s)^{old}/?(.*)$"), r"/\1".to_owned()),
-                prefix => substitute(&format!("(?s)^{old}(/.*)?$"), text(prefix) + r"\1"),
-            })
-        }
-        (_, PathRewrite::Prefix { .. }) => None,
-    }
-}
-
-fn by_template(regex: &PathRegex, template: &Template) -> RegexMatchAndSubstitute {
-    // The route has looked at a pattern of characters alone, and all of the path is replaced.
-    let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
-    let whole = if is_literal {
-        "^/.*$".to_owned()
-    } else {
-        whole(regex)
-    };
-    let pieces = template.0.iter().map(|piece| match piece {
-        TemplatePart::Text(text) => text.replace('\\', r"\\"),
-        TemplatePart::Group(group) => format!(r"\{group}"),
-    });
-    substitute(&whole, pieces.collect())
-}
-
-fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {
-    RegexMatchAndSubstitute {
-        pattern: Some(RegexMatcher {
-            regex: regex.to_owned(),
-            ..RegexMatcher::default()
-        }),
-        substitution,
-    }
-}
-
 /// To the path without a slash at its end, as it was sent. A query ends the URL, so a slash before it stays.
 fn unslashed(route: &Route, action: RedirectAction) -> [Route; 3] {
-    let pattern = RegexMatcher {
-        regex: "^(.+)/$".to_owned(),
-        ..RegexMatcher::default()
-    };
-    let without_slash = RegexMatchAndSubstitute {
-        pattern: Some(pattern),
-        substitution: r"\1".to_owned(),
-    };
+    let without_slash = rewrite::substitute("^(.+)/$", r"\1".to_owned());
     let path = Some(PathRewriteSpecifier::RegexRewrite(without_slash));
     let decoded = only_for(
         acting(route, to_path(action.clone(), SENT_UNSLASHED)),

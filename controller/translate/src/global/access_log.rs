@@ -12,7 +12,7 @@ use sluice_translate_engine::Severity;
 use super::keys::{Key, key};
 use super::view::View;
 use crate::support::Support;
-use variables::{Difference, Variance};
+use variables::{Difference, DifferenceByDataPlane};
 pub use variables::{LogVariable, log_variables};
 
 const LOG_PATH: &str =
@@ -93,7 +93,7 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
 }
 
 /// Field of a variable, and its difference from nginx's.
-type Lookup = fn(&str) -> Option<(LogField, Difference)>;
+type Lookup = fn(&str) -> Option<(LogField, DifferenceByDataPlane)>;
 
 fn set_format(
     format: &mut Vec<LogPart>,
@@ -112,15 +112,15 @@ fn set_format(
 fn report_variables(
     view: &mut View<'_, '_>,
     key: &'static str,
-    names: impl IntoIterator<Item = (String, Option<Difference>)>,
+    names: impl IntoIterator<Item = (String, Option<DifferenceByDataPlane>)>,
 ) {
     let served_by = view.served_by();
     for (name, difference) in names {
-        match difference.map_or(Variance::Missing, |difference| {
+        match difference.map_or(Difference::Missing, |difference| {
             difference.for_data_plane(served_by)
         }) {
-            Variance::None => {}
-            Variance::Missing => {
+            Difference::None => {}
+            Difference::Missing => {
                 let reason = format!(
                     "expected variables that Sluice supports, got ${}",
                     shortened(&name)
@@ -133,7 +133,7 @@ fn report_variables(
                     "- is logged in its place",
                 );
             }
-            Variance::Differs(difference) => {
+            Difference::Differs(difference) => {
                 let reason = format!("${name} is {difference}");
                 view.report(
                     ReasonCode::PartiallySupported,
@@ -148,7 +148,7 @@ fn report_variables(
 }
 
 /// Names of variables that are not there (`None`), and how others differ.
-type Names = BTreeMap<String, Option<Difference>>;
+type Names = BTreeMap<String, Option<DifferenceByDataPlane>>;
 
 /// Unknown values are `-`, as absent ones.
 fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
@@ -168,7 +168,7 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
         match lookup(name) {
             Some((field, difference)) => {
                 parts.push(LogPart::Field(field));
-                if difference != Difference::None {
+                if difference != DifferenceByDataPlane::None {
                     names.insert(name.to_owned(), Some(difference));
                 }
             }

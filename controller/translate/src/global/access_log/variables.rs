@@ -7,7 +7,7 @@ use crate::support::DataPlane;
 
 /// How a field differs from nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Difference {
+pub(super) enum DifferenceByDataPlane {
     /// Not at all.
     None,
     /// In every data plane.
@@ -18,33 +18,39 @@ pub(super) enum Difference {
     NotInEnvoy,
 }
 
-impl Difference {
-    /// Difference in a data plane; the worst one if several may serve.
-    pub(super) fn for_data_plane(self, served_by: Option<DataPlane>) -> Variance {
+impl DifferenceByDataPlane {
+    /// DifferenceByDataPlane in a data plane; the worst one if several may serve.
+    pub(super) fn for_data_plane(self, served_by: Option<DataPlane>) -> Difference {
         match self {
-            Difference::Always(text) => Variance::Differs(text),
-            Difference::Envoy(text) if served_by != Some(DataPlane::Nginx) => {
-                Variance::Differs(text)
+            DifferenceByDataPlane::Always(text) => Difference::Differs(text),
+            DifferenceByDataPlane::Envoy(text) if served_by != Some(DataPlane::Nginx) => {
+                Difference::Differs(text)
             }
-            Difference::NotInEnvoy if served_by != Some(DataPlane::Nginx) => Variance::Missing,
-            Difference::None | Difference::Envoy(_) | Difference::NotInEnvoy => Variance::None,
+            DifferenceByDataPlane::NotInEnvoy if served_by != Some(DataPlane::Nginx) => {
+                Difference::Missing
+            }
+            DifferenceByDataPlane::None
+            | DifferenceByDataPlane::Envoy(_)
+            | DifferenceByDataPlane::NotInEnvoy => Difference::None,
         }
     }
 }
 
-/// Difference of a variable from nginx's.
+/// DifferenceByDataPlane of a variable from nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variance {
+pub(super) enum Difference {
     None,
     Differs(&'static str),
     Missing,
 }
 
-const SAME: Difference = Difference::None;
-const MILLISECONDS: Difference = Difference::Envoy("in milliseconds");
-const ID: Difference = Difference::Always("namespace/service/port");
-const LAST: Difference = Difference::Envoy("of the last endpoint that was tried");
-const TO_CLIENT: Difference = Difference::Envoy("the bytes that the client gets");
+const SAME: DifferenceByDataPlane = DifferenceByDataPlane::None;
+const MILLISECONDS: DifferenceByDataPlane = DifferenceByDataPlane::Envoy("in milliseconds");
+const ID: DifferenceByDataPlane = DifferenceByDataPlane::Always("namespace/service/port");
+const LAST: DifferenceByDataPlane =
+    DifferenceByDataPlane::Envoy("of the last endpoint that was tried");
+const TO_CLIENT: DifferenceByDataPlane =
+    DifferenceByDataPlane::Envoy("the bytes that the client gets");
 
 const OF_REQUEST: &[LogVariable] = &[
     variable("args", LogField::Arguments, SAME),
@@ -61,7 +67,11 @@ const OF_REQUEST: &[LogVariable] = &[
     variable("proxy_upstream_name", LogField::Backend, SAME),
     variable("query_string", LogField::Arguments, SAME),
     variable("remote_addr", LogField::ClientAddress, SAME),
-    variable("remote_user", LogField::User, Difference::NotInEnvoy),
+    variable(
+        "remote_user",
+        LogField::User,
+        DifferenceByDataPlane::NotInEnvoy,
+    ),
     variable("request", LogField::RequestLine, SAME),
     variable("request_id", LogField::RequestId, SAME),
     variable("request_length", LogField::WireBytesReceived, SAME),
@@ -104,7 +114,7 @@ const OF_CONNECTION: &[LogVariable] = &[
     variable(
         "status",
         LogField::SessionStatus,
-        Difference::Envoy("200 or 502"),
+        DifferenceByDataPlane::Envoy("200 or 502"),
     ),
     variable(
         "upstream_connect_time",
@@ -138,17 +148,18 @@ pub struct LogVariable {
     /// Without the dollar.
     pub name: &'static str,
     field: LogField,
-    difference: Difference,
+    difference: DifferenceByDataPlane,
 }
 
 impl LogVariable {
-    /// Its difference in Envoy; `None` if there is none.
+    /// Its difference, and where; `None` if there is none.
     #[must_use]
-    pub fn difference_in_envoy(&self) -> Option<&'static str> {
-        match self.difference.for_data_plane(Some(DataPlane::Envoy)) {
-            Variance::None => None,
-            Variance::Differs(text) => Some(text),
-            Variance::Missing => Some("logged as -"),
+    pub fn difference(&self) -> Option<String> {
+        match self.difference {
+            DifferenceByDataPlane::None => None,
+            DifferenceByDataPlane::Always(text) => Some(text.to_owned()),
+            DifferenceByDataPlane::Envoy(text) => Some(format!("Envoy: {text}")),
+            DifferenceByDataPlane::NotInEnvoy => Some("Envoy: logged as `-`".to_owned()),
         }
     }
 }
@@ -162,7 +173,11 @@ pub fn log_variables() -> [(&'static str, impl Iterator<Item = &'static LogVaria
     .map(|(key, own)| (key, own.iter().chain(OF_BOTH)))
 }
 
-const fn variable(name: &'static str, field: LogField, difference: Difference) -> LogVariable {
+const fn variable(
+    name: &'static str,
+    field: LogField,
+    difference: DifferenceByDataPlane,
+) -> LogVariable {
     LogVariable {
         name,
         field,
@@ -171,7 +186,7 @@ const fn variable(name: &'static str, field: LogField, difference: Difference) -
 }
 
 /// Of requests.
-pub(super) fn request_field(name: &str) -> Option<(LogField, Difference)> {
+pub(super) fn request_field(name: &str) -> Option<(LogField, DifferenceByDataPlane)> {
     // The name in common has no port.
     if name.eq_ignore_ascii_case("http_host") {
         return Some((LogField::RequestHeader("host".to_owned()), SAME));
@@ -180,18 +195,18 @@ pub(super) fn request_field(name: &str) -> Option<(LogField, Difference)> {
 }
 
 /// Of connections without HTTP.
-pub(super) fn connection_field(name: &str) -> Option<(LogField, Difference)> {
+pub(super) fn connection_field(name: &str) -> Option<(LogField, DifferenceByDataPlane)> {
     find(OF_CONNECTION, &canonical(name))
 }
 
-fn find(own: &'static [LogVariable], name: &str) -> Option<(LogField, Difference)> {
+fn find(own: &'static [LogVariable], name: &str) -> Option<(LogField, DifferenceByDataPlane)> {
     let mut all = own.iter().chain(OF_BOTH);
     let found = all.find(|variable| variable.name == name)?;
     Some((found.field.clone(), found.difference))
 }
 
 /// `$http_NAME` and its like.
-fn prefixed(name: &str) -> Option<(LogField, Difference)> {
+fn prefixed(name: &str) -> Option<(LogField, DifferenceByDataPlane)> {
     Some(match Prefixed::parse(name)? {
         Prefixed::Cookie(name) => (LogField::Cookie(name), SAME),
         Prefixed::RequestHeader(name) => (LogField::RequestHeader(name), SAME),
@@ -209,14 +224,17 @@ mod tests {
         let (_, difference) = request_field("remote_user").unwrap();
         let told = [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)]
             .map(|by| difference.for_data_plane(by));
-        assert_eq!(told, [Variance::Missing, Variance::Missing, Variance::None]);
+        assert_eq!(
+            told,
+            [Difference::Missing, Difference::Missing, Difference::None]
+        );
         assert_eq!(
             MILLISECONDS.for_data_plane(Some(DataPlane::Nginx)),
-            Variance::None
+            Difference::None
         );
         assert_eq!(
             ID.for_data_plane(Some(DataPlane::Nginx)),
-            Variance::Differs("namespace/service/port")
+            Difference::Differs("namespace/service/port")
         );
     }
 

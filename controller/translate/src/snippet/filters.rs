@@ -1,0 +1,289 @@
+//! A snippet of a location as filters of its routes: all of it, or nothing.
+//!
+//! ```text
+//!   more_set_headers "X-A: b"    response: set       proxy_set_header X-A b     request: set, or removed if b is empty
+//!   more_clear_headers Via       response: removed   more_set_input_headers     the same
+//!   proxy_hide_header Via        response: removed   more_clear_input_headers   request: removed
+//!   add_header X-A b always      response: added
+//! ```
+//!
+//! Filters remove before they add and know no order, so a header is changed by one statement alone, and no value reads a header
+//! that is changed.
+
+use std::collections::BTreeSet;
+
+use sluice_ir::{
+    Expression, ExpressionPart, Filter, Header, HeaderModification, HeaderName, Variable,
+};
+use sluice_syntax::expression;
+
+use super::statements::{Piece, Pieces, SyntaxError};
+use super::{defaults, headers};
+
+/// Headers that one snippet may change.
+const MAX_HEADERS: usize = 32;
+
+/// Response headers that belong to the data plane, to sessions, or to how a body is written down.
+const OF_RESPONSES: &[&str] = &[
+    "connection",
+    "content-encoding",
+    "content-type",
+    "date",
+    "keep-alive",
+    "location",
+    "server",
+    "set-cookie",
+    "trailer",
+    "upgrade",
+    "www-authenticate",
+];
+
+/// The same of requests.
+const OF_REQUESTS: &[&str] = &[
+    "connection",
+    "expect",
+    "forwarded",
+    "keep-alive",
+    "proxy",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "upgrade",
+    "x-real-ip",
+    "x-request-id",
+    "x-scheme",
+];
+
+/// Headers about the client, which Sluice sets; with the client's own they are read and written in different places.
+const ABOUT_CLIENTS: &[&str] = &["ssl-client-", "x-forwarded-", "x-original-"];
+
+/// Filters that do what a snippet says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    pub(crate) filters: Vec<Filter>,
+    /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
+    pub(crate) adds_to_errors: bool,
+}
+
+/// The filters of a snippet; the first line that is none otherwise. `is_taken`: something else sets the header.
+pub(crate) fn compile(
+    text: &str,
+    is_taken: &dyn Fn(&HeaderName) -> bool,
+) -> Result<Compiled, usize> {
+    let mut compiler = Compiler::new(is_taken);
+    let mut line = 1;
+    for piece in Pieces::new(text) {
+        let statement = match piece {
+            Ok(Piece::Statement(statement)) => statement,
+            Ok(Piece::End) => return Err(line),
+            Err(SyntaxError { line }) => return Err(line),
+        };
+        line = statement.line;
+        if defaults::is_default(&statement) {
+            continue;
+        }
+        let words: Vec<&str> = statement.words.iter().map(String::as_str).collect();
+        if statement.opens || compiler.statement(&words).is_none() {
+            return Err(line);
+        }
+    }
+    compiler.finish().ok_or(line)
+}
+
+struct Compiler<'a> {
+    is_taken: &'a dyn Fn(&HeaderName) -> bool,
+    request: HeaderModification,
+    response: HeaderModification,
+    /// Headers that are changed, in lower case.
+    of_request: BTreeSet<String>,
+    of_response: BTreeSet<String>,
+    /// Request headers that values read, in lower case.
+    read: BTreeSet<String>,
+    adds_to_errors: bool,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(is_taken: &'a dyn Fn(&HeaderName) -> bool) -> Self {
+        Compiler {
+            is_taken,
+            request: HeaderModification::default(),
+            response: HeaderModification::default(),
+            of_request: BTreeSet::new(),
+            of_response: BTreeSet::new(),
+            read: BTreeSet::new(),
+            adds_to_errors: false,
+        }
+    }
+
+    /// `None`: it is no change of headers that can be made.
+    fn statement(&mut self, words: &[&str]) -> Option<()> {
+        let (directive, arguments) = words.split_first()?;
+        match (*directive, arguments) {
+            ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
+                let (name, value) = pair.split_once(':')?;
+                self.set_response(name.trim(), value.trim())
+            }),
+            ("more_clear_headers", words) if !words.is_empty() => {
+                names(words).try_for_each(|name| self.remove_response(name))
+            }
+            ("proxy_hide_header", [name]) => self.remove_response(name),
+            ("add_header", [name, value]) => {
+                self.adds_to_errors = true;
+                self.add_response(name, value)
+            }
+            ("add_header", [name, value, "always"]) => self.add_response(name, value),
+            ("proxy_set_header", [name, value]) => self.set_request(name, value),
+            ("more_clear_input_headers", words) if !words.is_empty() => {
+                names(words).try_for_each(|name| self.set_request(name, ""))
+            }
+            ("more_set_input_headers", words) if !words.is_empty() => pairs(words)
+                .try_for_each(|pair| pair.and_then(|(name, value)| self.set_request(name, value))),
+            _ => None,
+        }
+    }
+
+    fn set_response(&mut self, name: &str, value: &str) -> Option<()> {
+        if value.is_empty() {
+            return self.remove_response(name);
+        }
+        let name = self.response_name(name)?;
+        let value = self.response_value(value)?;
+        self.response.set.push(Header { name, value });
+        Some(())
+    }
+
+    fn add_response(&mut self, name: &str, value: &str) -> Option<()> {
+        let is_same = |header: &Header| header.name.as_str().eq_ignore_ascii_case(name);
+        let name = if self.response.add.iter().any(is_same) {
+            self.name(name, OF_RESPONSES)?
+        } else {
+            self.response_name(name)?
+        };
+        let value = self.response_value(value)?;
+        self.response.add.push(Header { name, value });
+        Some(())
+    }
+
+    /// Only names of software: Envoy leaves the others in the response of a pod that refuses an upgrade.
+    fn remove_response(&mut self, name: &str) -> Option<()> {
+        if !headers::names_software(&[name.to_owned()]) {
+            return None;
+        }
+        // It is never sent, unless the operator lets it pass.
+        if name.eq_ignore_ascii_case("server") {
+            return Some(());
+        }
+        let name = self.response_name(name)?;
+        self.response.remove.push(name);
+        Some(())
+    }
+
+    fn response_value(&mut self, value: &str) -> Option<Expression> {
+        let value = expression::for_headers(value).ok()?;
+        // When the response comes, the request is what its pod got.
+        let is_known = |variable: &Variable| {
+            matches!(
+                variable,
+                Variable::RemoteAddress
+                    | Variable::Scheme
+                    | Variable::Method
+                    | Variable::RequestId
+                    | Variable::Header(_)
+            )
+        };
+        self.read(&value, is_known)?;
+        Some(value)
+    }
+
+    fn response_name(&mut self, name: &str) -> Option<HeaderName> {
+        let name = self.name(name, OF_RESPONSES)?;
+        let is_new = self.of_response.insert(name.as_str().to_ascii_lowercase());
+        is_new.then_some(name)
+    }
+
+    fn set_request(&mut self, name: &str, value: &str) -> Option<()> {
+        if headers::is_set(name, value) {
+            return Some(());
+        }
+        let name = self.name(name, OF_REQUESTS)?;
+        let lower = name.as_str().to_ascii_lowercase();
+        if !self.of_request.insert(lower) {
+            return None;
+        }
+        let value = expression::for_headers(value).ok()?;
+        if value == Expression::default() {
+            self.request.remove.push(name);
+            return Some(());
+        }
+        self.read(&value, |_| true)?;
+        self.request.set.push(Header { name, value });
+        Some(())
+    }
+
+    fn name(&self, name: &str, reserved: &[&str]) -> Option<HeaderName> {
+        let name = HeaderName::parse(name).ok()?;
+        let is_reserved = reserved.iter().any(|other| name.is_alike(other))
+            || is_about_clients(name.as_str())
+            || (self.is_taken)(&name);
+        (!is_reserved).then_some(name)
+    }
+
+    fn read(&mut self, value: &Expression, is_known: impl Fn(&Variable) -> bool) -> Option<()> {
+        for part in &value.0 {
+            let ExpressionPart::Variable(variable) = part else {
+                continue;
+            };
+            if !is_known(variable) {
+                return None;
+            }
+            if let Variable::Header(name) = variable {
+                let name = HeaderName::parse(name).ok()?;
+                let name = self.name(name.as_str(), OF_REQUESTS)?;
+                self.read.insert(name.as_str().to_ascii_lowercase());
+            }
+        }
+        Some(())
+    }
+
+    fn finish(self) -> Option<Compiled> {
+        let count = self.of_request.len() + self.response.add.len() + self.of_response.len();
+        let reads_changed = self.read.iter().any(|name| self.of_request.contains(name));
+        if count > MAX_HEADERS || reads_changed {
+            return None;
+        }
+        let mut filters = Vec::new();
+        if self.request != HeaderModification::default() {
+            filters.push(Filter::RequestHeaders(self.request));
+        }
+        if self.response != HeaderModification::default() {
+            filters.push(Filter::ResponseHeaders(self.response));
+        }
+        Some(Compiled {
+            filters,
+            adds_to_errors: self.adds_to_errors,
+        })
+    }
+}
+
+/// Several names may stand in one word.
+fn names<'w>(words: &'w [&str]) -> impl Iterator<Item = &'w str> {
+    let names = words.iter().flat_map(|word| word.split([' ', ',']));
+    names.filter(|name| !name.is_empty())
+}
+
+/// `NAME: VALUE` in each word.
+fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str)>> {
+    words.iter().map(|word| {
+        let (name, value) = word.split_once(':')?;
+        Some((name.trim(), value.trim()))
+    })
+}
+
+/// To CGI and WSGI an underscore is a hyphen.
+fn is_about_clients(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    ABOUT_CLIENTS.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+
+fn compiled(text: &str) -> Result<Compiled, usize> {
+    compile(text, &|name| name.is_alike("x-taken"))
+}
+
+fn shown(text: &str) -> String {
+    serde_json::to_string(&compiled(text).unwrap().filters).unwrap()
+}
+
+#[test]
+fn changes_of_headers_become_filters() {
+    assert_eq!(
+        shown(
+            "more_set_headers 'X-A: b' \"X-C: $http_origin\";\nmore_clear_headers Via 'X-Runtime X-Powered-By';"
+        ),
+        r#"[{"response_headers":{"set":[{"name":"X-A","value":"b"},{"name":"X-C","value":"${header origin}"}],"remove":["Via","X-Runtime","X-Powered-By"]}}]"#
+    );
+    assert_eq!(
+        shown("proxy_set_header X-A $scheme; proxy_set_header X-B ''; proxy_hide_header Via;"),
+        r#"[{"request_headers":{"set":[{"name":"X-A","value":"$scheme"}],"remove":["X-B"]}},{"response_headers":{"remove":["Via"]}}]"#
+    );
+    assert_eq!(
+        shown("add_header X-A 1 always; add_header x-a 2 always;"),
+        r#"[{"response_headers":{"add":[{"name":"X-A","value":"1"},{"name":"x-a","value":"2"}]}}]"#
+    );
+}
+
+#[test]
+fn what_is_so_anyway_needs_no_filter() {
+    for text in [
+        "",
+        "# nothing",
+        "proxy_ssl_verify off;",
+        "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection \"upgrade\";",
+        "more_clear_headers Server;",
+    ] {
+        assert_eq!(compiled(text), Ok(Compiled::default()), "{text}");
+    }
+}
+
+#[test]
+fn nginx_adds_headers_to_errors_with_always_alone() {
+    assert!(compiled("add_header X-A b;").unwrap().adds_to_errors);
+    assert!(!compiled("add_header X-A b always;").unwrap().adds_to_errors);
+}
+
+#[test]
+fn one_statement_that_is_no_change_of_headers_refuses_all_of_them() {
+    let good = "more_set_headers 'X-A: b';";
+    for bad in [
+        "deny all;",
+        "return 403;",
+        "if ($a) { more_set_headers 'X-B: c'; }",
+        "gzip on;",
+        "more_set_headers -s 404 'X-B: c';",
+        "more_set_headers;",
+        "more_set_headers X-B;",
+        "more_clear_headers 'X-*';",
+        "more_clear_headers X-Secret;",
+        "proxy_hide_header X-Secret;",
+        "more_set_headers 'X-Secret:';",
+        "add_header X-B;",
+        "add_header X-B c sometimes;",
+        "proxy_set_header X-B;",
+        "proxy_set_header X-B $upstream_addr;",
+        "proxy_set_header X-B $cookie_a;",
+        "more_set_headers 'X-B: $request_uri';",
+        "more_set_headers 'X-B: c",
+    ] {
+        assert_eq!(compiled(&format!("{good}\n{bad}")), Err(2), "{bad}");
+    }
+}
+
+#[test]
+fn a_block_that_nobody_opened_is_refused() {
+    assert_eq!(compiled("more_clear_headers Via; }"), Err(1));
+}
+
+#[test]
+fn headers_of_others_are_neither_changed_nor_read() {
+    for name in [
+        "Host",
+        "Content-Length",
+        "Transfer_Encoding",
+        "Connection",
+        "X-Sluice-Trust",
+        "x-envoy-retry-on",
+        "CDN-Loop",
+        "X-Forwarded-For",
+        "x_forwarded_proto",
+        "X-Real_IP",
+        "SSL-Client-Verify",
+        "X-Taken",
+        "x_taken",
+        "X-Original-URI",
+    ] {
+        let variable = name.to_ascii_lowercase().replace('-', "_");
+        for text in [
+            format!("proxy_set_header '{name}' evil;"),
+            format!("more_set_input_headers '{name}: evil';"),
+            format!("proxy_set_header X-B $http_{variable};"),
+        ] {
+            // `$http_host` is a variable of its own.
+            assert!(
+                compiled(&text).is_err() || text.contains("$http_host;"),
+                "{text}"
+            );
+        }
+    }
+    let taken = ["Host", "Content-Length", "X-Sluice-Trust", "X-Taken", "a b"];
+    for name in OF_RESPONSES.iter().chain(&taken) {
+        for text in [
+            format!("more_set_headers '{name}: evil';"),
+            format!("add_header '{name}' evil always;"),
+            format!("proxy_hide_header '{name}';"),
+        ] {
+            let hides_server = text == "proxy_hide_header 'server';";
+            assert!(compiled(&text).is_err() || hides_server, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_header_is_changed_once_and_never_read_where_it_is_changed() {
+    for bad in [
+        "more_set_headers 'X-A: 1' 'x-a: 2';",
+        "more_set_headers 'Via: 1'; more_clear_headers Via;",
+        "add_header X-A 1 always; more_set_headers 'X-A: 2';",
+        "more_set_headers 'X-A: 2'; add_header X-A 1 always;",
+        "proxy_set_header X-A 1; proxy_set_header X-A 2;",
+        "proxy_set_header X-A $http_x_b; proxy_set_header X-B '';",
+        "proxy_set_header X-A '$http_x_a, more';",
+        "proxy_set_header X-A 1; more_set_headers 'X-B: $http_x_a';",
+    ] {
+        assert!(compiled(bad).is_err(), "{bad}");
+    }
+    let many = |n: usize| -> String {
+        let lines = (0..n).map(|i| format!("proxy_set_header X-{i} 1;"));
+        lines.collect()
+    };
+    assert!(compiled(&many(MAX_HEADERS)).is_ok());
+    assert!(compiled(&many(MAX_HEADERS + 1)).is_err());
+}

@@ -1,0 +1,95 @@
+//! R6: a snippet that is served guards as it is written: what it takes out of requests reaches no pod, however the request goes
+//! on. One that takes headers out of responses is not served.
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use sluice_tests::http::{self, Request, Response};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::Sluice;
+
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(served_snippet_of_headers_guards_as_written);
+
+const OF_CLIENTS: &str = "made-up";
+
+/// Each keeps `X-Remote-User` of clients from pods.
+const SNIPPETS: &[&str] = &[
+    r#"proxy_set_header X-Remote-User "";"#,
+    "proxy_set_header x-remote-user nobody;",
+    "more_set_input_headers 'X-Remote-User: nobody';",
+    "more_clear_input_headers X-Remote-User;",
+    "more_set_input_headers 'X-Remote-User:';",
+];
+
+/// Paths and headers of requests that go different ways.
+const WAYS: &[(&str, &[(&str, &str)])] = &[
+    ("/", &[]),
+    ("/canary", &[("x-canary", "always")]),
+    ("/%61/%2f", &[]),
+    ("/a/../b", &[]),
+    ("/", &[("connection", "upgrade"), ("upgrade", "websocket")]),
+    ("/", &[("origin", "https://b.example")]),
+];
+
+async fn send(
+    sluice: &Sluice,
+    host: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Result<Response> {
+    let request = Request::get(host, path)
+        .header("X-Remote-User", OF_CLIENTS)
+        .header("X-REMOTE-USER", OF_CLIENTS);
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(name, value)
+    });
+    http::send(sluice.http(), &request).await
+}
+
+async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let settings = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"},
+        "data": {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"},
+    });
+    let mut objects = vec![settings];
+    for (number, snippet) in SNIPPETS.iter().enumerate() {
+        let (name, host) = (format!("s{number}"), format!("s{number}.test"));
+        let ingress = Ingress::new(OWNER, &name)
+            .annotation("configuration-snippet", snippet)
+            .host(&host)
+            .path("/", "web", 80);
+        let canary = Ingress::new(OWNER, &format!("{name}-canary"))
+            .annotation("canary", "true")
+            .annotation("canary-by-header", "x-canary")
+            .host(&host)
+            .path("/", "web", 80);
+        objects.extend([ingress.to_json(), canary.to_json()]);
+    }
+    tenants.write("all.yaml", &objects)?;
+    let flags = ["--configmap", "sluice/sluice"].map(str::to_owned).into();
+    let options = plane.options(&tenants.manifests).arguments(flags);
+    let sluice = options.start().await?;
+    for (number, snippet) in SNIPPETS.iter().enumerate() {
+        let host = format!("s{number}.test");
+        sluice.wait_for_status(&host, "/", 200).await?;
+        for (path, headers) in WAYS {
+            let before = tenants.received.len();
+            let answer = send(&sluice, &host, path, headers).await?;
+            let received = tenants.received.since(before);
+            ensure!(
+                received.len() == 1,
+                "{snippet}: {path} {headers:?}: {answer:?}"
+            );
+            for request in received {
+                let user = request.header("x-remote-user").unwrap_or_default();
+                ensure!(
+                    !user.contains(OF_CLIENTS),
+                    "{snippet}: {path} {headers:?}: {user}"
+                );
+            }
+        }
+    }
+    sluice.stop()
+}

@@ -193,18 +193,29 @@ const SNIPPETS: &str = "\
 
 <!-- Written by `cargo xtask docs`. -->
 
-The text of a snippet never gets into a data plane. A `configuration-snippet` is served where the ConfigMap has
-`allow-snippet-annotations: \"true\"` and `annotations-risk-level: Critical`, if every statement of it is one of these:
+The text of a snippet never gets into a data plane. A `configuration-snippet` or a `server-snippet` is served where the ConfigMap has
+`allow-snippet-annotations: \"true\"` and `annotations-risk-level: Critical`, if every directive of it is one of these:
 
-- `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]` (on both data planes also on errors), `more_clear_headers NAME`,
-  `proxy_hide_header NAME` (names of software: `X-Powered-By`, `Server`, `Via` ...): headers of responses;
-- `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME`: headers of requests to pods; an empty value removes one;
-- one that says what is so without it (`proxy_ssl_verify off`).
+| directive | effect |
+|---|---|
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but behind client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. |
+| `if (...) { ... }` around `return`, `set` and `if` | on `$host = NAME`, `$uri = PATH`, `$cookie_NAME = VALUE`, and with `=`, `!=`, `~`, `~*`, `!~`, `!~*` or nothing on `$scheme`, `$request_method`, `$request_uri`, `$http_NAME` |
+| `set $flag TEXT` | a variable for later conditions: `set $flag \"${flag}1\"` |
+| `default_type TYPE` | type of the texts; `text/html` without it |
+| `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. An exception from a network that is denied later has none. |
+| `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors; removed are names of software only: `X-Powered-By`, `Server`, `Via` ... |
+| `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | headers of requests to pods; an empty value removes one |
+| what is so without it (`proxy_ssl_verify off`) | none |
 
-Values may have variables: of responses `$remote_addr`, `$scheme`, `$request_method`, `$request_id` and `$http_NAME`, of requests those
-of `upstream-vhost` but for the names of the route. A header is changed by one statement, is not read by another, is not one that
-belongs to Sluice (`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location` ...), and no other setting of its Ingress or of the
-ConfigMap changes it. An Ingress that redirects everything, and its canaries, have no snippets.
+Values of response headers may have `$remote_addr`, `$scheme`, `$request_method`, `$request_id` and `$http_NAME`, those of requests the
+variables of `upstream-vhost` but for the names of the route, URLs `$scheme`, `$host` and `$request_uri`. A header is changed by one
+directive, is not read by another, is not one that belongs to Sluice (`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location`
+...), and no other setting of its Ingress or of the ConfigMap changes it. Address lists of a `configuration-snippet` and of annotations do
+not go together. A variable is set only for a condition.
+
+A `server-snippet` has no headers. It holds for all paths that its namespace has on a host, not for those of other namespaces; the first
+Ingress of the namespace decides. Its responses come before those of a `configuration-snippet`, its address lists hold for paths that
+have none of their own. An Ingress that redirects everything has no `configuration-snippet`, a canary none at all.
 
 All others are reported. One that may be access control closes its paths (503); `sluice lint` names the directive, its line and
 what takes its place. These directives close nothing, because nobody comes in without them who was kept out, no pod hears in a

@@ -41,7 +41,7 @@ macro_rules! areas {
 }
 
 areas! {
-    acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing ssl status
+    acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing snippets ssl status
 }
 
 pub(crate) fn file() -> Result<CaseFile> {

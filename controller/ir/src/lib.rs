@@ -16,6 +16,7 @@ mod canary;
 mod cidr;
 mod compression;
 mod destination;
+mod direct_response;
 mod expression;
 mod filter;
 mod global;
@@ -49,6 +50,7 @@ pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings};
 pub use destination::{Destination, WeightedBackend};
+pub use direct_response::{Comparison, Condition, DirectResponse, RequestTest, ResponseContent};
 pub use expression::{Expression, ExpressionPart, Variable};
 pub use filter::{
     Filter, HeaderChange, HeaderModification, request_header_changes, response_header_changes,

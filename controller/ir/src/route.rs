@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, Destination, ErrorPages, Filter, Header, HttpsRedirect, IpAccess,
-    PathMatch, PathRewrite, Policy, Redirect, RouteMatch, ServerName, is_default,
+    BackendId, CanaryRules, Destination, DirectResponse, ErrorPages, Filter, Header, HttpsRedirect,
+    IpAccess, PathMatch, PathRewrite, Policy, Redirect, RouteMatch, ServerName, is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -17,6 +17,9 @@ pub struct HttpRoute {
     /// Requests that it takes.
     #[serde(flatten)]
     pub matches: RouteMatch,
+    /// Responses before the action.
+    #[serde(skip_serializing_if = "is_default")]
+    pub direct_responses: Vec<DirectResponse>,
     /// Action on these requests.
     pub action: Action,
     /// Backend of requests over https, if it is not that of [`Action::Forward`].
@@ -57,6 +60,7 @@ impl HttpRoute {
         HttpRoute {
             id,
             matches: RouteMatch::path(path),
+            direct_responses: Vec::new(),
             action,
             https_backend: None,
             canaries,

@@ -9,6 +9,7 @@ use sluice_ir::{
 
 use crate::context::{Host, RenderContext};
 use crate::kong;
+use crate::location::direct_response::media_types;
 use crate::location::errors;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
@@ -57,6 +58,9 @@ pub(crate) fn check_location(
             route.has_access_control(),
         );
     }
+    if has_different_media_types(route) {
+        add("direct responses with texts of several types", true);
+    }
     if has_different_filters(route) {
         add("header filters of one of several backends", false);
     }
@@ -97,6 +101,13 @@ fn check_client_certificates(
     } else {
         None
     }
+}
+
+/// nginx has one type for all texts of a location.
+fn has_different_media_types(route: &HttpRoute) -> bool {
+    let mut types = media_types(&route.direct_responses);
+    let first = types.next();
+    types.any(|media_type| Some(media_type) != first)
 }
 
 /// nginx chooses headers before the filter chooses a backend.

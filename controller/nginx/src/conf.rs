@@ -95,17 +95,10 @@ impl Text {
         self
     }
 
-    /// A variable. Characters that cannot be in a name are what nginx makes of them in names of headers.
+    /// A variable, by its [`plain`] name.
     pub(crate) fn variable(mut self, name: &str) -> Self {
-        let letter = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '_'
-            }
-        };
         self.0.push_str("${");
-        self.0.extend(name.chars().map(letter));
+        self.0.push_str(&plain(name));
         self.0.push('}');
         self
     }
@@ -121,6 +114,18 @@ impl Text {
     pub(crate) fn quoted(self) -> Value {
         Safe(Quoted(self.0))
     }
+}
+
+/// The name of a variable: characters that cannot be in one are what nginx makes of them in names of headers.
+pub(crate) fn plain(name: &str) -> String {
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(letter).collect()
 }
 
 /// A value without anything of the request in it.

@@ -2,7 +2,7 @@
 
 use sluice_ir::{Expression, ExpressionPart, Template, TemplatePart, Variable};
 
-use crate::conf::Text;
+use crate::conf::{Text, plain};
 
 /// Scheme of the client's request, from trusted headers only.
 pub(crate) const SCHEME: &str = "sluice_scheme";
@@ -34,6 +34,11 @@ pub(crate) fn template(text: Text, template: &Template) -> Text {
         TemplatePart::Text(literal) => text.then(literal),
         TemplatePart::Group(group) => text.group(*group),
     })
+}
+
+/// The name of a variable for `if`, which knows none in braces.
+pub(crate) fn name_of(variable: &Variable) -> String {
+    plain(&name(variable))
 }
 
 fn name(variable: &Variable) -> String {

@@ -3,6 +3,7 @@
 pub mod auth_request;
 pub(crate) mod buffering;
 pub(crate) mod cors;
+pub(crate) mod direct_response;
 pub(crate) mod errors;
 pub(crate) mod forward;
 pub(crate) mod headers;
@@ -17,6 +18,7 @@ use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
 use crate::conf::{Value, Word, value, word};
 use crate::context::{Host, RenderContext};
+use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
 
@@ -36,6 +38,8 @@ pub(crate) struct LocationConf {
     unlogged: bool,
     /// A request without a good certificate is refused. nginx itself asks for one in handshakes only.
     certified: bool,
+    /// Responses before the content. They come after a preflight.
+    direct: DirectResponses,
     content: Content,
 }
 
@@ -79,6 +83,7 @@ impl LocationConf {
         let main = (counted || logged).then(|| value(main(route)));
         let unlogged = logged && route.policy.access_log_off;
         let (path, id) = (word(path), value(route.id.as_str()));
+        let direct = DirectResponses::new(route);
         let made = LocationConf {
             sign,
             path,
@@ -87,6 +92,7 @@ impl LocationConf {
             main,
             unlogged,
             certified,
+            direct,
             content,
         };
         made.fits().then_some(made)
@@ -99,7 +105,7 @@ impl LocationConf {
             Content::Redirect(answer) => answer.to.0.fits(),
             Content::Forward(forward) => forward.fits(),
         };
-        content && self.path.0.fits() && self.id.0.fits()
+        content && self.direct.fits() && self.path.0.fits() && self.id.0.fits()
     }
 }
 

@@ -45,8 +45,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, Filter, IpAccess, Policy, Redirect, ServerName, Transport,
-    UpstreamTls,
+    CanaryRules, ClientCertificates, DirectResponse, Filter, IpAccess, Policy, Redirect,
+    ServerName, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -66,6 +66,7 @@ pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MAX_ALIASES;
+pub(crate) use snippets::ServerSnippet;
 pub(crate) use upstream_host::{RouteHost, RouteNames};
 
 /// Context in which annotations are read.
@@ -111,6 +112,8 @@ pub(crate) struct Annotations {
     pub(crate) route_host: Option<RouteHost>,
     /// Filters of every route of the Ingress.
     pub(crate) filters: Vec<Filter>,
+    /// Responses before everything else of its routes.
+    pub(crate) direct_responses: Vec<DirectResponse>,
 }
 
 /// Settings of an Ingress for its hosts as a whole.
@@ -126,6 +129,8 @@ pub(crate) struct Host {
     pub(crate) passthrough: bool,
     /// Nothing that the namespace has of the host is let through.
     pub(crate) closed: bool,
+    /// Policies of all that the namespace has of the host.
+    pub(crate) snippet: Option<Arc<ServerSnippet>>,
 }
 
 /// Settings of an Ingress for its backends.
@@ -189,6 +194,7 @@ impl Annotations {
             prefer_server_ciphers: server::prefer_server_ciphers(view),
             passthrough: server::passthrough(view, options),
             closed: false,
+            snippet: None,
         };
         let paths = rewrite::paths(view);
         let relative_redirects = redirect::relative(view, globals);
@@ -212,6 +218,12 @@ impl Annotations {
         };
         let snippets = snippets::judge(view, route);
         host.closed = snippets.closes_host;
+        host.snippet = snippets.server;
+        let ip_access = snippets.access.unwrap_or_else(|| policy.ip_access.clone());
+        let policy = Policy {
+            ip_access,
+            ..policy
+        };
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -229,6 +241,7 @@ impl Annotations {
             policy: Arc::new(policy),
             route_host,
             filters: snippets.filters,
+            direct_responses: snippets.direct_responses,
         }
     }
 }

@@ -1,6 +1,9 @@
-//! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); changes of headers become filters.
+//! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); what the model can say becomes
+//! policies of routes.
 
-use sluice_ir::{Filter, HeaderName, Policy, ReasonCode};
+use std::sync::Arc;
+
+use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, Policy, ReasonCode};
 use sluice_translate_engine::Severity;
 
 use super::alternatives::alternatives;
@@ -8,10 +11,8 @@ use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::snippet::{self, Compiled, Effective, Judgement, compile};
+use crate::snippet::{self, Compiled, Effective, Judgement, Place, compile};
 use crate::support::{AppliesTo, DataPlane};
-
-const INSTEAD: &str = "no raw nginx configuration; the report names alternatives to its directives";
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",
@@ -24,8 +25,8 @@ pub(super) const GROUP: Group = Group {
         )
         .snippet()
         .partly(
-            "changes of headers (docs/snippets.md), with allow-snippet-annotations and annotations-risk-level: Critical; \
-             others are reported with alternatives",
+            "changes of headers, return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
+             annotations-risk-level: Critical; others are reported with alternatives",
         ),
         annotation(
             "server-snippet",
@@ -34,7 +35,10 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .snippet()
-        .instead(INSTEAD),
+        .partly(
+            "return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
+             annotations-risk-level: Critical; others are reported with alternatives",
+        ),
         annotation(
             "stream-snippet",
             Value::Text,
@@ -63,8 +67,34 @@ pub(super) struct Snippet<'a> {
 pub(super) struct Effect {
     /// Filters of its routes.
     pub(super) filters: Vec<Filter>,
+    /// Direct responses of its routes.
+    pub(super) direct_responses: Vec<DirectResponse>,
+    /// Lists of networks for its routes, if it has any.
+    pub(super) access: Option<IpAccess>,
+    /// Policies of its hosts.
+    pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
     pub(super) closes_host: bool,
+}
+
+/// Policies of a `server-snippet`, for all that its namespace has of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerSnippet {
+    /// Before those of routes.
+    pub(crate) direct_responses: Vec<DirectResponse>,
+    /// For routes without lists of their own.
+    pub(crate) access: IpAccess,
+}
+
+/// Reason why a snippet is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    /// None of its kind is, or none of such an Ingress.
+    Kind,
+    /// Its first line that the model cannot say.
+    Line(usize),
+    /// Settings of the operator alone.
+    Settings,
 }
 
 /// Settings of the routes that snippets are of.
@@ -79,41 +109,74 @@ pub(super) struct Route<'a> {
 /// Serves the snippets that can be served, reports all others, and closes the paths of those that may guard.
 pub(super) fn judge(view: &mut View<'_, '_>, route: Route<'_>) -> Effect {
     let mut effect = Effect::default();
-    let mut is_new = true;
     for snippet in std::mem::take(&mut view.snippets) {
-        let is_of_location = snippet.annotation.name == "configuration-snippet";
-        let compiled = (is_of_location && !route.is_redirect)
-            .then(|| compile(snippet.text, &|name| is_taken(name, route)));
         let is_allowed = !snippet.is_too_risky && route.globals.trust.admission.allow_snippets;
-        match compiled {
-            Some(Ok(Compiled {
-                filters,
-                adds_to_errors,
-            })) if is_allowed && !filters.is_empty() => {
-                // With several data planes it is here once for each.
-                if std::mem::take(&mut is_new) {
-                    effect.filters = filters;
-                }
-                if adds_to_errors {
-                    let reason = snippet
-                        .applies_to
-                        .note("add_header without always adds the header to errors, too");
-                    let name = snippet.annotation.name;
-                    let consequence = "served with this difference";
-                    view.note(ReasonCode::PartiallySupported, name, reason, consequence);
-                }
+        let obstacle = match compiled(snippet, route) {
+            None => Obstacle::Kind,
+            Some(Err(line)) => Obstacle::Line(line),
+            Some(Ok(compiled)) if is_allowed && compiled != Compiled::default() => {
+                note_differences(view, snippet, &compiled);
+                effect.take(compiled, snippet);
+                continue;
             }
-            compiled => {
-                effect.closes_host |= refuse(
-                    view,
-                    snippet,
-                    compiled.map(|compiled| compiled.err()),
-                    route,
-                );
-            }
-        }
+            Some(Ok(_)) => Obstacle::Settings,
+        };
+        effect.closes_host |= refuse(view, snippet, obstacle, route);
     }
     effect
+}
+
+impl Effect {
+    /// With several data planes a snippet is here once for each.
+    fn take(&mut self, compiled: Compiled, snippet: Snippet<'_>) {
+        let Compiled {
+            filters,
+            adds_to_errors: _,
+            direct_responses,
+            access,
+        } = compiled;
+        if snippet.annotation.name == "server-snippet" {
+            self.server = Some(Arc::new(ServerSnippet {
+                direct_responses,
+                access,
+            }));
+        } else {
+            self.filters = filters;
+            self.direct_responses = direct_responses;
+            self.access = Some(access).filter(|access| *access != IpAccess::default());
+        }
+    }
+}
+
+/// `None`: it is of a kind that is never served.
+fn compiled(snippet: Snippet<'_>, route: Route<'_>) -> Option<Result<Compiled, usize>> {
+    let place = match snippet.annotation.name {
+        "configuration-snippet" if !route.is_redirect => Place::Location,
+        "server-snippet" => Place::Server,
+        _ => return None,
+    };
+    let compiled = compile(snippet.text, place, &|name| is_taken(name, route));
+    // nginx would put its lists behind those of the annotations.
+    let has_two = |compiled: &Compiled| {
+        place == Place::Location
+            && compiled.access != IpAccess::default()
+            && route.policy.ip_access != IpAccess::default()
+    };
+    Some(compiled.and_then(|compiled| match has_two(&compiled) {
+        true => Err(1),
+        false => Ok(compiled),
+    }))
+}
+
+fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
+    if compiled.adds_to_errors {
+        let reason = snippet
+            .applies_to
+            .note("add_header without always adds the header to errors, too");
+        let name = snippet.annotation.name;
+        let consequence = "served with this difference";
+        view.note(ReasonCode::PartiallySupported, name, reason, consequence);
+    }
 }
 
 /// Another setting of the route has a say about the header.
@@ -136,12 +199,11 @@ fn is_taken(name: &HeaderName, route: Route<'_>) -> bool {
         || global.hsts.is_some() && lower == "strict-transport-security"
 }
 
-/// Reports a snippet that is not served; `true`: it closes all that the namespace has of the hosts. `in_its_way`: the line
-/// that is no filter, or only the settings of the operator.
+/// Reports a snippet that is not served; `true`: it closes all that the namespace has of the hosts.
 fn refuse(
     view: &mut View<'_, '_>,
     snippet: Snippet<'_>,
-    in_its_way: Option<Option<usize>>,
+    obstacle: Obstacle,
     route: Route<'_>,
 ) -> bool {
     let Snippet {
@@ -170,7 +232,7 @@ fn refuse(
     }
     let closes = closing.is_some();
     view.denied |= closes;
-    let (severity, consequence) = consequence(closing, in_its_way.flatten());
+    let (severity, consequence) = consequence(closing, obstacle);
     // Its directives are of another place, where others take theirs.
     let advice = if annotation.name == "auth-snippet" {
         usual.to_owned()
@@ -178,7 +240,7 @@ fn refuse(
         advice
     };
     let is_allowed = !is_too_risky && route.globals.trust.admission.allow_snippets;
-    let (code, reason) = if in_its_way == Some(None) && !is_allowed {
+    let (code, reason) = if obstacle == Obstacle::Settings && !is_allowed {
         let reason = "expected allow-snippet-annotations: \"true\" and annotations-risk-level: Critical in the ConfigMap";
         (ReasonCode::NotPermitted, reason.to_owned())
     } else {
@@ -192,17 +254,18 @@ fn refuse(
     closes && annotation.name == "server-snippet"
 }
 
-/// `line`: the one that is no filter.
-fn consequence(closing: Option<String>, line: Option<usize>) -> (Severity, String) {
-    match (closing, line) {
+fn consequence(closing: Option<String>, obstacle: Obstacle) -> (Severity, String) {
+    match (closing, obstacle) {
         (Some(closing), _) => {
             let consequence = format!("{closing}; affected paths answer 503");
             (Severity::Error, consequence)
         }
-        (None, Some(line)) => {
+        (None, Obstacle::Line(line)) => {
             let consequence = format!("served without it because of line {line}");
             (Severity::Warning, consequence)
         }
-        (None, None) => (Severity::Warning, "served without it".to_owned()),
+        (None, Obstacle::Kind | Obstacle::Settings) => {
+            (Severity::Warning, "served without it".to_owned())
+        }
     }
 }

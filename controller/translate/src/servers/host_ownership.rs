@@ -79,6 +79,7 @@ impl Assembly<'_> {
             prefer_server_ciphers,
             passthrough,
             closed: _,
+            snippet: _,
         } = &context.annotations.host;
         let www_counterpart = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);

@@ -1,15 +1,17 @@
 //! Path rules of Ingresses, and the context of the Ingress that they are from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ErrorPages, HttpRoute, HttpsRedirect, PathMatch, Policy, ServerName,
+    Action, BackendId, ErrorPages, HttpRoute, HttpsRedirect, IpAccess, PathMatch, Policy,
+    ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
 
 use super::tls_entries::TlsEntries;
-use crate::annotations::{Annotations, RouteNames};
+use crate::annotations::{Annotations, RouteNames, ServerSnippet};
 use crate::global::Globals;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.
@@ -116,8 +118,16 @@ impl PathRule {
         let is_forwarded = matches!(action, Action::Forward(_));
         let filters = self.annotations.filters.iter().filter(|_| is_forwarded);
         let filters = filters.cloned().collect();
+        let of_server = host.snippet_for(&self.owner).into_iter();
+        let direct_responses = of_server
+            .flat_map(|snippet| &snippet.direct_responses)
+            .chain(&self.annotations.direct_responses)
+            .filter(|_| action != Action::Denied)
+            .cloned()
+            .collect();
         let route = HttpRoute::new(server, path, action, policy);
         HttpRoute {
+            direct_responses,
             https_redirect: self.https(host),
             https_backend: for_https,
             session_path,
@@ -131,6 +141,12 @@ impl PathRule {
         let mut policy = Arc::clone(&self.annotations.policy);
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
             Arc::make_mut(&mut policy).host = host.on(names);
+        }
+        if let Some(snippet) = host.snippet_for(&self.owner)
+            && snippet.access != IpAccess::default()
+            && policy.ip_access == IpAccess::default()
+        {
+            Arc::make_mut(&mut policy).ip_access = snippet.access.clone();
         }
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
         if policy.authentication.is_none()
@@ -181,4 +197,12 @@ pub(super) struct HostContext<'a> {
     /// Error service where no annotation names one.
     pub(super) error_service: Option<&'a BackendId>,
     pub(super) globals: &'a Globals,
+    /// `server-snippet` of each namespace that has one.
+    pub(super) snippets: &'a BTreeMap<String, Arc<ServerSnippet>>,
+}
+
+impl<'a> HostContext<'a> {
+    fn snippet_for(&self, owner: &ObjectRef) -> Option<&'a ServerSnippet> {
+        self.snippets.get(&owner.key.namespace).map(Arc::as_ref)
+    }
 }

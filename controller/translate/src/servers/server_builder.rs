@@ -17,7 +17,7 @@ use super::claimed_paths::ClaimedPaths;
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RouteTarget};
 use super::{patterns, shared};
-use crate::annotations::RouteNames;
+use crate::annotations::{RouteNames, ServerSnippet};
 use crate::global::Globals;
 
 const CLOSED_BELOW: &str = concat!(
@@ -61,6 +61,8 @@ pub(super) struct ServerBuilder {
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
     pub(super) closed: BTreeSet<String>,
+    /// `server-snippet` of the first Ingress of each namespace that has one.
+    pub(super) snippets: BTreeMap<String, Arc<ServerSnippet>>,
 }
 
 impl ServerBuilder {
@@ -73,11 +75,6 @@ impl ServerBuilder {
         reports: &mut Vec<Report>,
     ) -> BuiltServer {
         let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
-        let host = HostContext {
-            has_certificate,
-            error_service: fallback,
-            globals,
-        };
         let has_root = self.paths.rule("/", PathType::Prefix).is_some();
         let ServerBuilder {
             paths,
@@ -89,8 +86,15 @@ impl ServerBuilder {
             ciphers,
             prefer_server_ciphers,
             closed,
+            snippets,
             ..
         } = self;
+        let host = HostContext {
+            has_certificate,
+            error_service: fallback,
+            globals,
+            snippets: &snippets,
+        };
         let mut rules = paths.into_rules();
         let health = health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);

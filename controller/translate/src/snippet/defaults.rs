@@ -20,16 +20,17 @@ const DEFAULTS: &[(&str, &str)] = &[
 /// True if a snippet makes no difference, whatever the annotations beside it: nginx takes no directive twice.
 pub(super) fn are_all(text: &str) -> bool {
     Pieces::new(text).all(|piece| match piece {
-        Ok(Piece::Statement(statement)) => is_default(&statement),
+        Ok(Piece::Statement(Statement { words, opens, .. })) => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            !opens && is_default(&words)
+        }
         Ok(Piece::End) | Err(_) => false,
     })
 }
 
-pub(super) fn is_default(statement: &Statement) -> bool {
-    if statement.opens {
-        return false;
-    }
-    match statement.words.as_slice() {
+/// The same of one directive without a block.
+pub(super) fn is_default(words: &[&str]) -> bool {
+    match *words {
         [name, value] => DEFAULTS.contains(&(name, value)),
         [name, header, value] => name == "proxy_set_header" && headers::is_set(header, value),
         _ => false,

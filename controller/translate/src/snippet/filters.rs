@@ -1,4 +1,4 @@
-//! A snippet of a location as filters of its routes: all of it, or nothing.
+//! Changes of headers as filters of routes.
 //!
 //! ```text
 //!   more_set_headers "X-A: b"    response: set       proxy_set_header X-A b     request: set, or removed if b is empty
@@ -17,8 +17,7 @@ use sluice_ir::{
 };
 use sluice_syntax::expression;
 
-use super::statements::{Piece, Pieces, SyntaxError};
-use super::{defaults, headers};
+use super::headers;
 
 /// Headers that one snippet may change.
 const MAX_HEADERS: usize = 32;
@@ -57,40 +56,9 @@ const OF_REQUESTS: &[&str] = &[
 /// Headers about the client, which Sluice sets; with the client's own they are read and written in different places.
 const ABOUT_CLIENTS: &[&str] = &["ssl-client-", "x-forwarded-", "x-original-"];
 
-/// Filters that do what a snippet says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Compiled {
-    pub(crate) filters: Vec<Filter>,
-    /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
-    pub(crate) adds_to_errors: bool,
-}
-
-/// The filters of a snippet; the first line that is none otherwise. `is_taken`: something else sets the header.
-pub(crate) fn compile(
-    text: &str,
-    is_taken: &dyn Fn(&HeaderName) -> bool,
-) -> Result<Compiled, usize> {
-    let mut compiler = Compiler::new(is_taken);
-    let mut line = 1;
-    for piece in Pieces::new(text) {
-        let statement = match piece {
-            Ok(Piece::Statement(statement)) => statement,
-            Ok(Piece::End) => return Err(line),
-            Err(SyntaxError { line }) => return Err(line),
-        };
-        line = statement.line;
-        if defaults::is_default(&statement) {
-            continue;
-        }
-        let words: Vec<&str> = statement.words.iter().map(String::as_str).collect();
-        if statement.opens || compiler.statement(&words).is_none() {
-            return Err(line);
-        }
-    }
-    compiler.finish().ok_or(line)
-}
-
-struct Compiler<'a> {
+/// Changes of headers by a snippet, in the making.
+pub(super) struct HeaderChanges<'a> {
+    /// Something else sets the header.
     is_taken: &'a dyn Fn(&HeaderName) -> bool,
     request: HeaderModification,
     response: HeaderModification,
@@ -99,12 +67,13 @@ struct Compiler<'a> {
     of_response: BTreeSet<String>,
     /// Request headers that values read, in lower case.
     read: BTreeSet<String>,
-    adds_to_errors: bool,
+    /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
+    pub(super) adds_to_errors: bool,
 }
 
-impl<'a> Compiler<'a> {
-    fn new(is_taken: &'a dyn Fn(&HeaderName) -> bool) -> Self {
-        Compiler {
+impl<'a> HeaderChanges<'a> {
+    pub(super) fn new(is_taken: &'a dyn Fn(&HeaderName) -> bool) -> Self {
+        HeaderChanges {
             is_taken,
             request: HeaderModification::default(),
             response: HeaderModification::default(),
@@ -115,8 +84,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// `None`: it is no change of headers that can be made.
-    fn statement(&mut self, words: &[&str]) -> Option<()> {
+    /// Takes one directive. `None`: it is no change of headers that can be made.
+    pub(super) fn add(&mut self, words: &[&str]) -> Option<()> {
         let (directive, arguments) = words.split_first()?;
         match (*directive, arguments) {
             ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
@@ -222,10 +191,7 @@ impl<'a> Compiler<'a> {
 
     fn name(&self, name: &str, reserved: &[&str]) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
-        let is_reserved = reserved.iter().any(|other| name.is_alike(other))
-            || is_about_clients(name.as_str())
-            || (self.is_taken)(&name);
-        (!is_reserved).then_some(name)
+        (!is_reserved(&name, reserved) && !(self.is_taken)(&name)).then_some(name)
     }
 
     fn read(&mut self, value: &Expression, is_known: impl Fn(&Variable) -> bool) -> Option<()> {
@@ -245,7 +211,8 @@ impl<'a> Compiler<'a> {
         Some(())
     }
 
-    fn finish(self) -> Option<Compiled> {
+    /// The filters; `None`: there are too many, or their order would matter.
+    pub(super) fn finish(self) -> Option<Vec<Filter>> {
         let count = self.of_request.len() + self.response.add.len() + self.of_response.len();
         let reads_changed = self.read.iter().any(|name| self.of_request.contains(name));
         if count > MAX_HEADERS || reads_changed {
@@ -258,10 +225,7 @@ impl<'a> Compiler<'a> {
         if self.response != HeaderModification::default() {
             filters.push(Filter::ResponseHeaders(self.response));
         }
-        Some(Compiled {
-            filters,
-            adds_to_errors: self.adds_to_errors,
-        })
+        Some(filters)
     }
 }
 
@@ -277,6 +241,15 @@ fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str
         let (name, value) = word.split_once(':')?;
         Some((name.trim(), value.trim()))
     })
+}
+
+/// A header of requests that is not what the client sent once Sluice has it.
+pub(super) fn is_reserved_in_requests(name: &HeaderName) -> bool {
+    is_reserved(name, OF_REQUESTS)
+}
+
+fn is_reserved(name: &HeaderName, reserved: &[&str]) -> bool {
+    reserved.iter().any(|other| name.is_alike(other)) || is_about_clients(name.as_str())
 }
 
 /// To CGI and WSGI an underscore is a hyphen.

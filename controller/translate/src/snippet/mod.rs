@@ -1,8 +1,8 @@
 //! Snippets: nginx configuration in annotations and the ConfigMap. Their text never gets into a data plane (R1 of the security
-//! rules); one that is changes of headers alone becomes filters.
+//! rules); what the model can say becomes policies of its routes.
 //!
 //! ```text
-//!   text --statements.rs--> directives --filters.rs--> are all of them changes of headers?  filters of its routes
+//!   text --statements.rs--> directives --compile.rs--> can the model say all of them?  policies of its routes
 //!                                     |--harmless.rs--> is there one that may guard?    its paths are closed
 //!                                     |--defaults.rs--> is anything missing without it?  a note
 //!                                     \--Alternatives-> annotations in its place         what the report says
@@ -10,14 +10,19 @@
 //!
 //! A snippet is served as a whole or not at all.
 
+mod access;
+mod compile;
+mod conditions;
 mod defaults;
 mod filters;
 mod harmless;
 mod headers;
 mod mod_security;
+mod responses;
 mod statements;
+mod tree;
 
-pub(crate) use filters::{Compiled, compile};
+pub(crate) use compile::{Compiled, Place, compile};
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 

@@ -41,6 +41,8 @@ enum Ending {
     Blank,
     Semicolon,
     Brace,
+    /// Right behind a quote. It begins the next word.
+    Bracket,
 }
 
 impl<'a> Pieces<'a> {
@@ -86,13 +88,18 @@ impl<'a> Pieces<'a> {
                 '{' => Ending::Brace,
                 first => {
                     line = if words.is_empty() { at.line } else { line };
-                    let (word, ending) = self.word(first).ok_or(at)?;
+                    let (word, mut ending) = self.word(first).ok_or(at)?;
                     words.push(word);
+                    while let Ending::Bracket = ending {
+                        let (word, next) = self.word(')').ok_or(at)?;
+                        words.push(word);
+                        ending = next;
+                    }
                     ending
                 }
             };
             let opens = match ending {
-                Ending::Blank => continue,
+                Ending::Blank | Ending::Bracket => continue,
                 Ending::Semicolon => false,
                 Ending::Brace => true,
             };
@@ -135,12 +142,12 @@ impl<'a> Pieces<'a> {
         Some(())
     }
 
-    /// Valid continuations after a quote; a bracket belongs to `if ($a = "b")`.
+    /// Valid continuations after a quote; a bracket ends `if ($a = "b")`.
     fn after_quote(&mut self) -> Option<Ending> {
         match self.take()? {
             ';' => Some(Ending::Semicolon),
             '{' => Some(Ending::Brace),
-            ')' => Some(Ending::Blank),
+            ')' => Some(Ending::Bracket),
             letter if is_blank(letter) => Some(Ending::Blank),
             _ => None,
         }
@@ -189,7 +196,7 @@ mod tests {
             [
                 "gzip|on",
                 "add_header|A|b; c",
-                "if|($a|=|b c {",
+                "if|($a|=|b c|) {",
                 "deny|all",
                 "}"
             ]

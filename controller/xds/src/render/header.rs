@@ -49,7 +49,12 @@ pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
             &mut route.request_headers_to_remove,
         );
     }
-    for change in response_header_changes(filters()) {
+    modify_response(route, filters());
+}
+
+/// Applies those of responses.
+pub(super) fn modify_response<'a>(route: &mut Route, filters: impl Iterator<Item = &'a Filter>) {
+    for change in response_header_changes(filters) {
         change_header(
             &change,
             &mut route.response_headers_to_add,

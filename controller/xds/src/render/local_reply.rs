@@ -14,6 +14,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
     LocalReplyConfig, ResponseMapper,
 };
 
+use super::access_log::where_holds;
 use super::proto::number;
 use super::route::matching::matches;
 
@@ -31,12 +32,20 @@ const TITLES: [(u32, &str); 9] = [
     (504, "504 Gateway Time-out"),
 ];
 const BAD_GATEWAY: &str = "502 Bad Gateway";
+/// Metadata of a route that answers with a text of its own.
+pub(super) const TEXT_METADATA: &str = "sluice.text";
 
 /// The mappers of a connection manager; Envoy takes the first whose filter matches.
 pub(super) fn pages() -> LocalReplyConfig {
     // A client of gRPC gets the text as `grpc-message`.
     let grpc = ResponseMapper {
         filter: Some(is_grpc()),
+        ..ResponseMapper::default()
+    };
+    let text = ResponseMapper {
+        filter: Some(where_holds(format!(
+            "has(xds.route_metadata) && '{TEXT_METADATA}' in xds.route_metadata.filter_metadata"
+        ))),
         ..ResponseMapper::default()
     };
     let unreachable = ResponseMapper {
@@ -48,7 +57,7 @@ pub(super) fn pages() -> LocalReplyConfig {
         .map(|(status, title)| page(has_status(Op::Eq, *status), title));
     let others = page(has_status(Op::Ge, 300), "%RESPONSE_CODE%");
     LocalReplyConfig {
-        mappers: [grpc, unreachable]
+        mappers: [grpc, text, unreachable]
             .into_iter()
             .chain(titled)
             .chain([others])

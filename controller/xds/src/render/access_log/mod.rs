@@ -132,8 +132,13 @@ fn filter(skipped: &[String]) -> AccessLogFilter {
         .map(|uri| {
             format!(" && (!('{LOG_METADATA}' in metadata.filter_metadata) || {noted}['{URI}'] != '{uri}')")
         });
+    where_holds(logged() + &another.collect::<String>())
+}
+
+/// Takes the requests for which an expression of CEL holds.
+pub(super) fn where_holds(expression: String) -> AccessLogFilter {
     let expression = ExpressionFilter {
-        expression: logged() + &another.collect::<String>(),
+        expression,
         ..ExpressionFilter::default()
     };
     let extension = ExtensionFilter {

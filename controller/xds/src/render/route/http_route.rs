@@ -17,7 +17,7 @@ use sluice_ir::{
 };
 
 use super::matching::{handshakes, is, match_of, only_for, spoken};
-use super::{cors, redirect, retry, rewrite};
+use super::{cors, direct_response, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
 use crate::render::access_log::{LOG_METADATA, MAIN, UNLOGGED};
 use crate::render::encoded::SENT;
@@ -52,7 +52,12 @@ pub(super) fn routes(
                 ..route
             }]
         }
-        Action::Redirect(redirect) => redirect::routes(&route, http_route, redirect),
+        Action::Redirect(redirect) => {
+            let direct = direct_response::routes(&route, http_route, server).into_iter();
+            direct
+                .chain(redirect::routes(&route, http_route, redirect))
+                .collect()
+        }
         Action::Respond(status) => responding(&route, http_route, *status, server, global),
     }
 }
@@ -76,7 +81,7 @@ pub(super) fn to_https(
         .collect()
 }
 
-/// In nginx's order: what CORS asks first, then https, then the pods.
+/// In nginx's order: what CORS asks first, then direct responses, then https, then the pods.
 fn forwarding(
     route: &Route,
     http_route: &HttpRoute,
@@ -86,7 +91,7 @@ fn forwarding(
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let mut routes = Vec::new();
+    let mut routes = direct_response::routes(&route, http_route, server);
     routes.extend(
         http_route
             .https_redirect
@@ -123,9 +128,8 @@ fn responding(
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
     let redirects = http_route.https_redirect.iter();
-    let mut routes: Vec<Route> = redirects
-        .flat_map(|https| redirect::to_https(&route, https, server))
-        .collect();
+    let mut routes = direct_response::routes(&route, http_route, server);
+    routes.extend(redirects.flat_map(|https| redirect::to_https(&route, https, server)));
     let response = DirectResponseAction {
         status: status.into(),
         ..DirectResponseAction::default()

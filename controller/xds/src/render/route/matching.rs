@@ -16,7 +16,7 @@ use sluice_pattern::Subject;
 use crate::render::policy::upgrades;
 
 /// Scheme of the client's request, from trusted headers only.
-const PROTO: &str = "x-forwarded-proto";
+pub(super) const PROTO: &str = "x-forwarded-proto";
 
 /// All that a route asks of a request.
 pub(in crate::render) fn match_of(matches: &sluice_ir::RouteMatch) -> RouteMatch {
@@ -94,7 +94,7 @@ pub(super) fn whole(regex: &PathRegex) -> String {
 }
 
 /// A path is compared decoded, so it is written so.
-fn decoded(path: &str) -> String {
+pub(super) fn decoded(path: &str) -> String {
     let decoded = path::canonical(path.as_bytes())
         .ok()
         .and_then(|path| String::from_utf8(path.target).ok());

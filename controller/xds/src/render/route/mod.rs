@@ -7,6 +7,7 @@
 mod cache;
 mod clients;
 mod cors;
+mod direct_response;
 mod discovery;
 mod error_services;
 mod http_route;

@@ -1,0 +1,96 @@
+//! Responses that the data plane gives by itself, before anything else of a route.
+
+use serde::Serialize;
+
+use crate::{Expression, HeaderName, Hostname, is_default};
+
+/// Response in the place of a route's action and of its policies: nobody is asked for a password, no list of addresses counts.
+/// What a host asks of client certificates comes first. Of those whose conditions hold, a request gets the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DirectResponse {
+    /// All have to hold; without any it is for every request.
+    #[serde(skip_serializing_if = "is_default")]
+    pub conditions: Vec<Condition>,
+    /// From 200 to 599.
+    pub status: u16,
+    /// Content.
+    pub content: ResponseContent,
+}
+
+impl DirectResponse {
+    /// True if it is for every request.
+    #[must_use]
+    pub fn is_unconditional(&self) -> bool {
+        self.conditions.is_empty()
+    }
+}
+
+/// Content of a response.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseContent {
+    /// The data plane's own page for the status, if it has one.
+    Page,
+    /// A text.
+    Text {
+        /// `text/plain`.
+        media_type: String,
+        /// The body.
+        text: String,
+    },
+    /// A URL to go to.
+    Location(Expression),
+}
+
+/// Condition on a request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Condition {
+    /// Comparison with a part of the request.
+    #[serde(flatten)]
+    pub test: RequestTest,
+    /// It must not hold.
+    #[serde(skip_serializing_if = "is_default")]
+    pub negated: bool,
+}
+
+/// Comparison with a part of a request. A part that is not there is empty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestTest {
+    /// The host that was asked for, without its port, is this.
+    Host(Hostname),
+    /// The path, decoded and without the query, is this.
+    Path(String),
+    /// A cookie has this value.
+    Cookie {
+        /// Its name, without regard to case.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// `http` or `https`.
+    Scheme(Comparison),
+    /// `GET`.
+    Method(Comparison),
+    /// The path and the query.
+    RequestUri(Comparison),
+    /// A header. One that the client sent several times has its values joined with commas.
+    Header {
+        /// Its name, without regard to case.
+        name: HeaderName,
+        /// Comparison of its value.
+        value: Comparison,
+    },
+}
+
+/// Comparison of a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// It is this text, byte for byte.
+    Equals(String),
+    /// This regular expression is found in it. Only what RE2 and PCRE both know and mean the same by is in one.
+    Matches(String),
+    /// The same, whatever case letters have.
+    MatchesIgnoreCase(String),
+}

@@ -1,0 +1,116 @@
+//! Responses before everything else of a location: `return`, within `if` where there are conditions.
+
+use sluice_ir::{
+    Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent, Variable,
+};
+use sluice_pattern::Subject;
+
+use crate::conf::{Value, Word, value, word};
+use crate::expression::{expression, name_of};
+
+/// `return` of a location.
+pub(crate) struct DirectResponses {
+    /// Type of all texts.
+    pub(crate) media_type: Option<Value>,
+    pub(crate) responses: Vec<Return>,
+}
+
+/// One `return`.
+pub(crate) struct Return {
+    pub(crate) conditions: Vec<If>,
+    /// The flags of all conditions, one for each.
+    pub(crate) all: String,
+    pub(crate) status: u16,
+    /// Body, or the URL of a redirect.
+    pub(crate) text: Option<Value>,
+}
+
+/// The condition of `if`.
+pub(crate) struct If {
+    pub(crate) variable: String,
+    pub(crate) operator: &'static str,
+    pub(crate) operand: Word,
+}
+
+impl DirectResponses {
+    pub(crate) fn new(route: &HttpRoute) -> Self {
+        let direct = &route.direct_responses;
+        DirectResponses {
+            media_type: media_types(direct).next().map(value),
+            responses: direct.iter().map(Return::new).collect(),
+        }
+    }
+
+    /// True if nginx can read it.
+    pub(crate) fn fits(&self) -> bool {
+        self.responses.iter().all(Return::fits)
+    }
+}
+
+/// Types of the texts; nginx has one for a location.
+pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &str> {
+    direct.iter().filter_map(|direct| match &direct.content {
+        ResponseContent::Text { media_type, .. } => Some(media_type.as_str()),
+        ResponseContent::Page | ResponseContent::Location(_) => None,
+    })
+}
+
+impl Return {
+    fn new(direct: &DirectResponse) -> Self {
+        let text = match &direct.content {
+            ResponseContent::Page => None,
+            ResponseContent::Text { text, .. } => Some(value(text)),
+            ResponseContent::Location(url) => Some(expression(url).quoted()),
+        };
+        Return {
+            conditions: direct.conditions.iter().map(If::new).collect(),
+            all: "1".repeat(direct.conditions.len()),
+            status: direct.status,
+            text,
+        }
+    }
+
+    fn fits(&self) -> bool {
+        let operands = self.conditions.iter().map(|condition| &condition.operand);
+        operands.chain(&self.text).all(|word| word.0.fits())
+    }
+}
+
+impl If {
+    fn new(condition: &Condition) -> Self {
+        let equals = |text: &str| (false, value(text));
+        let (variable, (is_pattern, operand)) = match &condition.test {
+            RequestTest::Host(host) => (Variable::Hostname, equals(host.as_str())),
+            RequestTest::Path(path) => (Variable::Path, equals(path)),
+            RequestTest::Cookie { name, value } => (Variable::Cookie(name.clone()), equals(value)),
+            RequestTest::Scheme(comparison) => (Variable::Scheme, operand(comparison)),
+            RequestTest::Method(comparison) => (Variable::Method, operand(comparison)),
+            RequestTest::RequestUri(comparison) => (Variable::RequestUri, operand(comparison)),
+            RequestTest::Header { name, value } => {
+                let name = name.as_str().to_ascii_lowercase();
+                (Variable::Header(name), operand(value))
+            }
+        };
+        let operator = match (is_pattern, condition.negated) {
+            (false, false) => "=",
+            (false, true) => "!=",
+            (true, false) => "~",
+            (true, true) => "!~",
+        };
+        If {
+            variable: name_of(&variable),
+            operator,
+            operand,
+        }
+    }
+}
+
+/// The other side of a comparison, and whether it is a pattern.
+fn operand(comparison: &Comparison) -> (bool, Word) {
+    let found = |pattern, subject| word(sluice_pattern::pcre(pattern, subject, false));
+    match comparison {
+        Comparison::Equals(text) => (false, value(text)),
+        Comparison::Matches(pattern) => (true, found(pattern, Subject::Text)),
+        Comparison::MatchesIgnoreCase(pattern) => (true, found(pattern, Subject::TextInAnyCase)),
+    }
+}

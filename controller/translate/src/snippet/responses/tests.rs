@@ -1,0 +1,179 @@
+use super::*;
+use crate::snippet::tree::directives;
+
+fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
+    let mut responses = Responses::new("text/html");
+    for directive in directives(text)? {
+        responses.add(&directive)?;
+    }
+    responses.finish().ok_or(0)
+}
+
+/// Status, `!` for what must not hold, what is asked, and the content.
+fn shown(text: &str) -> Vec<String> {
+    let all = responses(text).unwrap();
+    let shown = all.iter().map(|response| {
+        let conditions = response.conditions.iter().map(|condition| {
+            let sign = if condition.negated { "!" } else { "" };
+            format!("{sign}{} ", serde_json::to_string(&condition.test).unwrap())
+        });
+        let conditions: String = conditions.collect();
+        let content = serde_json::to_string(&response.content).unwrap();
+        format!("{conditions}{} {content}", response.status)
+    });
+    shown.collect()
+}
+
+#[test]
+fn return_has_nginxs_forms() {
+    assert_eq!(shown("return 403;"), [r#"403 "page""#]);
+    assert_eq!(
+        shown("return 200 'so it is';"),
+        [r#"200 {"text":{"media_type":"text/html","text":"so it is"}}"#]
+    );
+    assert_eq!(
+        shown("return 301 https://b.test$request_uri;"),
+        [r#"301 {"location":"https://b.test$request_uri"}"#]
+    );
+    assert_eq!(
+        shown("return $scheme://$host/a;"),
+        [r#"302 {"location":"$scheme://$host/a"}"#]
+    );
+    assert_eq!(
+        shown("return 307 /a;"),
+        [r#"307 {"location":"$scheme://$host/a"}"#]
+    );
+    for bad in [
+        "return;",
+        "return 99;",
+        "return 600;",
+        "return 444 a;",
+        "return a;",
+        "return 301 a;",
+        "return 301 ftp://a;",
+        // A path that is decoded may end a line of the response.
+        "return 301 https://b.test$uri;",
+        "return 301 https://b.test$arg_a;",
+        "return 200 $remote_addr;",
+        "return 200 a b;",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
+}
+
+#[test]
+fn conditions_are_those_that_every_data_plane_can_compare() {
+    for (condition, test) in [
+        ("$host = 'a.test'", r#"{"host":"a.test"}"#),
+        ("$uri = /a", r#"{"path":"/a"}"#),
+        ("$cookie_a = b", r#"{"cookie":{"name":"a","value":"b"}}"#),
+        ("$scheme = http", r#"{"scheme":{"equals":"http"}}"#),
+        (
+            "$request_method !~ ^GET$",
+            r#"!{"method":{"matches":"^GET$"}}"#,
+        ),
+        (
+            "$request_uri ~* \"^/a\"",
+            r#"{"request_uri":{"matches_ignore_case":"^/a"}}"#,
+        ),
+        (
+            "$http_user_agent ~ bot",
+            r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
+        ),
+        (
+            "$http_x_a",
+            r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
+        ),
+    ] {
+        let text = format!("if ({condition}) {{ return 403; }}");
+        assert_eq!(shown(&text), [format!("{test} 403 \"page\"")]);
+    }
+    for bad in [
+        "$host ~ a",
+        "$host = A.test",
+        "$uri ~ a",
+        "$remote_addr = 127.0.0.1",
+        "$http_x_forwarded_for = a",
+        "$http_upgrade = a",
+        "$ssl_client_verify = NONE",
+        "$a = b",
+        "$scheme = $host",
+        "-f /etc/passwd",
+        "$request_uri ~ (?=a)",
+        "$scheme",
+    ] {
+        let text = format!("if ({bad}) {{ return 403; }}");
+        let wrong = responses(&text).is_err();
+        assert!(wrong != (bad == "$scheme"), "{bad}");
+    }
+    for bad in [
+        "if $scheme = http { return 403; }",
+        "if ($scheme = http { return 403; }",
+        "if () { return 403; }",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
+}
+
+#[test]
+fn flags_join_conditions() {
+    let text = "
+        if ($request_method = POST) { set $block 1; }
+        if ($http_x_a = '') { set $block \"${block}2\"; }
+        if ($block = 12) { return 405; }
+        if ($block) { return 406 mixed; }";
+    let post = r#"{"method":{"equals":"POST"}}"#;
+    let none = r#"{"header":{"name":"x-a","value":{"equals":""}}}"#;
+    assert_eq!(
+        shown(text),
+        [
+            format!(r#"{post} {none} 405 "page""#),
+            format!(r#"!{post} {none} 406 {{"text":{{"media_type":"text/html","text":"mixed"}}}}"#),
+            format!(r#"{post} !{none} 406 {{"text":{{"media_type":"text/html","text":"mixed"}}}}"#),
+        ]
+    );
+}
+
+#[test]
+fn a_return_ends_its_requests_and_no_others() {
+    let text = "if ($scheme = http) { return 403; } if ($scheme = https) { return 404; } return 410; return 411;";
+    let statuses: Vec<u16> = responses(text)
+        .unwrap()
+        .iter()
+        .map(|it| it.status)
+        .collect();
+    assert_eq!(statuses, [403, 404, 410]);
+    assert!(responses(text).unwrap()[2].conditions.is_empty());
+}
+
+#[test]
+fn a_snippet_with_too_many_ways_is_not_followed() {
+    let one = |n: usize| format!("if ($http_a{n} = b) {{ set $f{n} 1; }}\n");
+    let many: String = (0..20).map(one).collect();
+    assert!(responses(&many).is_err());
+    let flags: String = (0..20).map(|n| format!("set $f{n} 0;\n")).collect();
+    assert!(responses(&format!("{flags}{many}")).is_err());
+    let returns: String = (0..40)
+        .map(|n| format!("if ($http_a{n} = b) {{ return 403; }}\n"))
+        .collect();
+    assert!(responses(&returns).is_err());
+}
+
+#[test]
+fn nginxs_own_variables_are_not_set() {
+    for unasked in [
+        "set $limit_rate 1k;",
+        "set $a 1; set $b $a; if ($b) { return 403; }",
+    ] {
+        assert_eq!(responses(unasked), Err(0), "{unasked}");
+    }
+    for bad in [
+        "set $host a;",
+        "set $http_a b;",
+        "set $a $remote_addr;",
+        "set a b;",
+        "set $a;",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
+}

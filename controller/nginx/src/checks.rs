@@ -31,21 +31,16 @@ pub(crate) fn check_location(
     context: RenderContext<'_>,
 ) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    let element = || Element::Route(route.id.clone());
     let mut add = |what, closes| {
         all.push(Unsupported {
-            element: element(),
+            element: Element::Route(route.id.clone()),
             what: Cow::Borrowed(what),
             closes,
         });
     };
     // Access control holds for redirects, too.
-    if let Some(what) = host
-        .server
-        .client_certificates
-        .as_ref()
-        .and_then(|clients| check_client_certificates(clients, host, context))
-    {
+    let clients = host.server.client_certificates.as_ref();
+    if let Some(what) = clients.and_then(|of| check_client_certificates(of, host, context)) {
         add(what, true);
     }
     if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name))

@@ -116,6 +116,14 @@ const STATEMENTS: &[&str] = &[
     "more_set_input_headers 'X-H: $arg_a';",
     "proxy_set_header Connection upgrade;",
     "deny all;",
+    "deny 10.0.0.0/8; allow all;",
+    "if ($http_x_a ~* '(a|b)\\\"; }') { return 403 \"100% {\"; }",
+    "if ($request_method !~ ^GET$) { set $f a; }",
+    "if ($cookie_a != 'b;c') { set $f \"${f}b\"; }",
+    "if ($f = ab) { return 302 https://b.test$request_uri; }",
+    "if ($host = shop.test) { return 200 '; } deny all; #'; }",
+    "default_type application/json;",
+    "return 410;",
 ];
 
 fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
@@ -129,7 +137,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         | "auth-request-redirect" | "session-cookie-path" | "session-cookie-domain" | "proxy-cookie-path" | "proxy-cookie-domain" => {
             one_of(TEXTS_WITH_VARIABLES).boxed()
         }
-        "configuration-snippet" => prop::collection::vec(one_of(STATEMENTS), 1..6)
+        "configuration-snippet" | "server-snippet" => prop::collection::vec(one_of(STATEMENTS), 1..6)
             .prop_map(|all| all.join("\n"))
             .boxed(),
         "auth-tls-match-cn" => patterns::pattern().prop_map(|pattern| format!("CN={pattern}")).boxed(),

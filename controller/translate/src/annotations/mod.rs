@@ -217,13 +217,8 @@ impl Annotations {
             data_plane: options.data_plane,
         };
         let snippets = snippets::judge(view, route);
-        host.closed = snippets.closes_host;
-        host.snippet = snippets.server;
-        let ip_access = snippets.access.unwrap_or_else(|| policy.ip_access.clone());
-        let policy = Policy {
-            ip_access,
-            ..policy
-        };
+        (host.closed, host.snippet) = (snippets.closes_host, snippets.server);
+        let policy = snippets.access.into_iter().fold(policy, with_access);
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -243,6 +238,13 @@ impl Annotations {
             filters: snippets.filters,
             direct_responses: snippets.direct_responses,
         }
+    }
+}
+
+fn with_access(policy: Policy, ip_access: IpAccess) -> Policy {
+    Policy {
+        ip_access,
+        ..policy
     }
 }
 

@@ -74,7 +74,6 @@ impl ServerBuilder {
         health_check_path: &str,
         reports: &mut Vec<Report>,
     ) -> BuiltServer {
-        let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
         let has_root = self.paths.rule("/", PathType::Prefix).is_some();
         let ServerBuilder {
             paths,
@@ -87,10 +86,11 @@ impl ServerBuilder {
             prefer_server_ciphers,
             closed,
             snippets,
+            tls,
             ..
         } = self;
         let host = HostContext {
-            has_certificate,
+            has_certificate: tls.is_some() && *name != ServerName::CatchAll,
             error_service: fallback,
             globals,
             snippets: &snippets,

@@ -198,28 +198,38 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 | directive | effect |
 |---|---|
-| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but behind client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. |
-| `if (...) { ... }` around `return`, `set` and `if` | on `$host = NAME`, `$uri = PATH`, `$cookie_NAME = VALUE`, and with `=`, `!=`, `~`, `~*`, `!~`, `!~*` or nothing on `$scheme`, `$request_method`, `$request_uri`, `$http_NAME` |
-| `set $flag TEXT` | a variable for later conditions: `set $flag \"${flag}1\"` |
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. |
+| `if (...) { ... }` around `return`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`) |
+| `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
+| `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`. Requests without a `return` get 404. |
 | `default_type TYPE` | type of the texts; `text/html` without it |
-| `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. An exception from a network that is denied later has none. |
-| `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors; removed are names of software only: `X-Powered-By`, `Server`, `Via` ... |
-| `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | headers of requests to pods; an empty value removes one |
-| what is so without it (`proxy_ssl_verify off`) | none |
+| `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. `allow` before `deny NETWORK` is not supported. |
+| `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors. Only headers that name software can be removed: `X-Powered-By`, `Server`, `Via` ... |
+| `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | in a `configuration-snippet`: headers of requests to pods; an empty value removes one |
+| `access_log off` | requests are not logged |
+| a directive that sets a default (`proxy_ssl_verify off`) | none |
+| in a `server-snippet`: directives that ingress-nginx sets in every location (`proxy_read_timeout`, `proxy_set_header`, `client_max_body_size` ...) | none, as there |
 
 Values of response headers may have `$remote_addr`, `$scheme`, `$request_method`, `$request_id` and `$http_NAME`, those of requests the
-variables of `upstream-vhost` but for the names of the route, URLs `$scheme`, `$host` and `$request_uri`. A header is changed by one
-directive, is not read by another, is not one that belongs to Sluice (`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location`
-...), and no other setting of its Ingress or of the ConfigMap changes it. Address lists of a `configuration-snippet` and of annotations do
-not go together. A variable is set only for a condition.
+variables of `upstream-vhost` with the names of the route (`$service_name`, `$service_port`, `$namespace`, `$ingress_name`), URLs
+`$scheme`, `$host` and `$request_uri`. A header is changed by one directive and is not read by another. It does not belong to Sluice
+(`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location` ...), and no other setting of its Ingress or of the ConfigMap changes
+it; but `Strict-Transport-Security` takes the place of the ConfigMap's. Address lists of a `configuration-snippet` cannot be combined
+with those of annotations.
 
-A `server-snippet` has no headers. It holds for all paths that its namespace has on a host, not for those of other namespaces; the first
-Ingress of the namespace decides. Its responses come before those of a `configuration-snippet`, its address lists hold for paths that
-have none of their own. An Ingress that redirects everything has no `configuration-snippet`, a canary none at all.
+Conditions compare what nginx compares. A variable has to be set on every way to where it is read (`set $flag 0;` first), and its name
+must not be one of nginx's or of ingress-nginx's. Envoy has normalised a path before it is compared, so there `$request_uri` is compared
+with a text that it begins with (`~ ^/old`) or is, to `return` something; with `enable-underscores-in-headers`, conditions on headers are
+not supported on Envoy.
 
-All others are reported. One that may be access control closes its paths (503); `sluice lint` names the directive, its line and
-what takes its place. These directives close nothing, because nobody comes in without them who was kept out, no pod hears in a
-header what a client made up, and no client sees what was hidden. Every other directive closes, also one that nobody knows:
+A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the
+namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their
+own, its headers to paths that set none. Its locations are found as nginx finds them, among the paths of its namespace. With a redirect
+of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
+main Ingress. docs/annotations.md has the limits.
+
+All others are reported with the line that is not supported. One that may be access control closes its paths (503). These directives
+close nothing: leaving them out admits no client, forwards no forged header and reveals no hidden one. Unknown directives close:
 
 - a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
 - `server-snippet`: all paths that its namespace has on its hosts;
@@ -280,8 +290,10 @@ log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\"
 ```
 
 Durations are in seconds with three decimals where the table says nothing else, sizes in bytes. Other names of ingress-nginx for the same values work, too
-(`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy control characters
-are written as `?`, and characters beyond ASCII stay as they are.
+(`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy each control
+character of a header of the client is written as `?`, another value with one as a single `?`; characters beyond ASCII stay as they are.
+`$http_x_forwarded_proto` and `$http_x_forwarded_port` are there what pods get, and with `forwarded-for-header` `$http_x_forwarded_for`
+is that header.
 ";
 
 fn access_log() -> Result<String> {
@@ -298,9 +310,13 @@ fn access_log() -> Result<String> {
             writeln!(page, "| `${}` | {difference} |", variable.name)?;
         }
         if key == "log-format-upstream" {
-            for prefix in ["arg", "cookie", "http", "sent_http", "upstream_http"] {
+            for prefix in ["arg", "cookie", "http", "sent_http"] {
                 writeln!(page, "| `${prefix}_NAME` | none |")?;
             }
+            writeln!(
+                page,
+                "| `$upstream_http_NAME` | the header as the client gets it |"
+            )?;
         }
     }
     Ok(page)

@@ -2,12 +2,11 @@
 //! on. One that takes headers out of responses is not served.
 
 use anyhow::{Result, ensure};
-use serde_json::json;
 use sluice_tests::http::{self, Request, Response};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 
-use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted};
 
 on_every_plane!(served_snippet_of_headers_guards_as_written);
 
@@ -49,11 +48,7 @@ async fn send(
 
 async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let settings = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"},
-        "data": {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"},
-    });
-    let mut objects = vec![settings];
+    let mut objects = vec![snippets_permitted()];
     for (number, snippet) in SNIPPETS.iter().enumerate() {
         let (name, host) = (format!("s{number}"), format!("s{number}.test"));
         let ingress = Ingress::new(OWNER, &name)
@@ -68,8 +63,7 @@ async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()>
         objects.extend([ingress.to_json(), canary.to_json()]);
     }
     tenants.write("all.yaml", &objects)?;
-    let flags = ["--configmap", "sluice/sluice"].map(str::to_owned).into();
-    let options = plane.options(&tenants.manifests).arguments(flags);
+    let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;
     for (number, snippet) in SNIPPETS.iter().enumerate() {
         let host = format!("s{number}.test");

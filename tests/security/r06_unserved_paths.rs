@@ -4,7 +4,9 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use sluice_tests::manifests::Ingress;
 
-use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
+use crate::setup::{
+    FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
+};
 
 on_every_plane!(protected_path_that_is_not_served_is_never_open);
 
@@ -15,6 +17,15 @@ struct Case {
     taken: &'static [&'static str],
     open: &'static [&'static str],
 }
+
+/// Ways to guard a path.
+const GUARDS: &[(&str, &str)] = &[
+    ("allowlist-source-range", "192.0.2.0/24"),
+    (
+        "configuration-snippet",
+        "if ($http_x_key != secret) { return 403; }",
+    ),
+];
 
 const REGEX: Option<(&str, &str)> = Some(("use-regex", "true"));
 
@@ -44,14 +55,16 @@ const CASES: &[Case] = &[
     case("/", Some(("rewrite-target", "$nonsense")), &["/", "/admin"], &["/foreign"]),
 ];
 
-/// Every case beside an open path, older and younger than it, with the host of each.
+/// Every case with every guard, beside an open path, older and younger than it, with the host of each.
 fn ingresses() -> (Vec<Value>, Vec<(String, &'static Case)>) {
-    let (mut ingresses, mut expected) = (Vec::new(), Vec::new());
-    for (number, case) in CASES.iter().enumerate() {
+    let (mut ingresses, mut expected) = (vec![snippets_permitted()], Vec::new());
+    let with_guards = |guard| CASES.iter().map(move |case| (case, guard));
+    let all = GUARDS.iter().flat_map(with_guards);
+    for (number, (case, (guard, value))) in all.enumerate() {
         for (order, open) in [("older", "a-open"), ("younger", "z-open")] {
             let host = format!("{order}-{number}.test");
             let guarded = Ingress::new(OWNER, &format!("guarded-{order}-{number}")).host(&host);
-            let guarded = guarded.annotation("allowlist-source-range", "192.0.2.0/24");
+            let guarded = guarded.annotation(guard, value);
             let guarded = case
                 .annotation
                 .iter()
@@ -92,7 +105,8 @@ async fn protected_path_that_is_not_served_is_never_open(plane: Plane) -> Result
     let tenants = Tenants::start().await?;
     let (ingresses, expected) = ingresses();
     tenants.write("all.yaml", &ingresses)?;
-    let sluice = plane.options(&tenants.manifests).start().await?;
+    let options = plane.options(&tenants.manifests);
+    let sluice = options.arguments(snippet_flags()).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     let mut wrong = Vec::new();
     for (

@@ -63,6 +63,19 @@ macro_rules! on_every_plane {
 }
 pub(crate) use on_every_plane;
 
+/// The ConfigMap of an operator who permits snippets.
+pub(crate) fn snippets_permitted() -> serde_json::Value {
+    serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"},
+        "data": {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"},
+    })
+}
+
+/// The flags that name it.
+pub(crate) fn snippet_flags() -> Vec<String> {
+    ["--configmap", "sluice/sluice"].map(str::to_owned).into()
+}
+
 /// The namespace that was there first.
 pub(crate) const OWNER: &str = "owner";
 /// The other one.

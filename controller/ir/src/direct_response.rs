@@ -1,4 +1,4 @@
-//! Responses that the data plane gives by itself, before anything else of a route.
+//! Responses of the data plane itself, before authentication, address lists and redirects to https.
 
 use serde::Serialize;
 
@@ -22,6 +22,12 @@ impl DirectResponse {
     #[must_use]
     pub fn is_unconditional(&self) -> bool {
         self.conditions.is_empty()
+    }
+
+    /// The response and its conditions, counted.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        1 + self.conditions.len()
     }
 }
 

@@ -154,6 +154,20 @@ impl Default for Hsts {
     }
 }
 
+impl Hsts {
+    /// The value of the header.
+    #[must_use]
+    pub fn value(&self) -> String {
+        let subdomains = if self.include_subdomains {
+            "; includeSubDomains"
+        } else {
+            ""
+        };
+        let preload = if self.preload { "; preload" } else { "" };
+        format!("max-age={}{subdomains}{preload}", self.max_age)
+    }
+}
+
 /// Client address and trusted headers of proxies in front of Sluice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Forwarded {

@@ -63,7 +63,7 @@ pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
 pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
-pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
+pub use path::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, BasicAuth, Buffering, ClientLimits,
     ConnectionLimit, Cors, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Policy, Rate,

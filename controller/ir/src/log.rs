@@ -119,7 +119,7 @@ pub enum LogPart {
     Field(LogField),
 }
 
-/// Fact about a request or a connection, known at its end. A missing value is written as `-`.
+/// Fact about a request or a connection, known at its end. A missing value is written as its escaping says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the variants are the facts")]

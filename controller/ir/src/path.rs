@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::is_default;
+
 /// Match on the path of a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,27 +27,63 @@ impl PathMatch {
     }
 }
 
-/// A regular expression that begins where the path begins, whatever case the letters have, and may end before the path
-/// does. Only what RE2 and PCRE both know and mean the same by is ever in one.
+/// A regular expression over a path. Only what RE2 and PCRE both know and mean the same by is ever in one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PathRegex {
-    /// Without what the description above says.
+    /// Without what its scope says.
     pub pattern: String,
     /// How many groups capture.
     pub groups: u8,
     /// True if there are alternatives outside all groups. Then only the first one is anchored at the beginning of the path: nginx
     /// writes `^` before the pattern, and means it so.
     pub alternatives: bool,
+    /// Part of the path that it matches.
+    #[serde(skip_serializing_if = "is_default")]
+    pub scope: RegexScope,
+}
+
+/// Part of a path that a regular expression matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegexScope {
+    /// It begins where the path begins, whatever case the letters have, and may end before the path does.
+    #[default]
+    Beginning,
+    /// It is found anywhere in the path.
+    Anywhere,
+    /// The same, whatever case the letters have.
+    AnywhereInAnyCase,
 }
 
 impl PathRegex {
-    /// A pattern that has neither groups nor alternatives.
+    /// A pattern of the beginning of a path that has neither groups nor alternatives.
     #[must_use]
     pub fn plain(pattern: String) -> Self {
         PathRegex {
             pattern,
             groups: 0,
             alternatives: false,
+            scope: RegexScope::Beginning,
+        }
+    }
+
+    /// Paths that begin with an escaped text, in the same case.
+    #[must_use]
+    pub fn starting_with(escaped: &str) -> Self {
+        PathRegex {
+            scope: RegexScope::Anywhere,
+            ..PathRegex::plain(format!("^{escaped}"))
+        }
+    }
+
+    /// The pattern from the beginning of the path on; empty where it may begin anywhere.
+    #[must_use]
+    pub fn anchored(&self) -> &str {
+        match self.scope {
+            RegexScope::Beginning => &self.pattern,
+            RegexScope::Anywhere | RegexScope::AnywhereInAnyCase => {
+                self.pattern.strip_prefix('^').unwrap_or_default()
+            }
         }
     }
 }

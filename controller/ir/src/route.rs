@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::{
     BackendId, CanaryRules, Destination, DirectResponse, ErrorPages, Filter, Header, HttpsRedirect,
-    IpAccess, PathMatch, PathRewrite, Policy, Redirect, RouteMatch, ServerName, is_default,
+    IpAccess, PathMatch, PathRewrite, Policy, Redirect, RegexScope, RouteMatch, ServerName,
+    is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -80,6 +81,7 @@ impl HttpRoute {
         self.action == Action::Denied
             || self.policy.authentication.is_some()
             || self.policy.ip_access != IpAccess::default()
+            || !self.direct_responses.is_empty()
     }
 
     /// Backends of a route that forwards.
@@ -179,7 +181,14 @@ impl RouteId {
         RouteId(match path {
             PathMatch::Exact(path) => format!("{server}={path}"),
             PathMatch::Prefix(path) => format!("{server}{path}"),
-            PathMatch::Regex(regex) => format!("{server}~{}", regex.pattern),
+            PathMatch::Regex(regex) => {
+                let sign = match regex.scope {
+                    RegexScope::Beginning => "~",
+                    RegexScope::Anywhere => "=~",
+                    RegexScope::AnywhereInAnyCase => "=~*",
+                };
+                format!("{server}{sign}{}", regex.pattern)
+            }
         })
     }
 

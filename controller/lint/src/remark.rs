@@ -1,4 +1,4 @@
-//! Remarks about an Ingress.
+//! Remarks about an object.
 
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use sluice_translate::{Report, Severity};
 
 use super::Extent;
 
-/// One sentence about an Ingress.
+/// One sentence about an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Remark {
     pub(crate) severity: Severity,
@@ -19,8 +19,8 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    /// Reason why no path of an Ingress is served that no report about it says; `is_closed`: its paths are closed, and not by
-    /// itself.
+    /// The remark for an Ingress of which nothing is served and no report says why; `is_closed`: the operator's settings close
+    /// its paths.
     pub(crate) fn nothing_served(ingress: &Ingress, is_closed: bool) -> Option<Self> {
         let spec = ingress.spec.as_ref();
         let is_empty =

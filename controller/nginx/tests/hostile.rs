@@ -47,7 +47,7 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
     let regex = PathRegex {
         pattern: format!("/r-{text}"),
         groups: 1,
-        alternatives: false,
+        ..PathRegex::plain(String::new())
     };
     let template = Template(vec![
         TemplatePart::Text(format!("/{text}")),

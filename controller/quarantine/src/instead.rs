@@ -158,7 +158,7 @@ fn is_within(inner: &PathMatch, outer: &PathMatch) -> bool {
 fn beginning(path: &PathMatch) -> String {
     match path {
         PathMatch::Exact(path) | PathMatch::Prefix(path) => path.clone(),
-        PathMatch::Regex(regex) => sluice_pattern::literal_prefix(&regex.pattern),
+        PathMatch::Regex(regex) => sluice_pattern::literal_prefix(regex.anchored()),
     }
 }
 
@@ -167,7 +167,7 @@ fn closed(host: &ServerName, route: &HttpRoute) -> HttpRoute {
     let path = match &route.matches.path {
         PathMatch::Exact(_) | PathMatch::Prefix(_) => route.matches.path.clone(),
         PathMatch::Regex(regex) => {
-            let beginning = sluice_pattern::covering_prefix(&regex.pattern);
+            let beginning = sluice_pattern::covering_prefix(regex.anchored());
             PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)))
         }
     };

@@ -31,6 +31,7 @@ mod limits;
 mod options;
 mod resources;
 mod risk;
+mod route_names;
 mod servers;
 mod settings;
 mod snippet;

@@ -9,8 +9,10 @@ use sluice_translate_engine::MAX_CANARIES;
 
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS};
 use crate::servers::{
-    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES, MAX_TLS_ENTRIES,
+    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES,
+    MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
 };
+use crate::snippet::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_LOCATIONS, MAX_RESPONSES};
 
 /// One limit.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,8 @@ const NO_PATTERN: &str =
 
 const UNKNOWN_ACCESS_CONTROL: &str =
     "the Ingress is not served; its paths answer 503, because its access control is unknown";
+
+const SNIPPET_CLOSES: &str = "the snippet is not served, and its paths answer 503";
 
 /// Every limit of what one Ingress says.
 pub static LIMITS: &[Limit] = &[
@@ -112,6 +116,31 @@ pub static LIMITS: &[Limit] = &[
         "origins in `cors-allow-origin`",
         MAX_ORIGINS as u64,
         "no origin is allowed",
+    ),
+    limit(
+        "responses of a snippet and their conditions, times its paths and their CORS origins",
+        MAX_SNIPPET_CONDITIONS as u64,
+        SNIPPET_CLOSES,
+    ),
+    limit(
+        "`set`, `if` and `return` of a snippet",
+        MAX_DIRECTIVES as u64,
+        SNIPPET_CLOSES,
+    ),
+    limit(
+        "responses of a snippet",
+        MAX_RESPONSES as u64,
+        SNIPPET_CLOSES,
+    ),
+    limit(
+        "conditions of a response of a snippet",
+        MAX_CONDITIONS as u64,
+        SNIPPET_CLOSES,
+    ),
+    limit(
+        "locations of a snippet",
+        MAX_LOCATIONS as u64,
+        SNIPPET_CLOSES,
     ),
     limit(
         "bytes of a header that is set",

@@ -137,11 +137,7 @@ fn manifests(world: &World) -> String {
 /// One host with one path, which no translation gives.
 fn with_pattern(pattern: &str) -> Translated {
     let name = ServerName::Exact(Hostname::parse("bad.test").unwrap());
-    let regex = PathRegex {
-        pattern: pattern.to_owned(),
-        groups: 0,
-        alternatives: false,
-    };
+    let regex = PathRegex::plain(pattern.to_owned());
     let route = HttpRoute::new(
         &name,
         PathMatch::Regex(regex),

@@ -124,6 +124,14 @@ const STATEMENTS: &[&str] = &[
     "if ($host = shop.test) { return 200 '; } deny all; #'; }",
     "default_type application/json;",
     "return 410;",
+    "more_set_headers 'Strict-Transport-Security: max-age=1; \"x\"';",
+    "access_log off;",
+    "proxy_read_timeout 5;",
+    "location = /health { auth_basic off; default_type text/plain; return 200 'a\"; } b {'; }",
+    "location /metrics { allow 10.0.0.0/8; deny all; }",
+    "location ^~ /.git { return 404; }",
+    "location ~ \\.(php|asp)$ { deny all; }",
+    "location ~* '^/(a b|%20|\"c\")' { if ($http_a) { return 403; } }",
 ];
 
 fn by_name(name: &str) -> Option<BoxedStrategy<String>> {

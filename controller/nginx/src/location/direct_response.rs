@@ -1,4 +1,4 @@
-//! Responses before everything else of a location: `return`, within `if` where there are conditions.
+//! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
     Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent, Variable,

@@ -263,18 +263,7 @@ impl ResponseHeaders {
 
 /// `Strict-Transport-Security`, for answers over https.
 pub(crate) fn hsts(hsts: &Hsts) -> Value {
-    let Hsts {
-        max_age,
-        include_subdomains,
-        preload,
-    } = hsts;
-    let subdomains = if *include_subdomains {
-        "; includeSubDomains"
-    } else {
-        ""
-    };
-    let preload = if *preload { "; preload" } else { "" };
-    value(format!("max-age={max_age}{subdomains}{preload}"))
+    value(hsts.value())
 }
 
 #[cfg(test)]

@@ -11,12 +11,17 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use sluice_ir::{PathMatch, PathRegex, Server};
+use sluice_ir::{PathMatch, PathRegex, RegexScope, Server};
 use sluice_pattern::Subject;
 
 /// Pattern of a location. nginx answers 500 where PCRE gives up, and tries no other location.
 pub(crate) fn pattern(regex: &PathRegex) -> String {
-    sluice_pattern::pcre(&regex.pattern, Subject::Path, regex.alternatives)
+    let subject = match regex.scope {
+        RegexScope::Beginning => Subject::Path,
+        RegexScope::Anywhere => Subject::Text,
+        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+    };
+    sluice_pattern::pcre(&regex.pattern, subject, regex.alternatives)
 }
 
 /// nginx's sign for the kind of match, with a blank after it, and what is matched.
@@ -35,7 +40,7 @@ impl Matching {
         let mut patterns = Beginnings::default();
         for route in &server.routes {
             if let PathMatch::Regex(regex) = &route.matches.path {
-                patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
+                patterns.add(&sluice_pattern::literal_prefix(regex.anchored()));
             }
         }
         Matching {
@@ -49,8 +54,12 @@ impl Matching {
         let text = match path {
             PathMatch::Regex(regex) => {
                 self.before
-                    .add(&sluice_pattern::literal_prefix(&regex.pattern));
-                return vec![("~* ", pattern(regex))];
+                    .add(&sluice_pattern::literal_prefix(regex.anchored()));
+                let sign = match regex.scope {
+                    RegexScope::Anywhere => "~ ",
+                    RegexScope::Beginning | RegexScope::AnywhereInAnyCase => "~* ",
+                };
+                return vec![(sign, pattern(regex))];
             }
             PathMatch::Exact(text) | PathMatch::Prefix(text) => text,
         };

@@ -34,6 +34,7 @@ mod requirements;
 mod response_rewrite;
 mod rewrite;
 mod server;
+mod server_snippet;
 mod snippets;
 mod tls_redirect;
 mod upstream_host;
@@ -56,6 +57,7 @@ use crate::support::DataPlane;
 use view::{Rules, View};
 
 pub use crate::risk::Risk;
+use crate::route_names::RouteHeader;
 pub(crate) use alternatives::alternatives;
 pub(crate) use catalogue::canonical;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
@@ -66,8 +68,8 @@ pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::MAX_ALIASES;
-pub(crate) use snippets::ServerSnippet;
-pub(crate) use upstream_host::{RouteHost, RouteNames};
+pub(crate) use server_snippet::ServerSnippet;
+pub(crate) use upstream_host::RouteHost;
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -112,7 +114,9 @@ pub(crate) struct Annotations {
     pub(crate) route_host: Option<RouteHost>,
     /// Filters of every route of the Ingress.
     pub(crate) filters: Vec<Filter>,
-    /// Responses before everything else of its routes.
+    /// Headers of requests to pods that name the route.
+    pub(crate) route_headers: Vec<RouteHeader>,
+    /// Responses of its routes before authentication, address lists and redirects to https.
     pub(crate) direct_responses: Vec<DirectResponse>,
 }
 
@@ -151,6 +155,8 @@ impl Annotations {
         self.denied
             || self.policy.authentication.is_some()
             || self.policy.ip_access != IpAccess::default()
+            || !self.direct_responses.is_empty()
+            || self.host.snippet.is_some()
     }
 
     /// The same, or whether the host asks clients for certificates because of it.
@@ -210,15 +216,20 @@ impl Annotations {
             host: upstream_host,
             ..policy(view, globals, options.data_plane)
         };
-        let route = snippets::Route {
+        let settings = snippets::Settings {
             policy: &policy,
             is_redirect: redirect.is_some(),
+            is_canary: canary.is_some(),
             globals,
             data_plane: options.data_plane,
         };
-        let snippets = snippets::judge(view, route);
+        let snippets = snippets::apply(view, settings);
         (host.closed, host.snippet) = (snippets.closes_host, snippets.server);
-        let policy = snippets.access.into_iter().fold(policy, with_access);
+        let policy = Policy {
+            access_log_off: policy.access_log_off || snippets.access_log_off,
+            ip_access: snippets.access.unwrap_or(policy.ip_access),
+            ..policy
+        };
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -236,15 +247,9 @@ impl Annotations {
             policy: Arc::new(policy),
             route_host,
             filters: snippets.filters,
+            route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,
         }
-    }
-}
-
-fn with_access(policy: Policy, ip_access: IpAccess) -> Policy {
-    Policy {
-        ip_access,
-        ..policy
     }
 }
 

@@ -1,6 +1,7 @@
 //! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); what the model can say becomes
 //! policies of routes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, Policy, ReasonCode};
@@ -8,10 +9,14 @@ use sluice_translate_engine::Severity;
 
 use super::alternatives::alternatives;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
+use super::server_snippet::ServerSnippet;
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::snippet::{self, Compiled, Effective, Judgement, Place, compile};
+use crate::route_names::RouteHeader;
+use crate::snippet::{
+    self, Block, Comparable, Compiled, Effective, Judgement, SnippetError, Terms, compile,
+};
 use crate::support::{AppliesTo, DataPlane};
 
 pub(super) const GROUP: Group = Group {
@@ -25,7 +30,7 @@ pub(super) const GROUP: Group = Group {
         )
         .snippet()
         .partly(
-            "changes of headers, return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
+            "headers, return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
              annotations-risk-level: Critical; others are reported with alternatives",
         ),
         annotation(
@@ -36,7 +41,7 @@ pub(super) const GROUP: Group = Group {
         )
         .snippet()
         .partly(
-            "return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
+            "response headers, return, if, set, allow, deny and location (docs/snippets.md), with allow-snippet-annotations and \
              annotations-risk-level: Critical; others are reported with alternatives",
         ),
         annotation(
@@ -62,66 +67,130 @@ pub(super) struct Snippet<'a> {
     pub(super) is_too_risky: bool,
 }
 
+impl Snippet<'_> {
+    /// Block that it is put into; `None`: no snippet of its kind is served.
+    fn block(self) -> Option<Block> {
+        match self.annotation.name {
+            "configuration-snippet" => Some(Block::Location),
+            "server-snippet" => Some(Block::Server),
+            _ => None,
+        }
+    }
+}
+
 /// Effect of the snippets of an Ingress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effect {
     /// Filters of its routes.
     pub(super) filters: Vec<Filter>,
+    /// Headers of its requests to pods that name the route.
+    pub(super) route_headers: Vec<RouteHeader>,
     /// Direct responses of its routes.
     pub(super) direct_responses: Vec<DirectResponse>,
     /// Lists of networks for its routes, if it has any.
     pub(super) access: Option<IpAccess>,
+    /// Requests to its routes are not logged.
+    pub(super) access_log_off: bool,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
     pub(super) closes_host: bool,
 }
 
-/// Policies of a `server-snippet`, for all that its namespace has of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ServerSnippet {
-    /// Before those of routes.
-    pub(crate) direct_responses: Vec<DirectResponse>,
-    /// For routes without lists of their own.
-    pub(crate) access: IpAccess,
-}
-
 /// Reason why a snippet is not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Obstacle {
     /// None of its kind is, or none of such an Ingress.
     Kind,
-    /// Its first line that the model cannot say.
-    Line(usize),
-    /// Settings of the operator alone.
-    Settings,
+    /// Something in it.
+    Content(SnippetError),
+    /// A setting beside it.
+    Conflict(Cow<'static, str>),
+    /// The operator does not permit snippets.
+    NotPermitted,
 }
 
-/// Settings of the routes that snippets are of.
+impl Obstacle {
+    /// `advice`: alternatives to all directives of the snippet.
+    fn reason(
+        &self,
+        snippet: Snippet<'_>,
+        advice: &str,
+        settings: Settings<'_>,
+    ) -> (ReasonCode, String) {
+        let Snippet {
+            annotation,
+            applies_to,
+            advice: usual,
+            ..
+        } = snippet;
+        match self {
+            Obstacle::NotPermitted => (
+                ReasonCode::NotPermitted,
+                "requires allow-snippet-annotations: \"true\" and annotations-risk-level: Critical in the ConfigMap"
+                    .to_owned(),
+            ),
+            Obstacle::Conflict(reason) => (ReasonCode::Conflicted, applies_to.note(reason)),
+            Obstacle::Content(error) => {
+                let directive = error.directive.as_slice();
+                let instead = alternatives(directive, settings.data_plane);
+                let reason = format!("line {}: {}", error.line, error.reason);
+                let reason = match instead.as_str() {
+                    "" => reason,
+                    instead => format!("{reason}; use {instead}"),
+                };
+                (ReasonCode::Unsupported, applies_to.note(&reason))
+            }
+            // Its directives are of another place, where others take theirs.
+            Obstacle::Kind if annotation.name == "auth-snippet" => {
+                (ReasonCode::Unsupported, applies_to.not_supported(usual))
+            }
+            Obstacle::Kind => (ReasonCode::Unsupported, applies_to.not_supported(advice)),
+        }
+    }
+}
+
+/// Settings beside the snippets of an Ingress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Route<'a> {
+pub(super) struct Settings<'a> {
     pub(super) policy: &'a Policy,
     pub(super) is_redirect: bool,
+    pub(super) is_canary: bool,
     pub(super) globals: &'a Globals,
     pub(super) data_plane: Option<DataPlane>,
 }
 
+impl Settings<'_> {
+    fn permit(self, snippet: Snippet<'_>) -> bool {
+        !snippet.is_too_risky && self.globals.trust.admission.allow_snippets
+    }
+}
+
 /// Serves the snippets that can be served, reports all others, and closes the paths of those that may guard.
-pub(super) fn judge(view: &mut View<'_, '_>, route: Route<'_>) -> Effect {
+pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
     for snippet in std::mem::take(&mut view.snippets) {
-        let is_allowed = !snippet.is_too_risky && route.globals.trust.admission.allow_snippets;
-        let obstacle = match compiled(snippet, route) {
-            None => Obstacle::Kind,
-            Some(Err(line)) => Obstacle::Line(line),
-            Some(Ok(compiled)) if is_allowed && compiled != Compiled::default() => {
+        if settings.is_canary {
+            note_no_effect(
+                view,
+                snippet,
+                "a canary has the snippets of its main Ingress",
+            );
+            continue;
+        }
+        match compiled(snippet, settings) {
+            Err(obstacle) => effect.closes_host |= refuse(view, snippet, &obstacle, settings),
+            Ok(compiled) if compiled == Compiled::default() && !snippet.is_too_risky => {
+                note_no_effect(view, snippet, "it sets only defaults");
+            }
+            Ok(_) if !settings.permit(snippet) => {
+                effect.closes_host |= refuse(view, snippet, &Obstacle::NotPermitted, settings);
+            }
+            Ok(compiled) => {
                 note_differences(view, snippet, &compiled);
                 effect.take(compiled, snippet);
-                continue;
             }
-            Some(Ok(_)) => Obstacle::Settings,
-        };
-        effect.closes_host |= refuse(view, snippet, obstacle, route);
+        }
     }
     effect
 }
@@ -131,41 +200,67 @@ impl Effect {
     fn take(&mut self, compiled: Compiled, snippet: Snippet<'_>) {
         let Compiled {
             filters,
+            route_headers,
             adds_to_errors: _,
             direct_responses,
             access,
+            access_log_off,
+            locations,
         } = compiled;
-        if snippet.annotation.name == "server-snippet" {
+        if snippet.block() == Some(Block::Server) {
             self.server = Some(Arc::new(ServerSnippet {
+                filters,
                 direct_responses,
                 access,
+                access_log_off,
+                locations,
             }));
         } else {
             self.filters = filters;
+            self.route_headers = route_headers;
             self.direct_responses = direct_responses;
             self.access = Some(access).filter(|access| *access != IpAccess::default());
+            self.access_log_off = access_log_off;
         }
     }
 }
 
-/// `None`: it is of a kind that is never served.
-fn compiled(snippet: Snippet<'_>, route: Route<'_>) -> Option<Result<Compiled, usize>> {
-    let place = match snippet.annotation.name {
-        "configuration-snippet" if !route.is_redirect => Place::Location,
-        "server-snippet" => Place::Server,
-        _ => return None,
+fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Obstacle> {
+    let block = snippet.block().ok_or(Obstacle::Kind)?;
+    if block == Block::Location && settings.is_redirect {
+        return Err(Obstacle::Conflict(
+            "not supported beside a redirect of all requests".into(),
+        ));
+    }
+    // What several data planes may serve has to be what all of them can compare.
+    let is_nginx = settings.data_plane == Some(DataPlane::Nginx);
+    let terms = Terms {
+        is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
+        comparable: Comparable {
+            received_target: is_nginx,
+            headers: is_nginx || !settings.globals.config.underscores_in_headers,
+        },
     };
-    let compiled = compile(snippet.text, place, &|name| is_taken(name, route));
+    let compiled = compile(snippet.text, block, terms).map_err(Obstacle::Content)?;
+    let has_lists = |access: &IpAccess| *access != IpAccess::default();
     // nginx would put its lists behind those of the annotations.
-    let has_two = |compiled: &Compiled| {
-        place == Place::Location
-            && compiled.access != IpAccess::default()
-            && route.policy.ip_access != IpAccess::default()
-    };
-    Some(compiled.and_then(|compiled| match has_two(&compiled) {
-        true => Err(1),
-        false => Ok(compiled),
-    }))
+    if block == Block::Location
+        && has_lists(&compiled.access)
+        && has_lists(&settings.policy.ip_access)
+    {
+        return Err(Obstacle::Conflict(
+            "allow and deny cannot be combined with allowlist-source-range and denylist-source-range"
+                .into(),
+        ));
+    }
+    Ok(compiled)
+}
+
+fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
+    let reason = snippet.applies_to.note(reason);
+    let name = snippet.annotation.name;
+    view.note(ReasonCode::NoEffect, name, reason, "not needed")
+        .same_as_ingress_nginx = true;
 }
 
 fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
@@ -179,10 +274,9 @@ fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Co
     }
 }
 
-/// Another setting of the route has a say about the header.
-fn is_taken(name: &HeaderName, route: Route<'_>) -> bool {
-    let (policy, global) = (route.policy, &route.globals.config);
-    let cors = "access-control-";
+/// Another setting has a say about the header.
+fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
+    let (policy, global) = (settings.policy, &settings.globals.config);
     let headers = policy
         .response_headers
         .iter()
@@ -195,77 +289,51 @@ fn is_taken(name: &HeaderName, route: Route<'_>) -> bool {
     headers
         .into_iter()
         .any(|known| known.is_alike(name.as_str()))
-        || policy.cors.is_some() && lower.starts_with(cors)
-        || global.hsts.is_some() && lower == "strict-transport-security"
+        || policy.cors.is_some() && lower.starts_with("access-control-")
 }
 
 /// Reports a snippet that is not served; `true`: it closes all that the namespace has of the hosts.
 fn refuse(
     view: &mut View<'_, '_>,
     snippet: Snippet<'_>,
-    obstacle: Obstacle,
-    route: Route<'_>,
+    obstacle: &Obstacle,
+    settings: Settings<'_>,
 ) -> bool {
     let Snippet {
         annotation,
         text,
-        applies_to,
-        advice: usual,
         is_too_risky,
+        ..
     } = snippet;
     let Some(language) = snippet::language(annotation.name) else {
         return false;
     };
     let effective = Effective {
-        largest_body: route.policy.max_body_size,
+        largest_body: settings.policy.max_body_size,
     };
     let Judgement {
         advice,
         closing,
         is_default,
-    } = snippet::judge(text, language, effective, route.data_plane, alternatives);
+    } = snippet::judge(text, language, effective, settings.data_plane, alternatives);
     if is_default && !is_too_risky {
-        let reason = applies_to.note("it says what is so without it");
-        view.note(ReasonCode::NoEffect, annotation.name, reason, "not needed")
-            .same_as_ingress_nginx = true;
+        note_no_effect(view, snippet, "it sets only defaults");
         return false;
     }
     let closes = closing.is_some();
     view.denied |= closes;
-    let (severity, consequence) = consequence(closing, obstacle);
-    // Its directives are of another place, where others take theirs.
-    let advice = if annotation.name == "auth-snippet" {
-        usual.to_owned()
-    } else {
-        advice
+    let (severity, consequence) = match closing {
+        Some(closing) => (
+            Severity::Error,
+            format!("{closing}; affected paths answer 503"),
+        ),
+        None => (Severity::Warning, "served without it".to_owned()),
     };
-    let is_allowed = !is_too_risky && route.globals.trust.admission.allow_snippets;
-    let (code, reason) = if obstacle == Obstacle::Settings && !is_allowed {
-        let reason = "expected allow-snippet-annotations: \"true\" and annotations-risk-level: Critical in the ConfigMap";
-        (ReasonCode::NotPermitted, reason.to_owned())
-    } else {
-        (ReasonCode::Unsupported, applies_to.not_supported(&advice))
-    };
+    let (code, reason) = obstacle.reason(snippet, &advice, settings);
     let field = format!("annotation {}", annotation.name);
     let report = view
         .reporter
         .report(code, severity, field, reason, consequence);
     report.admission_denied |= is_too_risky;
-    closes && annotation.name == "server-snippet"
-}
-
-fn consequence(closing: Option<String>, obstacle: Obstacle) -> (Severity, String) {
-    match (closing, obstacle) {
-        (Some(closing), _) => {
-            let consequence = format!("{closing}; affected paths answer 503");
-            (Severity::Error, consequence)
-        }
-        (None, Obstacle::Line(line)) => {
-            let consequence = format!("served without it because of line {line}");
-            (Severity::Warning, consequence)
-        }
-        (None, Obstacle::Kind | Obstacle::Settings) => {
-            (Severity::Warning, "served without it".to_owned())
-        }
-    }
+    closes && snippet.block() == Some(Block::Server)
 }

@@ -1,65 +1,10 @@
 //! `upstream-vhost`: the `Host` that pods see, which may name the route.
 
-use sluice_ir::{Expression, Header, HeaderName};
+use sluice_ir::Expression;
 use sluice_syntax::settings::upstream::host_value;
-use sluice_syntax::variables::{Segment, segments};
-use sluice_translate_engine::{ObjectKey, Port};
 
 use super::view::View;
-
-/// Names of a route: ingress-nginx has them as variables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RouteNames {
-    ingress: ObjectKey,
-    service: String,
-    port: String,
-}
-
-impl RouteNames {
-    /// The names of a path of an Ingress that leads to a port of a Service.
-    pub(crate) fn new(ingress: &ObjectKey, service: &ObjectKey, port: &Port) -> Self {
-        RouteNames {
-            ingress: ingress.clone(),
-            service: service.name.to_string(),
-            port: port.to_string(),
-        }
-    }
-
-    /// The longest that Kubernetes has, in place of names that are not known yet.
-    fn longest() -> Self {
-        let name = "x".repeat(253);
-        RouteNames {
-            ingress: ObjectKey::new(name.clone(), name.clone()),
-            service: name.clone(),
-            port: name,
-        }
-    }
-
-    /// To nginx, the case of a variable does not matter.
-    fn get(&self, variable: &str) -> Option<&str> {
-        Some(match variable.to_ascii_lowercase().as_str() {
-            "namespace" => &self.ingress.namespace,
-            "ingress_name" => &self.ingress.name,
-            "service_name" => &self.service,
-            "service_port" => &self.port,
-            _ => return None,
-        })
-    }
-
-    /// Headers with the names, for error services.
-    pub(crate) fn headers(&self) -> Vec<Header> {
-        let header = |name, value: &str| Header {
-            name: HeaderName::from_static(name),
-            value: Expression::literal(value),
-        };
-        vec![
-            header("X-Namespace", &self.ingress.namespace),
-            header("X-Ingress-Name", &self.ingress.name),
-            header("X-Service-Name", &self.service),
-            header("X-Service-Port", &self.port),
-        ]
-    }
-}
+use crate::route_names::RouteNames;
 
 /// A `Host` that names the route: `$service_name.$namespace.svc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +21,7 @@ impl RouteHost {
 pub(super) fn upstream_host(view: &mut View<'_, '_>) -> (Option<Expression>, Option<RouteHost>) {
     let (mut names_route, longest) = (false, RouteNames::longest());
     let read = view.read("upstream-vhost", |text| {
-        names_route = segments(text)
-            .any(|segment| matches!(segment, Segment::Variable { name, .. } if longest.get(name).is_some()));
+        names_route = RouteNames::are_in(text);
         let host = host_value(text, |name| longest.get(name))?;
         Ok((text, host))
     });
@@ -90,6 +34,8 @@ pub(super) fn upstream_host(view: &mut View<'_, '_>) -> (Option<Expression>, Opt
 
 #[cfg(test)]
 mod tests {
+    use sluice_translate_engine::{ObjectKey, Port};
+
     use super::*;
 
     #[test]

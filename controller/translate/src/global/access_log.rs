@@ -121,16 +121,13 @@ fn report_variables(
         }) {
             Difference::None => {}
             Difference::Missing => {
-                let reason = format!(
-                    "expected variables that Sluice supports, got ${}",
-                    shortened(&name)
-                );
+                let reason = format!("${} is not supported", shortened(&name));
                 view.report(
                     ReasonCode::Unsupported,
                     Severity::Warning,
                     key,
                     reason,
-                    "- is logged in its place",
+                    "logged as \"-\"",
                 );
             }
             Difference::Differs(difference) => {

@@ -14,7 +14,7 @@ const RISK: &str = "annotations-risk-level";
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("allow-cross-namespace-resources", "false").full(),
-    key("allow-snippet-annotations", "false").partly("snippets are admitted; those of headers are served, with annotations-risk-level: Critical"),
+    key("allow-snippet-annotations", "false").partly("snippets are admitted; what docs/snippets.md lists is served, with annotations-risk-level: Critical"),
     key("annotation-value-word-blocklist", "").full(),
     key(RISK, "High").full(),
     key("global-allowed-response-headers", "").full(),
@@ -26,7 +26,7 @@ pub(super) const KEYS: &[Key] = &[
 pub(crate) struct AdmissionSettings {
     /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
     pub(crate) path_types: bool,
-    /// `allow-snippet-annotations`: warn of snippets instead of refusing them, and serve those of headers.
+    /// `allow-snippet-annotations`: warn of snippets instead of refusing them, and serve those that can be served.
     pub(crate) allow_snippets: bool,
 }
 

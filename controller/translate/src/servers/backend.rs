@@ -10,7 +10,7 @@ use sluice_translate_engine::{
 
 use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
-use crate::annotations::RouteNames;
+use crate::route_names::RouteNames;
 
 impl Assembly<'_> {
     /// Action of a route, from its backend and the annotations; `None` when there is nothing to serve, and nobody is
@@ -194,7 +194,6 @@ impl Assembly<'_> {
     }
 }
 
-/// Headers by which ingress-nginx describes a route to its error service.
 /// The error names the part that is wrong.
 fn checked(service: &IngressServiceBackend) -> Result<Port, (&'static str, String)> {
     if !is_dns_name(&service.name) {

@@ -70,6 +70,10 @@ impl ClaimedPaths {
         self.rules.iter()
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut PathRule> {
+        self.rules.iter_mut()
+    }
+
     /// Both rules of each path that has two: the exact one first.
     pub(super) fn twins(&self) -> impl Iterator<Item = (&PathRule, &PathRule)> {
         step_counter::counted(self.by_path.values()).filter_map(|positions| {

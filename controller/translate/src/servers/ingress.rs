@@ -251,29 +251,6 @@ impl Assembly<'_> {
             .or(annotations.host.prefer_server_ciphers);
     }
 
-    /// The first of a namespace decides, as in ingress-nginx, where it is that of the host.
-    fn apply_server_snippet(&mut self, name: &ServerName, context: &IngressContext) {
-        let Some(snippet) = &context.annotations.host.snippet else {
-            return;
-        };
-        let builder = self.builders.entry(name.clone()).or_default();
-        let namespace = context.object.key.namespace.clone();
-        let first = builder
-            .snippets
-            .entry(namespace)
-            .or_insert_with(|| Arc::clone(snippet));
-        if first != snippet {
-            let reason = format!("an older Ingress of the namespace has one for host {name}");
-            let consequence = "not used for this host";
-            self.report(&context.object).warn_unchanged(
-                ReasonCode::Conflicted,
-                "annotation server-snippet",
-                reason,
-                consequence,
-            );
-        }
-    }
-
     /// The name with `www.` leads to the one without, or the other way round.
     fn apply_www_redirect(&mut self, name: &ServerName, context: &IngressContext) {
         const FIELD: &str = "annotation from-to-www-redirect";

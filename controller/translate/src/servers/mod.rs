@@ -3,7 +3,8 @@
 //! ```text
 //!   Ingresses, oldest first --mod.rs--> ServerBuilder of each host --server_builder.rs--> Server
 //!   (../claims.rs: age)        path rules  |-- patterns.rs, when one path of a namespace is a pattern
-//!                                          \-- shared.rs, when several namespaces have paths
+//!                                          |-- shared.rs, when several namespaces have paths
+//!                                          \-- snippet_locations.rs, when a server-snippet has locations
 //! ```
 //!
 //! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names exists, even
@@ -24,7 +25,10 @@ mod patterns;
 mod precedence;
 mod reserved;
 mod server_builder;
+mod server_snippet;
 mod shared;
+mod snippet_budget;
+mod snippet_locations;
 mod step_counter;
 mod tls_entries;
 mod unservable;
@@ -49,6 +53,7 @@ pub(crate) use names::names;
 use path_rule::IngressContext;
 pub(crate) use paths::MAX_PATHS;
 use server_builder::ServerBuilder;
+pub(crate) use snippet_budget::MAX_SNIPPET_CONDITIONS;
 pub(crate) use tls_entries::MAX_TLS_ENTRIES;
 pub(crate) use unservable::{MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_RULES};
 
@@ -191,6 +196,7 @@ impl Assembly<'_> {
     }
 
     fn finish(mut self) -> Assembled {
+        self.limit_snippets();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);
         }

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ErrorPages, HttpRoute, HttpsRedirect, IpAccess, PathMatch, Policy,
-    ServerName,
+    Action, BackendId, ErrorPages, Filter, HeaderModification, HttpRoute, HttpsRedirect, PathMatch,
+    Policy, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
 
 use super::tls_entries::TlsEntries;
-use crate::annotations::{Annotations, RouteNames, ServerSnippet};
+use crate::annotations::{Annotations, ServerSnippet};
 use crate::global::Globals;
+use crate::route_names::RouteNames;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.
 #[derive(Clone, Debug)]
@@ -61,6 +62,9 @@ impl RouteTarget {
         }
     }
 }
+
+/// A route, and the path rule that it comes from if it comes from one.
+pub(super) type RuleRoute<'a> = (HttpRoute, Option<&'a PathRule>);
 
 /// One path of one host.
 #[derive(Clone, Debug)]
@@ -115,38 +119,45 @@ impl PathRule {
             backend: error_service.or_else(|| host.error_service.cloned()),
             headers: names.iter().flat_map(RouteNames::headers).collect(),
         });
-        let is_forwarded = matches!(action, Action::Forward(_));
-        let filters = self.annotations.filters.iter().filter(|_| is_forwarded);
-        let filters = filters.cloned().collect();
-        let of_server = host.snippet_for(&self.owner).into_iter();
-        let direct_responses = of_server
-            .flat_map(|snippet| &snippet.direct_responses)
-            .chain(&self.annotations.direct_responses)
-            .filter(|_| action != Action::Denied)
-            .cloned()
-            .collect();
+        let is_served = action != Action::Denied;
+        let answers_or_forwards = matches!(action, Action::Forward(_) | Action::Respond(_));
+        let annotations = &self.annotations;
+        let filters = annotations.filters.iter().filter(|_| answers_or_forwards);
+        let filters = filters.cloned().chain(self.route_headers());
+        let direct_responses = annotations.direct_responses.iter().filter(|_| is_served);
         let route = HttpRoute::new(server, path, action, policy);
-        HttpRoute {
-            direct_responses,
+        let route = HttpRoute {
+            direct_responses: direct_responses.cloned().collect(),
             https_redirect: self.https(host),
             https_backend: for_https,
             session_path,
             error_pages,
-            filters,
+            filters: filters.collect(),
             ..route
+        };
+        match host.snippets.get(self.owner.key.namespace.as_str()) {
+            Some(snippet) if is_served => snippet.inherited_by(route),
+            _ => route,
         }
+    }
+
+    /// Headers that name the route, of one that leads to a Service.
+    fn route_headers(&self) -> Option<Filter> {
+        let names = self.target.names.as_ref()?;
+        let headers = self.annotations.route_headers.iter();
+        let set: Vec<_> = headers.filter_map(|header| header.on(names)).collect();
+        (!set.is_empty()).then(|| {
+            Filter::RequestHeaders(HeaderModification {
+                set,
+                ..HeaderModification::default()
+            })
+        })
     }
 
     fn policy(&self, host: &HostContext<'_>) -> Arc<Policy> {
         let mut policy = Arc::clone(&self.annotations.policy);
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
             Arc::make_mut(&mut policy).host = host.on(names);
-        }
-        if let Some(snippet) = host.snippet_for(&self.owner)
-            && snippet.access != IpAccess::default()
-            && policy.ip_access == IpAccess::default()
-        {
-            Arc::make_mut(&mut policy).ip_access = snippet.access.clone();
         }
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
         if policy.authentication.is_none()
@@ -198,11 +209,5 @@ pub(super) struct HostContext<'a> {
     pub(super) error_service: Option<&'a BackendId>,
     pub(super) globals: &'a Globals,
     /// `server-snippet` of each namespace that has one.
-    pub(super) snippets: &'a BTreeMap<String, Arc<ServerSnippet>>,
-}
-
-impl<'a> HostContext<'a> {
-    fn snippet_for(&self, owner: &ObjectRef) -> Option<&'a ServerSnippet> {
-        self.snippets.get(&owner.key.namespace).map(Arc::as_ref)
-    }
+    pub(super) snippets: &'a BTreeMap<&'a str, Arc<ServerSnippet>>,
 }

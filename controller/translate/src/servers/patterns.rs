@@ -8,15 +8,14 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, HttpRoute, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect, RedirectTo,
-    ServerName,
+    RegexScope, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::shortened;
 use sluice_translate_engine as engine;
 use sluice_translate_engine::{Report, Reporter, Severity};
 
-use super::path_rule::{HostContext, PathRule};
-use super::server_builder::RuleRoute;
+use super::path_rule::{HostContext, PathRule, RuleRoute};
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
@@ -139,6 +138,7 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
             pattern,
             groups: shape.groups,
             alternatives: shape.alternatives,
+            scope: RegexScope::Beginning,
         }),
         // It was not meant to be a pattern, and another Ingress has made it one.
         Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {

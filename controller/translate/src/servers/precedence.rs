@@ -54,7 +54,7 @@ fn text(path: &PathMatch) -> String {
     match path {
         PathMatch::Exact(path) | PathMatch::Prefix(path) => path.to_ascii_lowercase(),
         PathMatch::Regex(regex) => {
-            sluice_pattern::literal_prefix(&regex.pattern).to_ascii_lowercase()
+            sluice_pattern::literal_prefix(regex.anchored()).to_ascii_lowercase()
         }
     }
 }

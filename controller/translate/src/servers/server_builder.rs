@@ -15,10 +15,11 @@ use sluice_translate_engine::{
 
 use super::claimed_paths::ClaimedPaths;
 use super::host_ownership::Tenants;
-use super::path_rule::{HostContext, PathRule, RouteTarget};
+use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
+use super::server_snippet::{self, NamespaceSnippet};
 use super::{patterns, shared};
-use crate::annotations::{RouteNames, ServerSnippet};
 use crate::global::Globals;
+use crate::route_names::RouteNames;
 
 const CLOSED_BELOW: &str = concat!(
     "path not served; ",
@@ -32,9 +33,6 @@ pub(super) struct BuiltServer {
     pub(super) owners: Owners,
     pub(super) error_services: BTreeMap<RouteId, ErrorService>,
 }
-
-/// A route, and the path rule that it comes from if it comes from one.
-pub(super) type RuleRoute<'a> = (HttpRoute, Option<&'a PathRule>);
 
 /// Path rules and settings of one host, as its Ingresses ask for them.
 #[derive(Debug, Default)]
@@ -62,10 +60,22 @@ pub(super) struct ServerBuilder {
     /// Namespaces of which nothing is let through.
     pub(super) closed: BTreeSet<String>,
     /// `server-snippet` of the first Ingress of each namespace that has one.
-    pub(super) snippets: BTreeMap<String, Arc<ServerSnippet>>,
+    pub(super) snippets: BTreeMap<String, NamespaceSnippet>,
 }
 
 impl ServerBuilder {
+    /// All path rules.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &PathRule> {
+        let paths = self.paths.iter();
+        paths.chain(&self.default).chain(&self.unmatched)
+    }
+
+    /// The same, to change them.
+    pub(super) fn rules_mut(&mut self) -> impl Iterator<Item = &mut PathRule> {
+        let paths = self.paths.iter_mut();
+        paths.chain(&mut self.default).chain(&mut self.unmatched)
+    }
+
     pub(super) fn build(
         self,
         name: &ServerName,
@@ -89,11 +99,12 @@ impl ServerBuilder {
             tls,
             ..
         } = self;
+        let inherited = server_snippet::inherited(&snippets);
         let host = HostContext {
             has_certificate: tls.is_some() && *name != ServerName::CatchAll,
             error_service: fallback,
             globals,
-            snippets: &snippets,
+            snippets: &inherited,
         };
         let mut rules = paths.into_rules();
         let health = health_route(name, health_check_path, &rules);
@@ -102,11 +113,8 @@ impl ServerBuilder {
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
         rules.extend(default.filter(|_| !has_root));
-        let mut routes = if tenants.are_shared() && has_patterns {
-            shared::routes(&rules, name, host, &tenants, reports)
-        } else {
-            routes_of_namespace(&rules.iter().collect::<Vec<_>>(), name, host, reports)
-        };
+        let (all, in_host) = ((rules.as_slice(), &snippets), (name, host));
+        let mut routes = routes_of_all(all, in_host, &tenants, has_patterns, reports);
         if is_unmatched {
             let rest = unmatched_route(unmatched.as_ref(), name, &host, has_patterns);
             routes.extend(rest.filter(|(rest, _)| is_new(rest, &routes)));
@@ -203,17 +211,38 @@ fn health_route(name: &ServerName, path: &str, rules: &[PathRule]) -> Option<Htt
     Some(HttpRoute::new(name, path, action, Arc::new(policy)))
 }
 
+/// The routes of all namespaces.
+fn routes_of_all<'a>(
+    (rules, snippets): (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
+    (name, host): (&ServerName, HostContext<'_>),
+    tenants: &Tenants,
+    has_patterns: bool,
+    reports: &mut Vec<Report>,
+) -> Vec<RuleRoute<'a>> {
+    let has_locations = snippets.values().any(NamespaceSnippet::has_locations);
+    if tenants.are_shared() && (has_patterns || has_locations) {
+        return shared::routes((rules, snippets), (name, host), tenants, reports);
+    }
+    let rules: Vec<_> = rules.iter().collect();
+    let snippet = snippets.values().next();
+    routes_of_namespace(&rules, snippet, (name, host), reports)
+}
+
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.
 pub(super) fn routes_of_namespace<'a>(
     rules: &[&'a PathRule],
-    name: &ServerName,
-    host: HostContext<'_>,
+    snippet: Option<&'a NamespaceSnippet>,
+    (name, host): (&ServerName, HostContext<'_>),
     reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'a>> {
-    if rules.iter().any(|rule| rule.is_pattern()) {
+    let routes = if rules.iter().any(|rule| rule.is_pattern()) {
         patterns::routes(rules, name, host, reports)
     } else {
         literal(rules, name, host, reports)
+    };
+    match snippet {
+        Some(snippet) => snippet.with_locations(routes, name, &host),
+        None => routes,
     }
 }
 

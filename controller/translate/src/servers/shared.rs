@@ -13,9 +13,10 @@ use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
 use super::host_ownership::Tenants;
-use super::path_rule::{HostContext, PathRule};
+use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::precedence;
-use super::server_builder::{RuleRoute, ServerBuilder, routes_of_namespace};
+use super::server_builder::{ServerBuilder, routes_of_namespace};
+use super::server_snippet::NamespaceSnippet;
 
 impl ServerBuilder {
     /// Leaves out paths that take nothing but what an older namespace's paths take as well.
@@ -68,9 +69,8 @@ impl ServerBuilder {
 
 /// The routes of a host with patterns on it, in the order in which they are tried.
 pub(super) fn routes<'a>(
-    rules: &'a [PathRule],
-    name: &ServerName,
-    host: HostContext<'_>,
+    (rules, snippets): (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
+    (name, host): (&ServerName, HostContext<'_>),
     tenants: &Tenants,
     reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'a>> {
@@ -81,7 +81,9 @@ pub(super) fn routes<'a>(
             .or_default()
             .push(rule);
     }
-    report_differences(&by_age, name, tenants, reports);
+    if rules.iter().any(PathRule::is_pattern) {
+        report_differences(&by_age, name, tenants, reports);
+    }
     let literal = by_age
         .values()
         .filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
@@ -89,17 +91,21 @@ pub(super) fn routes<'a>(
     let parts: Vec<Vec<RuleRoute<'a>>> = by_age
         .values()
         .map(|rules| {
-            let mut part = routes_of_namespace(rules, name, host, reports);
+            let namespace = rules.first().map(|rule| &rule.owner.key.namespace);
+            let snippet = namespace.and_then(|namespace| snippets.get(namespace));
+            let mut part = routes_of_namespace(rules, snippet, (name, host), reports);
             // Another Ingress has the bare form.
             part.retain(|(route, rule)| {
                 rule.is_some() || !written.contains(route.matches.path.text())
             });
-            // Which comes to the same, and is the order of all.
-            part.sort_by_key(|(route, _)| match &route.matches.path {
-                PathMatch::Exact(path) => (usize::MAX - path.len(), false),
-                PathMatch::Prefix(path) => (usize::MAX - path.len(), true),
-                PathMatch::Regex(_) => (0, false),
-            });
+            if !snippet.is_some_and(NamespaceSnippet::has_locations) {
+                // Which comes to the same, and is the order of all.
+                part.sort_by_key(|(route, _)| match &route.matches.path {
+                    PathMatch::Exact(path) => (usize::MAX - path.len(), false),
+                    PathMatch::Prefix(path) => (usize::MAX - path.len(), true),
+                    PathMatch::Regex(_) => (0, false),
+                });
+            }
             part
         })
         .collect();

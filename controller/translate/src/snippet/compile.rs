@@ -2,99 +2,182 @@
 //!
 //! ```text
 //!   more_set_headers, proxy_set_header ...   filters.rs     filters of the routes
-//!   set, if, return                          responses.rs   direct responses, before everything else
+//!   set, if, return                          responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
+//!   location                                 locations.rs   routes that the data plane answers itself
 //!   what is so without it                    defaults.rs    nothing
 //! ```
 
 use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess};
 
 use super::access::Access;
+use super::block::Block;
+use super::conditions::Comparable;
 use super::defaults;
+use super::error::SnippetError;
 use super::filters::HeaderChanges;
+use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::responses::Responses;
 use super::tree::{Directive, directives};
+use crate::route_names::RouteHeader;
 
 /// ingress-nginx's `default_type`.
 const MEDIA_TYPE: &str = "text/html";
-
-/// Place of a snippet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Location,
-    Server,
-}
 
 /// Policies that do what a snippet says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Compiled {
     pub(crate) filters: Vec<Filter>,
+    /// Request headers whose values name the route.
+    pub(crate) route_headers: Vec<RouteHeader>,
     /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
     pub(crate) adds_to_errors: bool,
     pub(crate) direct_responses: Vec<DirectResponse>,
     pub(crate) access: IpAccess,
+    /// Requests are not logged.
+    pub(crate) access_log_off: bool,
+    pub(crate) locations: Vec<Location>,
 }
 
-/// The policies of a snippet; the first line that is none otherwise. `is_taken`: something else sets the header.
+/// Circumstances of a snippet.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// Another setting has a say about the header.
+    pub(crate) is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
+    /// Parts of a request that conditions may compare.
+    pub(crate) comparable: Comparable,
+}
+
+/// Compiles a snippet.
 pub(crate) fn compile(
     text: &str,
-    place: Place,
-    is_taken: &dyn Fn(&HeaderName) -> bool,
-) -> Result<Compiled, usize> {
-    let all = directives(text)?;
-    let mut responses = Responses::new(media_type(&all)?);
-    let mut headers = HeaderChanges::new(is_taken);
+    block: Block,
+    terms: Terms<'_>,
+) -> Result<Compiled, SnippetError> {
+    compile_directives(&directives(text)?, block, terms)
+}
+
+fn compile_directives(
+    all: &[Directive],
+    block: Block,
+    terms: Terms<'_>,
+) -> Result<Compiled, SnippetError> {
+    let media_type = media_type(all)?;
+    let mut responses = Responses::new(media_type, terms.comparable);
+    let mut headers = HeaderChanges::new(terms.is_set_elsewhere);
     let mut access = Access::default();
-    for directive in &all {
-        let words = directive.words();
-        let is_taken = match (words.as_slice(), &directive.block) {
+    let mut access_log_off = false;
+    let mut locations = Vec::new();
+    for directive in all {
+        let accepted = match (directive.words().as_slice(), &directive.block) {
             (["if" | "set" | "return", ..], _) => {
                 responses.add(directive)?;
                 continue;
             }
+            (["location", ..], Some(_)) if block == Block::Server => {
+                let location = location(directive, terms)?;
+                if locations
+                    .iter()
+                    .any(|other: &Location| other.path == location.path)
+                {
+                    return Err(SnippetError::new(directive.line, "duplicate location"));
+                }
+                locations.push(location);
+                directive.at_most(locations.len(), MAX_LOCATIONS, "locations")?;
+                continue;
+            }
             (["default_type", ..], None) => Some(()),
-            ([directive @ ("allow" | "deny"), network], None) => access.add(directive, network),
-            (words, None) if defaults::is_default(words) => Some(()),
-            (words, None) if place == Place::Location => headers.add(words),
+            (["access_log", "off"], None) => {
+                access_log_off = true;
+                Some(())
+            }
+            ([name @ ("allow" | "deny"), network], None) => access.add(name, network),
+            (words, None) if has_no_effect(words, block, media_type) => Some(()),
+            (words, None) => headers.add(words, block),
             _ => None,
         };
-        is_taken.ok_or(directive.line)?;
+        accepted.ok_or_else(|| directive.unsupported())?;
+        directive.at_most(
+            headers.count(),
+            HeaderChanges::MAX,
+            "headers that are changed",
+        )?;
     }
-    let last = all.last().map_or(1, |directive| directive.line);
     let adds_to_errors = headers.adds_to_errors;
+    let (filters, route_headers) = headers.finish(all)?;
     Ok(Compiled {
-        filters: headers.finish().ok_or(last)?,
+        filters,
+        route_headers,
         adds_to_errors,
-        direct_responses: responses.finish().ok_or(last)?,
+        direct_responses: responses.finish()?,
         access: access.finish(),
+        access_log_off,
+        locations,
     })
 }
 
-/// Type of texts: `default_type`.
-fn media_type(all: &[Directive]) -> Result<&str, usize> {
-    let types = all
-        .iter()
-        .filter(|directive| directive.words[..1] == ["default_type"]);
-    let mut types = types.map(|directive| match directive.words().as_slice() {
-        [_, media_type] if is_media_type(media_type) => Ok(directive.words[1].as_str()),
-        _ => Err(directive.line),
-    });
-    let first = types.next().unwrap_or(Ok(MEDIA_TYPE));
-    match types.next() {
-        Some(second) => Err(second.err().unwrap_or(1)),
-        None => first,
-    }
+fn location(directive: &Directive, terms: Terms<'_>) -> Result<Location, SnippetError> {
+    let unsupported = || directive.unsupported();
+    let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
+    let block = directive.block.as_deref().ok_or_else(unsupported)?;
+    let Compiled {
+        filters,
+        route_headers: _,
+        adds_to_errors: _,
+        direct_responses,
+        access,
+        access_log_off,
+        locations: _,
+    } = compile_directives(block, Block::LocationOfServer, terms)?;
+    Ok(Location {
+        path: path.ok_or_else(unsupported)?,
+        filters,
+        direct_responses,
+        access,
+        access_log_off,
+    })
 }
 
-/// RFC 9110, section 8.3.1, without parameters.
+/// True if a directive changes nothing where it stands.
+fn has_no_effect(words: &[&str], block: Block, media_type: &str) -> bool {
+    defaults::is_default(words)
+        || match block {
+            Block::Location => false,
+            Block::Server => defaults::is_overridden_by_locations(words),
+            // Nobody is asked for a password before a direct response, and its type is sent anyway.
+            Block::LocationOfServer => {
+                matches!(words, ["auth_basic" | "auth_request", "off"])
+                    || matches!(words, ["add_header", name, value, ..]
+                        if name.eq_ignore_ascii_case("content-type") && *value == media_type)
+            }
+        }
+}
+
+/// Type of texts: `default_type`.
+fn media_type(all: &[Directive]) -> Result<&str, SnippetError> {
+    let mut media_type = None;
+    for directive in all
+        .iter()
+        .filter(|directive| directive.name() == "default_type")
+    {
+        match directive.words.as_slice() {
+            [_, said] if media_type.is_none() && is_media_type(said) => {
+                media_type = Some(said.as_str());
+            }
+            _ => return Err(directive.unsupported()),
+        }
+    }
+    Ok(media_type.unwrap_or(MEDIA_TYPE))
+}
+
+/// RFC 6838, section 4.2, without parameters, and without what begins a variable.
 fn is_media_type(text: &str) -> bool {
     let is_token = |text: &str| {
         !text.is_empty()
             && text.len() <= 100
             && text
                 .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
-            && !text.contains('$')
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#&-^_.+".contains(&byte))
     };
     text.split_once('/')
         .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
@@ -106,14 +189,22 @@ mod tests {
 
     use super::*;
 
-    fn compiled(text: &str, place: Place) -> Result<Compiled, usize> {
-        compile(text, place, &|_| false)
+    fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetError> {
+        let terms = Terms {
+            is_set_elsewhere: &|_| false,
+            comparable: Comparable::ALL,
+        };
+        compile(text, block, terms)
+    }
+
+    fn line_of_error(text: &str, block: Block) -> Option<usize> {
+        compiled(text, block).err().map(|error| error.line)
     }
 
     #[test]
     fn a_snippet_is_taken_as_a_whole() {
         let text = "more_set_headers 'X-A: b';\ndeny 10.0.0.0/8;\nif ($http_a = b) { return 403; }\netag on;";
-        let all = compiled(text, Place::Location).unwrap();
+        let all = compiled(text, Block::Location).unwrap();
         let counts = (
             all.filters.len(),
             all.direct_responses.len(),
@@ -127,22 +218,43 @@ mod tests {
             "deny a.test;",
         ] {
             let text = format!("{text}\n{bad}");
-            assert_eq!(compiled(&text, Place::Location), Err(5), "{bad}");
+            assert_eq!(line_of_error(&text, Block::Location), Some(5), "{bad}");
         }
     }
 
     #[test]
-    fn a_server_has_no_filters() {
-        assert!(compiled("return 403; deny all;", Place::Server).is_ok());
-        assert_eq!(
-            compiled("more_set_headers 'X-A: b';", Place::Server),
-            Err(1)
+    fn errors_say_what_is_wrong_and_where() {
+        for (text, error) in [
+            ("etag on;\ngzip  on;", (2, "\"gzip on\" is not supported")),
+            ("etag on;\n}", (1, "invalid nginx configuration")),
+            (
+                "default_type a/b;\ndefault_type a/b;",
+                (2, "\"default_type a/b\" is not supported"),
+            ),
+            (
+                "set $a b;\netag on;",
+                (1, "variable $a is set, and no condition reads it"),
+            ),
+        ] {
+            let SnippetError { line, reason, .. } = compiled(text, Block::Location).unwrap_err();
+            assert_eq!((line, reason.as_ref()), error, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_changes_no_request_and_its_locations_override_the_rest() {
+        let all = compiled(
+            "more_set_headers 'X-A: b'; proxy_read_timeout 5; proxy_set_header X-A b; return 403;",
+            Block::Server,
         );
+        assert_eq!(all.unwrap().filters.len(), 1);
+        assert!(compiled("more_set_input_headers 'X-A: b';", Block::Server).is_err());
+        assert!(compiled("proxy_read_timeout 5;", Block::Location).is_err());
     }
 
     #[test]
     fn texts_have_the_type_that_is_said_once() {
-        let media_type = |text: &str| match &compiled(text, Place::Location)
+        let media_type = |text: &str| match &compiled(text, Block::Location)
             .unwrap()
             .direct_responses[0]
             .content
@@ -167,7 +279,45 @@ mod tests {
             "default_type 'a/b; c=d';",
             "default_type a/;",
         ] {
-            assert!(compiled(bad, Place::Location).is_err(), "{bad}");
+            assert!(compiled(bad, Block::Location).is_err(), "{bad}");
         }
+    }
+
+    fn locations(text: &str) -> Result<Vec<Location>, SnippetError> {
+        compiled(text, Block::Server).map(|compiled| compiled.locations)
+    }
+
+    #[test]
+    fn a_location_answers_all_of_its_requests() {
+        let text = "
+            location = /health { auth_basic off; access_log off; default_type text/plain;
+                add_header Content-Type text/plain; return 200 OK; }
+            location /metrics { allow 10.0.0.0/8; deny all; }
+            location ~* ^/(a|b) { if ($request_method = POST) { return 405; } }";
+        let all = locations(text).unwrap();
+        let counts: Vec<_> = all
+            .iter()
+            .map(|one| (one.direct_responses.len(), one.access.allow.len()))
+            .collect();
+        assert_eq!(counts, [(1, 0), (0, 1), (1, 0)]);
+        assert!(all[0].access_log_off && !all[1].access_log_off);
+    }
+
+    #[test]
+    fn what_leads_somewhere_is_not_served() {
+        for bad in [
+            "location /a { proxy_pass http://b; }",
+            "location /a { alias /var/run; }",
+            "location /a { auth_basic on; }",
+            "location /a { location /a/b { } }",
+            "location /a { return 404; } location /a { return 403; }",
+            "location /a;",
+        ] {
+            assert!(locations(bad).is_err(), "{bad}");
+        }
+        let many: String = (0..17)
+            .map(|n| format!("location /{n} {{ return 404; }}\n"))
+            .collect();
+        assert_eq!(locations(&many).unwrap_err().line, 17);
     }
 }

@@ -11,6 +11,15 @@ use super::filters::is_reserved_in_requests;
 /// Bytes of a text that is compared.
 const MAX_TEXT: usize = 1000;
 
+/// Parts of a request that conditions may compare: nginx knows all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Comparable {
+    /// The target as it was received. Envoy has it normalised.
+    pub(crate) received_target: bool,
+    /// Headers in both spellings: with `enable-underscores-in-headers` `X_A` and `X-A` are one to nginx, and two to Envoy.
+    pub(crate) headers: bool,
+}
+
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum If {
@@ -32,6 +41,14 @@ pub(super) struct FlagTest {
     negated: bool,
 }
 
+impl Comparable {
+    #[cfg(test)]
+    pub(crate) const ALL: Comparable = Comparable {
+        received_target: true,
+        headers: true,
+    };
+}
+
 impl FlagTest {
     pub(super) fn holds(&self, value: &str) -> bool {
         let is_so = match &self.equals {
@@ -42,26 +59,30 @@ impl FlagTest {
     }
 }
 
-/// Reads the words after `if`. `is_flag`: the snippet has set this variable.
-pub(super) fn read(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Option<If> {
+/// Reads the words after `if`. `is_flag`: the snippet has set this variable, whose name is in lower case.
+pub(super) fn read(
+    words: &[&str],
+    is_flag: impl Fn(&str) -> bool,
+    comparable: Comparable,
+) -> Option<If> {
     let words = without_brackets(words)?;
     let (variable, operation) = words.split_first()?;
     let variable = variable.strip_prefix('$')?;
-    if is_flag(variable) {
+    let name = variable.to_ascii_lowercase();
+    if is_flag(&name) {
         let (equals, negated) = match operation {
             [] => (None, false),
             ["=", text] => (Some(literal(text)?), false),
             ["!=", text] => (Some(literal(text)?), true),
             _ => return None,
         };
-        let name = variable.to_owned();
         return Some(If::Flag {
             name,
             test: FlagTest { equals, negated },
         });
     }
     let (comparison, negated) = match operation {
-        [] => return is_set(variable),
+        [] => return is_set(variable, comparable),
         ["=", text] => (Comparison::Equals(literal(text)?), false),
         ["!=", text] => (Comparison::Equals(literal(text)?), true),
         ["~", pattern] => (matches(pattern)?, false),
@@ -70,7 +91,10 @@ pub(super) fn read(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Option<If>
         ["!~*", pattern] => (matches_in_any_case(pattern)?, true),
         _ => return None,
     };
-    let test = test(variable, comparison)?;
+    let test = test(variable, comparison, comparable)?;
+    if negated && matches!(test, RequestTest::RequestUri(_)) && !comparable.received_target {
+        return None;
+    }
     let condition = |negated| {
         let test = test.clone();
         vec![vec![Condition { test, negated }]]
@@ -82,8 +106,8 @@ pub(super) fn read(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Option<If>
 }
 
 /// `if ($http_a)`: it is neither empty nor `0`.
-fn is_set(variable: &str) -> Option<If> {
-    let equals = |text: &str| test(variable, Comparison::Equals(text.to_owned()));
+fn is_set(variable: &str, comparable: Comparable) -> Option<If> {
+    let equals = |text: &str| test(variable, Comparison::Equals(text.to_owned()), comparable);
     let tests = [equals("")?, equals("0")?];
     let condition = |test: &RequestTest, negated| Condition {
         test: test.clone(),
@@ -131,7 +155,11 @@ fn matches_in_any_case(pattern: &str) -> Option<Comparison> {
 }
 
 /// Comparison of a variable that every data plane can compare so.
-fn test(variable: &str, comparison: Comparison) -> Option<RequestTest> {
+fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Option<RequestTest> {
+    // nginx has it with its port, and as the client wrote it.
+    if variable.eq_ignore_ascii_case("http_host") {
+        return None;
+    }
     let known = expression::parse(&format!("${{{variable}}}")).ok()?;
     let [ExpressionPart::Variable(variable)] = known.0.as_slice() else {
         return None;
@@ -142,7 +170,7 @@ fn test(variable: &str, comparison: Comparison) -> Option<RequestTest> {
             let name = Hostname::parse(&host).ok()?;
             (name.as_str() == host).then_some(RequestTest::Host(name))?
         }
-        (Variable::Path, Comparison::Equals(path)) if path.starts_with('/') => {
+        (Variable::Path, Comparison::Equals(path)) if is_normalised(&path) => {
             RequestTest::Path(path)
         }
         (Variable::Cookie(name), Comparison::Equals(value)) => {
@@ -151,11 +179,82 @@ fn test(variable: &str, comparison: Comparison) -> Option<RequestTest> {
         }
         (Variable::Scheme, comparison) => RequestTest::Scheme(comparison),
         (Variable::Method, comparison) => RequestTest::Method(comparison),
-        (Variable::RequestUri, comparison) => RequestTest::RequestUri(comparison),
-        (Variable::Header(name), value) => {
+        (Variable::RequestUri, comparison)
+            if comparable.received_target || means_the_same_normalised(&comparison) =>
+        {
+            RequestTest::RequestUri(comparison)
+        }
+        (Variable::Header(name), value) if comparable.headers => {
             let name = HeaderName::parse(name).ok()?;
-            (!is_reserved_in_requests(&name)).then_some(RequestTest::Header { name, value })?
+            // Of several the data planes make one value, each in its own way.
+            let is_cookie = name.is_alike("cookie");
+            let is_readable = !is_cookie && !is_reserved_in_requests(&name);
+            is_readable.then_some(RequestTest::Header { name, value })?
         }
         _ => return None,
     })
+}
+
+/// True if it is how nginx writes a path in `$uri`: one with double slashes or dot segments is none.
+fn is_normalised(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.contains("//")
+        && !path.split('/').any(|segment| matches!(segment, "." | ".."))
+}
+
+/// True if whoever is kept out by the comparison with a target as it was received, and could get anything by it, is also kept out
+/// by that with the normalised one: a text that targets begin with, without anything that is encoded or normalised. The
+/// opposite does not hold.
+fn means_the_same_normalised(comparison: &Comparison) -> bool {
+    let text = match comparison {
+        Comparison::Equals(text) => Some(text.clone()),
+        Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern) => {
+            pattern.strip_prefix('^').and_then(sluice_pattern::literal)
+        }
+    };
+    text.is_some_and(|text| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte);
+        is_normalised(&text) && text.bytes().all(is_plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENVOY: Comparable = Comparable {
+        received_target: false,
+        headers: false,
+    };
+
+    fn is_comparable(condition: &str) -> bool {
+        let words: Vec<_> = condition.split(' ').collect();
+        read(&words, |_| false, ENVOY).is_some()
+    }
+
+    #[test]
+    fn what_is_normalised_is_compared_where_that_makes_no_difference() {
+        for good in [
+            "($request_uri = /a/b)",
+            "($request_uri ~ ^/old)",
+            "($request_uri ~* ^/a-b/)",
+            "($request_method ~ ^GET$)",
+        ] {
+            assert!(is_comparable(good), "{good}");
+        }
+        for bad in [
+            "($request_uri ~ \\.\\.)",
+            "($request_uri ~* %2f)",
+            "($request_uri ~ ^/a$)",
+            "($request_uri !~ ^/a)",
+            "($request_uri ~ ^/a/(b|c))",
+            "($request_uri ~ /a)",
+            "($request_uri = /a//b)",
+            "($request_uri = /a?b)",
+            "($request_uri = /%61)",
+            "($http_a = b)",
+        ] {
+            assert!(!is_comparable(bad), "{bad}");
+        }
+    }
 }

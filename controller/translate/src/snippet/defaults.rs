@@ -37,6 +37,22 @@ pub(super) fn is_default(words: &[&str]) -> bool {
     }
 }
 
+/// Directives of a server that have no effect, because ingress-nginx writes each of them into every location.
+#[rustfmt::skip]
+const OF_EVERY_LOCATION: &[&str] = &[
+    "client_max_body_size", "proxy_buffer_size", "proxy_buffering", "proxy_buffers", "proxy_connect_timeout",
+    "proxy_cookie_domain", "proxy_cookie_path", "proxy_http_version", "proxy_max_temp_file_size", "proxy_next_upstream",
+    "proxy_next_upstream_timeout", "proxy_next_upstream_tries", "proxy_read_timeout", "proxy_redirect",
+    "proxy_request_buffering", "proxy_send_timeout", "proxy_set_header",
+];
+
+/// True if no location inherits this directive of a server.
+pub(super) fn is_overridden_by_locations(words: &[&str]) -> bool {
+    words
+        .first()
+        .is_some_and(|name| OF_EVERY_LOCATION.contains(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

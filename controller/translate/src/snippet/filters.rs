@@ -17,10 +17,13 @@ use sluice_ir::{
 };
 use sluice_syntax::expression;
 
+use super::block::Block;
+use super::error::SnippetError;
 use super::headers;
+use super::tree::Directive;
+use crate::route_names::{RouteHeader, RouteNames};
 
-/// Headers that one snippet may change.
-const MAX_HEADERS: usize = 32;
+const HSTS: &str = "strict-transport-security";
 
 /// Response headers that belong to the data plane, to sessions, or to how a body is written down.
 const OF_RESPONSES: &[&str] = &[
@@ -59,8 +62,10 @@ const ABOUT_CLIENTS: &[&str] = &["ssl-client-", "x-forwarded-", "x-original-"];
 /// Changes of headers by a snippet, in the making.
 pub(super) struct HeaderChanges<'a> {
     /// Something else sets the header.
-    is_taken: &'a dyn Fn(&HeaderName) -> bool,
+    is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
     request: HeaderModification,
+    /// Request headers whose values name the route.
+    route_headers: Vec<RouteHeader>,
     response: HeaderModification,
     /// Headers that are changed, in lower case.
     of_request: BTreeSet<String>,
@@ -72,10 +77,14 @@ pub(super) struct HeaderChanges<'a> {
 }
 
 impl<'a> HeaderChanges<'a> {
-    pub(super) fn new(is_taken: &'a dyn Fn(&HeaderName) -> bool) -> Self {
+    /// Headers that one snippet may change.
+    pub(crate) const MAX: usize = 32;
+
+    pub(super) fn new(is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool) -> Self {
         HeaderChanges {
-            is_taken,
+            is_set_elsewhere,
             request: HeaderModification::default(),
+            route_headers: Vec::new(),
             response: HeaderModification::default(),
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
@@ -84,8 +93,14 @@ impl<'a> HeaderChanges<'a> {
         }
     }
 
-    /// Takes one directive. `None`: it is no change of headers that can be made.
-    pub(super) fn add(&mut self, words: &[&str]) -> Option<()> {
+    /// Headers that are changed so far.
+    pub(super) fn count(&self) -> usize {
+        self.of_request.len() + self.response.add.len() + self.of_response.len()
+    }
+
+    /// Takes one directive. `None`: it is no change of headers that can be made. Only the location of a path has requests to
+    /// change.
+    pub(super) fn add(&mut self, words: &[&str], block: Block) -> Option<()> {
         let (directive, arguments) = words.split_first()?;
         match (*directive, arguments) {
             ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
@@ -101,6 +116,7 @@ impl<'a> HeaderChanges<'a> {
                 self.add_response(name, value)
             }
             ("add_header", [name, value, "always"]) => self.add_response(name, value),
+            _ if block != Block::Location => None,
             ("proxy_set_header", [name, value]) => self.set_request(name, value),
             ("more_clear_input_headers", words) if !words.is_empty() => {
                 names(words).try_for_each(|name| self.set_request(name, ""))
@@ -122,6 +138,10 @@ impl<'a> HeaderChanges<'a> {
     }
 
     fn add_response(&mut self, name: &str, value: &str) -> Option<()> {
+        // Browsers take the first of several.
+        if name.eq_ignore_ascii_case(HSTS) {
+            return self.set_response(name, value);
+        }
         let is_same = |header: &Header| header.name.as_str().eq_ignore_ascii_case(name);
         let name = if self.response.add.iter().any(is_same) {
             self.name(name, OF_RESPONSES)?
@@ -179,6 +199,13 @@ impl<'a> HeaderChanges<'a> {
         if !self.of_request.insert(lower) {
             return None;
         }
+        if RouteNames::are_in(value) {
+            let longest = RouteNames::longest();
+            let known = expression::for_headers_with(value, |name| longest.get(name)).ok()?;
+            self.read(&known, |_| true)?;
+            self.route_headers.push(RouteHeader::parse(name, value)?);
+            return Some(());
+        }
         let value = expression::for_headers(value).ok()?;
         if value == Expression::default() {
             self.request.remove.push(name);
@@ -191,7 +218,7 @@ impl<'a> HeaderChanges<'a> {
 
     fn name(&self, name: &str, reserved: &[&str]) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
-        (!is_reserved(&name, reserved) && !(self.is_taken)(&name)).then_some(name)
+        (!is_reserved(&name, reserved) && !(self.is_set_elsewhere)(&name)).then_some(name)
     }
 
     fn read(&mut self, value: &Expression, is_known: impl Fn(&Variable) -> bool) -> Option<()> {
@@ -211,12 +238,17 @@ impl<'a> HeaderChanges<'a> {
         Some(())
     }
 
-    /// The filters; `None`: there are too many, or their order would matter.
-    pub(super) fn finish(self) -> Option<Vec<Filter>> {
-        let count = self.of_request.len() + self.response.add.len() + self.of_response.len();
-        let reads_changed = self.read.iter().any(|name| self.of_request.contains(name));
-        if count > MAX_HEADERS || reads_changed {
-            return None;
+    /// The filters of a snippet of these directives, and the headers that name the route. No value may read a header that is
+    /// changed.
+    pub(super) fn finish(
+        self,
+        all: &[Directive],
+    ) -> Result<(Vec<Filter>, Vec<RouteHeader>), SnippetError> {
+        let mut changed = self.read.intersection(&self.of_request);
+        if let Some(name) = changed.next() {
+            let line = all.first().map_or(1, |directive| directive.line);
+            let reason = format!("a value reads the request header {name}, which is changed");
+            return Err(SnippetError::new(line, reason));
         }
         let mut filters = Vec::new();
         if self.request != HeaderModification::default() {
@@ -225,7 +257,7 @@ impl<'a> HeaderChanges<'a> {
         if self.response != HeaderModification::default() {
             filters.push(Filter::ResponseHeaders(self.response));
         }
-        Some(filters)
+        Ok((filters, self.route_headers))
     }
 }
 

@@ -172,7 +172,7 @@ const DEFINITIONS: &[&str] = &[
 
 /// Content of a block of a harmless directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum Content {
     /// Directives, which count.
     Directives,
     /// Entries, which do not.
@@ -203,15 +203,15 @@ pub(super) fn is_harmless(
 }
 
 /// Content of a directive's block; `None`: it may restrict access.
-pub(super) fn block(name: &str, place: SnippetContext) -> Option<Block> {
+pub(super) fn block(name: &str, place: SnippetContext) -> Option<Content> {
     match (name, place) {
         // A condition alone changes nothing.
-        ("if", SnippetContext::Location) => Some(Block::Directives),
-        ("types", SnippetContext::Location | SnippetContext::Http) => Some(Block::Entries),
+        ("if", SnippetContext::Location) => Some(Content::Directives),
+        ("types", SnippetContext::Location | SnippetContext::Http) => Some(Content::Entries),
         // A port of its own: without it nothing listens there.
-        ("server", SnippetContext::Stream) => Some(Block::Entries),
+        ("server", SnippetContext::Stream) => Some(Content::Entries),
         (name, SnippetContext::Http | SnippetContext::Stream) if DEFINITIONS.contains(&name) => {
-            Some(Block::Entries)
+            Some(Content::Entries)
         }
         _ => None,
     }

@@ -2,6 +2,9 @@
 
 /// Headers that name software, and keep nothing to anybody.
 const OF_SOFTWARE: &[&str] = &[
+    // Linkerd's documentation hides what its proxy once said.
+    "l5d-remote-ip",
+    "l5d-server-id",
     "server",
     "via",
     "x-aspnet-version",

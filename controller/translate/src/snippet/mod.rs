@@ -11,25 +11,34 @@
 //! A snippet is served as a whole or not at all.
 
 mod access;
+mod block;
 mod compile;
 mod conditions;
 mod defaults;
+mod error;
 mod filters;
 mod harmless;
 mod headers;
+mod locations;
 mod mod_security;
 mod responses;
 mod statements;
 mod tree;
+mod variables;
 
-pub(crate) use compile::{Compiled, Place, compile};
+pub(crate) use block::Block;
+pub(crate) use compile::{Compiled, Terms, compile};
+pub(crate) use conditions::Comparable;
+pub(crate) use error::SnippetError;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
+pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
+pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 
 use sluice_syntax::shortened;
 
 use crate::support::DataPlane;
-use harmless::Block;
+use harmless::Content;
 use statements::{Piece, Pieces, Statement, SyntaxError};
 
 /// Language of a snippet.
@@ -114,7 +123,7 @@ fn names(text: &str) -> Vec<String> {
 
 /// The first directive that may guard, and its line.
 fn closing(text: &str, place: SnippetContext, effective: Effective) -> Option<(String, usize)> {
-    let mut open: Vec<Block> = Vec::new();
+    let mut open: Vec<Content> = Vec::new();
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
@@ -125,14 +134,14 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Option<(S
             Ok(Piece::End) => {}
             Ok(Piece::Statement(statement)) => {
                 line = statement.line;
-                let is_entry = open.last() == Some(&Block::Entries);
+                let is_entry = open.last() == Some(&Content::Entries);
                 let name = statement.words.first().cloned().unwrap_or_default();
                 if !is_entry && !harmless::is_harmless(&statement, place, effective) {
                     return Some((name, line));
                 }
                 if statement.opens {
                     let block = harmless::block(&name, place).filter(|_| !is_entry);
-                    open.push(block.unwrap_or(Block::Entries));
+                    open.push(block.unwrap_or(Content::Entries));
                 }
             }
         }

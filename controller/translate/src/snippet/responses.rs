@@ -6,21 +6,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Condition, DirectResponse, Expression, ExpressionPart, ResponseContent, Variable};
+use sluice_ir::{
+    Condition, DirectResponse, Expression, ExpressionPart, RequestTest, ResponseContent, Variable,
+};
 use sluice_syntax::expression;
 use sluice_syntax::variables::{Segment, segments};
 
-use super::conditions::{self, If, literal};
+use super::conditions::{self, Comparable, If, literal};
+use super::error::SnippetError;
 use super::tree::Directive;
+use super::variables;
 
 /// Ways through one snippet.
 const MAX_BRANCHES: usize = 16;
+const WAYS: &str = "ways through its conditions";
 /// Responses of one snippet.
-const MAX_RESPONSES: usize = 32;
+pub(crate) const MAX_RESPONSES: usize = 32;
 /// Conditions of one response.
-const MAX_CONDITIONS: usize = 8;
-/// Bytes of a text: Envoy takes up to 4096.
-const MAX_TEXT: usize = 3000;
+pub(crate) const MAX_CONDITIONS: usize = 8;
+/// `set`, `if` and `return` of one snippet: each costs a copy of every way so far.
+pub(crate) const MAX_DIRECTIVES: usize = 200;
+/// Variables of one snippet.
+const MAX_FLAGS: usize = 16;
+/// Bytes of a variable.
+const MAX_VALUE: usize = 100;
 /// nginx closes the connection.
 const NO_RESPONSE: u16 = 444;
 
@@ -28,12 +37,15 @@ const NO_RESPONSE: u16 = 444;
 #[derive(Clone, Debug)]
 pub(super) struct Responses {
     media_type: String,
-    /// Variables that were set so far, on whatever branch.
-    flags: BTreeSet<String>,
+    comparable: Comparable,
+    /// Variables that were set so far, on whatever branch, and the lines where they were first.
+    flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
     asked: BTreeSet<String>,
     branches: Vec<Branch>,
     responses: Vec<DirectResponse>,
+    /// Directives so far.
+    directives: usize,
 }
 
 /// Requests that are treated alike so far.
@@ -45,50 +57,69 @@ struct Branch {
 
 impl Responses {
     /// `media_type`: the type of texts.
-    pub(super) fn new(media_type: &str) -> Self {
+    pub(super) fn new(media_type: &str, comparable: Comparable) -> Self {
         Responses {
             media_type: media_type.to_owned(),
-            flags: BTreeSet::new(),
+            comparable,
+            flags: BTreeMap::new(),
             asked: BTreeSet::new(),
             branches: vec![Branch::default()],
             responses: Vec::new(),
+            directives: 0,
         }
     }
 
-    /// The responses. `None`: a variable is set that nothing here asks for, so something else in nginx may.
-    pub(super) fn finish(self) -> Option<Vec<DirectResponse>> {
-        self.flags.is_subset(&self.asked).then_some(self.responses)
+    /// The responses. A variable that is set must be asked for here: otherwise something else in nginx may.
+    pub(super) fn finish(self) -> Result<Vec<DirectResponse>, SnippetError> {
+        let unasked = self
+            .flags
+            .iter()
+            .find(|(name, _)| !self.asked.contains(*name));
+        match unasked {
+            Some((name, line)) => {
+                let reason = format!("variable ${name} is set, and no condition reads it");
+                Err(SnippetError::new(*line, reason))
+            }
+            None => Ok(self.responses),
+        }
     }
 
-    /// Takes one directive; the line of the first that cannot be taken otherwise.
-    pub(super) fn add(&mut self, directive: &Directive) -> Result<(), usize> {
+    /// Takes one directive.
+    pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetError> {
         let branches = std::mem::take(&mut self.branches);
         self.branches = self.run(directive, branches)?;
-        let is_too_much =
-            self.branches.len() > MAX_BRANCHES || self.responses.len() > MAX_RESPONSES;
-        if is_too_much {
-            Err(directive.line)
-        } else {
-            Ok(())
-        }
+        directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
+        directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")
     }
 
     /// The branches that go on behind a directive.
-    fn run(&mut self, directive: &Directive, branches: Vec<Branch>) -> Result<Vec<Branch>, usize> {
-        let line = directive.line;
+    fn run(
+        &mut self,
+        directive: &Directive,
+        branches: Vec<Branch>,
+    ) -> Result<Vec<Branch>, SnippetError> {
+        let unsupported = || directive.unsupported();
+        self.directives += 1;
+        directive.at_most(self.directives, MAX_DIRECTIVES, "of set, if and return")?;
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
-                let name = flag_name(variable).ok_or(line)?;
-                self.flags.insert(name.to_owned());
-                let set = |branch: Branch| branch.set(name, value, &self.flags).ok_or(line);
+                let name = flag_name(variable).ok_or_else(unsupported)?;
+                self.flags.entry(name.clone()).or_insert(directive.line);
+                directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
+                let set = |branch: Branch| {
+                    let branch = branch.set(&name, value);
+                    branch.ok_or_else(unsupported)
+                };
                 branches.into_iter().map(set).collect()
             }
             (["return", words @ ..], None) => {
-                let (status, content) = self.answer(words).ok_or(line)?;
+                let (status, content) = self.answer(words).ok_or_else(unsupported)?;
                 for Branch { conditions, .. } in branches {
-                    if conditions.len() > MAX_CONDITIONS {
-                        return Err(line);
-                    }
+                    directive.at_most(
+                        conditions.len(),
+                        MAX_CONDITIONS,
+                        "conditions of one response",
+                    )?;
                     let content = content.clone();
                     self.responses.push(DirectResponse {
                         conditions,
@@ -98,8 +129,8 @@ impl Responses {
                 }
                 Ok(Vec::new())
             }
-            (["if", words @ ..], Some(block)) => self.run_if(words, block, line, branches),
-            _ => Err(line),
+            (["if", words @ ..], Some(block)) => self.run_if(words, block, directive, branches),
+            _ => Err(unsupported()),
         }
     }
 
@@ -107,24 +138,44 @@ impl Responses {
         &mut self,
         words: &[&str],
         block: &[Directive],
-        line: usize,
+        directive: &Directive,
         branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, usize> {
-        let is_flag = |name: &str| self.flags.contains(name);
-        match conditions::read(words, is_flag).ok_or(line)? {
+    ) -> Result<Vec<Branch>, SnippetError> {
+        let is_flag = |name: &str| self.flags.contains_key(name);
+        let condition = conditions::read(words, is_flag, self.comparable);
+        match condition.ok_or_else(|| directive.unsupported())? {
             If::Flag { name, test } => {
-                let (within, beside) = branches
-                    .into_iter()
-                    .partition(|branch| test.holds(branch.flag(&name)));
+                // nginx, its operator or another snippet may have set it.
+                if let Some(line) = self.flags.get(&name)
+                    && !branches
+                        .iter()
+                        .all(|branch| branch.flags.contains_key(&name))
+                {
+                    let reason = format!(
+                        "variable ${name} is not always set here; begin with `set ${name} \"\";`"
+                    );
+                    return Err(SnippetError::new(*line, reason));
+                }
+                let holds = |branch: &Branch| {
+                    branch
+                        .flags
+                        .get(&name)
+                        .is_some_and(|value| test.holds(value))
+                };
+                let (within, beside) = branches.into_iter().partition(holds);
                 self.asked.insert(name);
-                let within = self.run_block(block, within, line)?;
+                let within = self.run_block(block, within)?;
                 Ok([within, beside].concat())
             }
             If::Request { holds, fails } => {
-                let within = self.run_block(block, on_ways(&branches, &holds), line)?;
+                let within = self.run_block(block, on_ways(&branches, &holds))?;
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
+                }
+                // What follows may let in who is not in the block.
+                if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
+                    return Err(directive.unsupported());
                 }
                 Ok([within, on_ways(&branches, &fails)].concat())
             }
@@ -135,12 +186,9 @@ impl Responses {
         &mut self,
         block: &[Directive],
         mut branches: Vec<Branch>,
-        line: usize,
-    ) -> Result<Vec<Branch>, usize> {
+    ) -> Result<Vec<Branch>, SnippetError> {
         for directive in block {
-            if branches.len() > MAX_BRANCHES {
-                return Err(line);
-            }
+            directive.at_most(branches.len(), MAX_BRANCHES, WAYS)?;
             branches = self.run(directive, branches)?;
         }
         Ok(branches)
@@ -160,7 +208,7 @@ impl Responses {
             (301..=303 | 307 | 308, Some(url)) => ResponseContent::Location(self::url(url)?),
             (200..=599, Some(text)) => ResponseContent::Text {
                 media_type: self.media_type.clone(),
-                text: literal(text).filter(|text| text.len() <= MAX_TEXT)?,
+                text: literal(text)?,
             },
             _ => return None,
         };
@@ -169,40 +217,43 @@ impl Responses {
 }
 
 impl Branch {
-    /// A variable that was not set is empty.
-    fn flag(&self, name: &str) -> &str {
-        self.flags.get(name).map_or("", String::as_str)
-    }
-
-    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set.
-    fn set(mut self, name: &str, value: &str, flags: &BTreeSet<String>) -> Option<Branch> {
+    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch.
+    fn set(mut self, name: &str, value: &str) -> Option<Branch> {
         let parts = segments(value).map(|segment| match segment {
             Segment::Text(text) => Some(text),
-            Segment::Variable { name, .. } => flags.contains(name).then(|| self.flag(name)),
+            Segment::Variable { name, .. } => {
+                let set = self.flags.get(&name.to_ascii_lowercase());
+                set.map(String::as_str)
+            }
             Segment::Dollar => None,
         });
         let value: String = parts.collect::<Option<_>>()?;
-        self.flags.insert(name.to_owned(), literal(&value)?);
+        let value = literal(&value).filter(|value| value.len() <= MAX_VALUE)?;
+        self.flags.insert(name.to_owned(), value);
         Some(self)
     }
 
     /// The branch with more conditions; `None`: no request is on it.
     fn with(&self, more: &[Condition]) -> Option<Branch> {
+        let is_opposite = |one: &Condition| {
+            let mut others = self.conditions.iter();
+            others.any(|other| other.test == one.test && other.negated != one.negated)
+        };
+        if more.iter().any(is_opposite) {
+            return None;
+        }
         let mut branch = self.clone();
         for condition in more {
-            let opposite = Condition {
-                negated: !condition.negated,
-                ..condition.clone()
-            };
-            if branch.conditions.contains(&opposite) {
-                return None;
-            }
             if !branch.conditions.contains(condition) {
                 branch.conditions.push(condition.clone());
             }
         }
         Some(branch)
     }
+}
+
+fn is_of_target(condition: &Condition) -> bool {
+    matches!(condition.test, RequestTest::RequestUri(_))
 }
 
 /// Each branch with the conditions of each way.
@@ -214,12 +265,10 @@ fn on_ways(branches: &[Branch], ways: &[Vec<Condition>]) -> Vec<Branch> {
     ways.iter().flat_map(of_way).collect()
 }
 
-/// The name of a variable of the snippet's own: one of nginx's would mean something else once it is set.
-fn flag_name(variable: &str) -> Option<&str> {
-    let name = variable.strip_prefix('$')?;
-    expression::parse(&format!("${{{name}}}"))
-        .is_err()
-        .then_some(name)
+/// The name of a variable of the snippet's own. nginx does not look at the case of its letters.
+fn flag_name(variable: &str) -> Option<String> {
+    let name = variable.strip_prefix('$')?.to_ascii_lowercase();
+    (!variables::has_a_meaning(&name)).then_some(name)
 }
 
 /// Target of a redirect. A path is one of the same host.

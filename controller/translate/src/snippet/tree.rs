@@ -1,9 +1,12 @@
 //! A snippet as directives within directives.
 
+use sluice_syntax::shortened;
+
+use super::error::SnippetError;
 use super::statements::{Piece, Pieces, SyntaxError};
 
 /// Blocks within blocks.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// A directive, and what it has between braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,17 +22,44 @@ impl Directive {
     pub(super) fn words(&self) -> Vec<&str> {
         self.words.iter().map(String::as_str).collect()
     }
+
+    pub(super) fn name(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// Checks that it does not make too many of something.
+    pub(super) fn at_most(
+        &self,
+        count: usize,
+        most: usize,
+        what: &str,
+    ) -> Result<(), SnippetError> {
+        if count <= most {
+            return Ok(());
+        }
+        let reason = format!("expected at most {most} {what}");
+        Err(SnippetError::new(self.line, reason))
+    }
+
+    /// It cannot be served, or not with these arguments.
+    pub(super) fn unsupported(&self) -> SnippetError {
+        let written = shortened(&self.words.join(" "));
+        SnippetError {
+            directive: Some(self.name().to_owned()),
+            ..SnippetError::new(self.line, format!("{written:?} is not supported"))
+        }
+    }
 }
 
-/// The directives of a text; the first line that is wrong otherwise.
-pub(super) fn directives(text: &str) -> Result<Vec<Directive>, usize> {
+/// The directives of a text.
+pub(super) fn directives(text: &str) -> Result<Vec<Directive>, SnippetError> {
     let mut open: Vec<Directive> = Vec::new();
     let mut all = Vec::new();
     let mut line = 1;
     for piece in Pieces::new(text) {
         let finished = match piece {
-            Err(SyntaxError { line }) => return Err(line),
-            Ok(Piece::End) => open.pop().ok_or(line)?,
+            Err(SyntaxError { line }) => return Err(SnippetError::syntax(line)),
+            Ok(Piece::End) => open.pop().ok_or_else(|| SnippetError::syntax(line))?,
             Ok(Piece::Statement(statement)) => {
                 line = statement.line;
                 let directive = Directive {
@@ -39,8 +69,9 @@ pub(super) fn directives(text: &str) -> Result<Vec<Directive>, usize> {
                 };
                 if directive.block.is_some() {
                     open.push(directive);
-                    if open.len() > DEEPEST {
-                        return Err(line);
+                    if open.len() > MAX_DEPTH {
+                        let reason = format!("blocks are nested more than {MAX_DEPTH} deep");
+                        return Err(SnippetError::new(line, reason));
                     }
                     continue;
                 }
@@ -50,7 +81,11 @@ pub(super) fn directives(text: &str) -> Result<Vec<Directive>, usize> {
         let around = open.last_mut().and_then(|last| last.block.as_mut());
         around.unwrap_or(&mut all).push(finished);
     }
-    if open.is_empty() { Ok(all) } else { Err(line) }
+    if open.is_empty() {
+        Ok(all)
+    } else {
+        Err(SnippetError::syntax(line))
+    }
 }
 
 #[cfg(test)]

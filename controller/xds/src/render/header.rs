@@ -11,6 +11,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use sluice_ir::{Filter, Header, HeaderChange, request_header_changes, response_header_changes};
 
 use super::format::format;
+use super::hsts;
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
     HeaderMutation {
@@ -55,6 +56,12 @@ pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
 /// Applies those of responses.
 pub(super) fn modify_response<'a>(route: &mut Route, filters: impl Iterator<Item = &'a Filter>) {
     for change in response_header_changes(filters) {
+        if change.name.is_alike(hsts::HEADER) {
+            let of_route = hsts::on_route(&change);
+            route
+                .typed_per_filter_config
+                .extend(of_route.map(|config| (hsts::FILTER.to_owned(), config)));
+        }
         change_header(
             &change,
             &mut route.response_headers_to_add,

@@ -6,7 +6,6 @@ use envoy_types::pb::envoy::config::core::v3::{
     CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
 };
 use envoy_types::pb::envoy::extensions::filters::http::cdn_loop::v3::CdnLoopConfig;
-use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
@@ -19,14 +18,14 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
 use prost::{Message, Name};
-use sluice_ir::{GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, ClientValidation};
+use sluice_ir::{ClientValidation, GlobalConfig, HeaderBuffers, Http, MAX_LOOPS};
 
 use super::header::{append, literal, set};
 use super::policy::upgrades::PROTOCOLS;
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
-    encoded, forwarded, header_case, hidden_headers, local_reply, policy, request_headers,
+    encoded, forwarded, header_case, hidden_headers, hsts, local_reply, policy, request_headers,
     route_specifier, tracing,
 };
 use crate::Settings;
@@ -160,8 +159,8 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
     let compressors = compress::compressors(&global.compression).into_iter();
     filters.extend(compressors.map(|(name, config)| filter(name, config)));
-    if let (Scheme::Https, Some(hsts)) = (scheme, &global.hsts) {
-        filters.push(filter("sluice.hsts", only_https(hsts)));
+    if let (Scheme::Https, Some(value)) = (scheme, &global.hsts) {
+        filters.push(filter(hsts::FILTER, hsts::of_all(value)));
     }
     if global.forwarded.trust_forwarded {
         filters.push(filter(
@@ -231,32 +230,6 @@ fn filter<M: Message + Name>(name: &str, config: M) -> HttpFilter {
         name: name.to_owned(),
         config_type: any(config).map(ConfigType::TypedConfig),
         ..HttpFilter::default()
-    }
-}
-
-fn only_https(hsts: &Hsts) -> HeaderMutation {
-    let Hsts {
-        max_age,
-        include_subdomains,
-        preload,
-    } = hsts;
-    let subdomains = if *include_subdomains {
-        "; includeSubDomains"
-    } else {
-        ""
-    };
-    let preload = if *preload { "; preload" } else { "" };
-    let header = set(
-        "strict-transport-security",
-        &format!("max-age={max_age}{subdomains}{preload}"),
-    );
-    let mutations = Mutations {
-        response_mutations: vec![append(header)],
-        ..Mutations::default()
-    };
-    HeaderMutation {
-        mutations: Some(mutations),
-        ..HeaderMutation::default()
     }
 }
 

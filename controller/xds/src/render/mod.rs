@@ -22,6 +22,7 @@ mod forwarded;
 mod header;
 mod header_case;
 mod hidden_headers;
+mod hsts;
 mod listener;
 mod local_reply;
 mod manager;

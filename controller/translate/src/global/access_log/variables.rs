@@ -19,7 +19,7 @@ pub(super) enum DifferenceByDataPlane {
 }
 
 impl DifferenceByDataPlane {
-    /// DifferenceByDataPlane in a data plane; the worst one if several may serve.
+    /// The difference in one data plane; the worst if several may serve.
     pub(super) fn for_data_plane(self, served_by: Option<DataPlane>) -> Difference {
         match self {
             DifferenceByDataPlane::Always(text) => Difference::Differs(text),
@@ -36,7 +36,7 @@ impl DifferenceByDataPlane {
     }
 }
 
-/// DifferenceByDataPlane of a variable from nginx's.
+/// How a variable differs from nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     None,

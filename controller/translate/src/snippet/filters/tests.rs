@@ -1,8 +1,12 @@
 use super::*;
-use crate::snippet::{Compiled, Place, compile};
+use crate::snippet::{Block, Comparable, Compiled, SnippetError, Terms, compile};
 
-fn compiled(text: &str) -> Result<Compiled, usize> {
-    compile(text, Place::Location, &|name| name.is_alike("x-taken"))
+fn compiled(text: &str) -> Result<Compiled, SnippetError> {
+    let terms = Terms {
+        is_set_elsewhere: &|name| name.is_alike("x-taken"),
+        comparable: Comparable::ALL,
+    };
+    compile(text, Block::Location, terms)
 }
 
 fn shown(text: &str) -> String {
@@ -67,13 +71,14 @@ fn one_statement_that_is_no_change_of_headers_refuses_all_of_them() {
         "more_set_headers 'X-B: $request_uri';",
         "more_set_headers 'X-B: c",
     ] {
-        assert_eq!(compiled(&format!("{good}\n{bad}")), Err(2), "{bad}");
+        let error = compiled(&format!("{good}\n{bad}")).unwrap_err();
+        assert_eq!(error.line, 2, "{bad}");
     }
 }
 
 #[test]
 fn a_block_that_nobody_opened_is_refused() {
-    assert_eq!(compiled("more_clear_headers Via; }"), Err(1));
+    assert_eq!(compiled("more_clear_headers Via; }").unwrap_err().line, 1);
 }
 
 #[test]
@@ -138,6 +143,6 @@ fn a_header_is_changed_once_and_never_read_where_it_is_changed() {
         let lines = (0..n).map(|i| format!("proxy_set_header X-{i} 1;"));
         lines.collect()
     };
-    assert!(compiled(&many(MAX_HEADERS)).is_ok());
-    assert!(compiled(&many(MAX_HEADERS + 1)).is_err());
+    assert!(compiled(&many(HeaderChanges::MAX)).is_ok());
+    assert!(compiled(&many(HeaderChanges::MAX + 1)).is_err());
 }

@@ -203,7 +203,7 @@ fn is_ours(field: &LogField) -> bool {
     )
 }
 
-/// Envoy takes no header with a line break.
+/// Values in our metadata are without control characters already; a CEL expression can only find them in others.
 fn escaped(escaping: LogEscaping, value: &str) -> String {
     let special = match escaping {
         LogEscaping::Default => {

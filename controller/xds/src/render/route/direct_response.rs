@@ -1,4 +1,4 @@
-//! Responses before everything else of a route: an Envoy route for each, which only some requests match.
+//! Direct responses of a route: an Envoy route for each, which only some requests match.
 
 use envoy_types::pb::envoy::config::core::v3::DataSource;
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
@@ -84,12 +84,12 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
             matches(":authority", &format!(r"(?i){host}\.?(?::\d*)?"))
         }
         RequestTest::Path(path) => {
-            let path = escape(&decoded(path));
+            let path = escape(&encoded(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
         }
         RequestTest::Cookie { name, value } => cookie(name, value),
         RequestTest::Scheme(comparison) => compared(PROTO, comparison),
-        RequestTest::Method(comparison) => compared(":method", comparison),
+        RequestTest::Method(comparison) => compared(":method", &in_any_case(comparison)),
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
         RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),
     };
@@ -97,6 +97,26 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
         negated(matcher)
     } else {
         matcher
+    }
+}
+
+/// A decoded path as Envoy compares paths, with what a path cannot have unencoded.
+fn encoded(path: &str) -> String {
+    let bytes = path.bytes().map(|byte| match byte {
+        b'/' | b'.' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    decoded(&bytes.collect::<String>())
+}
+
+/// nginx knows no method in lower case; Envoy passes it on, and some pods take it for the one in capitals.
+fn in_any_case(comparison: &Comparison) -> Comparison {
+    match comparison {
+        Comparison::Equals(text) => Comparison::MatchesIgnoreCase(format!("^{}$", escape(text))),
+        Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern) => {
+            Comparison::MatchesIgnoreCase(pattern.clone())
+        }
     }
 }
 
@@ -122,23 +142,121 @@ fn compared(header: &str, comparison: &Comparison) -> HeaderMatcher {
     }
 }
 
-/// nginx looks for the name in any case, and takes the first cookie that has it.
+/// nginx looks for the name in any case, and takes the first cookie that has it, without the blanks before its value.
 fn cookie(name: &str, value: &str) -> HeaderMatcher {
+    let before = format!("(?:{}[;,] *)*", other_than(name));
     let name = escape(name);
     if value.is_empty() {
-        let any = matches(
-            "cookie",
-            &format!("(?:(?s:.*)[;, ])?(?i:{name}) *=[^;](?s:.*)"),
-        );
-        return no(any);
+        let any = format!("{before}(?i:{name}) *= *[^; ][^;]*(?:;(?s:.*))?");
+        return no(matches("cookie", &any));
     }
     let value = escape(value);
-    let has = matches(
-        "cookie",
-        &format!("(?:(?s:.*)[;, ])?(?i:{name}) *={value}(?:;(?s:.*))?"),
-    );
+    let has = format!("{before}(?i:{name}) *= *{value}(?:;(?s:.*))?");
     HeaderMatcher {
         treat_missing_header_as_empty: true,
-        ..has
+        ..matches("cookie", &has)
+    }
+}
+
+/// Text between two separators that is no cookie of this name: it differs in a letter, or no `=` follows. Blanks before it belong
+/// to the separator.
+fn other_than(name: &str) -> String {
+    // Of what follows, nginx has read one letter, also where that is a separator.
+    let no_equals = r" *[^= ][^;,]*".to_owned();
+    let last = name.chars().count().saturating_sub(1);
+    let letters = name.chars().rev().enumerate();
+    letters.fold(no_equals, |rest, (position, letter)| {
+        let (lower, upper) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
+        let [lower, upper] = [lower, upper].map(|letter| match letter {
+            letter if letter.is_ascii_alphanumeric() => letter.to_string(),
+            letter => format!(r"\x{{{:X}}}", u32::from(letter)),
+        });
+        let blank = if position == last { " " } else { "" };
+        format!("(?:[^;,{blank}{lower}{upper}][^;,]*|[{lower}{upper}]{rest})?")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    fn regex_of(matcher: &HeaderMatcher) -> (Regex, bool) {
+        use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
+        use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
+        match matcher.header_match_specifier.clone() {
+            Some(HeaderMatchSpecifier::StringMatch(text)) => match text.match_pattern {
+                Some(MatchPattern::SafeRegex(regex)) => (
+                    Regex::new(&format!("^(?:{})$", regex.regex)).unwrap(),
+                    matcher.invert_match,
+                ),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn holds(name: &str, value: &str, header: &str) -> bool {
+        let (regex, inverted) = regex_of(&cookie(name, value));
+        regex.is_match(header) != inverted
+    }
+
+    /// As `ngx_http_parse_multi_header_lines` reads one header.
+    fn first<'a>(name: &str, mut rest: &'a str) -> Option<&'a str> {
+        loop {
+            let start = rest.get(..name.len());
+            if start.is_some_and(|start| start.eq_ignore_ascii_case(name)) {
+                rest = rest[name.len()..].trim_start_matches(' ');
+                let mut letters = rest.chars();
+                if letters.next() == Some('=') {
+                    let value = letters.as_str().trim_start_matches(' ');
+                    return value.split(';').next();
+                }
+                rest = letters.as_str();
+            }
+            rest = rest[rest.find([';', ','])? + 1..].trim_start_matches(' ');
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_the_one_that_nginx_finds() {
+        let pieces = [
+            "ab", "AB", "a", "abc", "=", " ", ";", ",", "1", "ab=1", "; ab=", "\t",
+        ];
+        let mut state = 7_usize;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        for _ in 0..5000 {
+            let count = next() % 7;
+            let header: String = (0..count).map(|_| pieces[next() % pieces.len()]).collect();
+            // HTTP takes away blanks around a value.
+            let header = header.trim_matches(' ');
+            let value = first("ab", header).unwrap_or_default();
+            for wanted in ["1", "2", ""] {
+                assert_eq!(
+                    holds("ab", wanted, header),
+                    value == wanted,
+                    "{wanted:?} in {header:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn paths_are_compared_as_envoy_has_them() {
+        for (path, text) in [
+            ("/private area", "/private%20area"),
+            ("/größe", "/gr%C3%B6%C3%9Fe"),
+            ("/a?b", "/a%3Fb"),
+            ("/a%2fb", "/a%252fb"),
+            ("/a.b/~c", "/a.b/~c"),
+        ] {
+            assert_eq!(encoded(path), text);
+        }
     }
 }

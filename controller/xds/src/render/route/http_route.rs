@@ -134,11 +134,13 @@ fn responding(
         status: status.into(),
         ..DirectResponseAction::default()
     };
-    routes.push(Route {
+    let mut last = Route {
         action: Some(RouteKind::DirectResponse(response)),
         typed_per_filter_config: policy::per_route(http_route, global.max_body_size, false),
         ..route.clone()
-    });
+    };
+    header::modify_response(&mut last, http_route.filters.iter());
+    routes.push(last);
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
@@ -195,8 +197,8 @@ fn upstream_routes(
         route
             .request_headers_to_remove
             .extend(request_headers::removed(global, policy));
-        route.typed_per_filter_config =
-            policy::per_route(http_route, global.max_body_size, is_handshake);
+        let policies = policy::per_route(http_route, global.max_body_size, is_handshake);
+        route.typed_per_filter_config.extend(policies);
         Route {
             action: Some(RouteKind::Route(action)),
             request_body_buffer_limit: retry::body_buffer(policy, global),

@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_filter_core::path;
-use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, ValueMatch};
+use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ValueMatch};
 use sluice_pattern::Subject;
 
 use crate::render::policy::upgrades;
@@ -57,13 +57,17 @@ fn query_parameter(query: &QueryMatch) -> QueryParameterMatcher {
 fn match_of_path(path: &PathMatch) -> RouteMatch {
     // A pattern of characters alone takes what begins like it, which costs no program.
     let text = match path {
-        PathMatch::Regex(regex) => sluice_pattern::literal(&regex.pattern),
-        PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
+        PathMatch::Regex(regex) if !regex.anchored().is_empty() => {
+            sluice_pattern::literal(regex.anchored()).map(|text| (text, regex.scope))
+        }
+        PathMatch::Exact(_) | PathMatch::Prefix(_) | PathMatch::Regex(_) => None,
     };
     match text {
-        Some(text) => RouteMatch {
+        Some((text, scope)) => RouteMatch {
             path_specifier: Some(PathSpecifier::Prefix(text)),
-            case_sensitive: Some(BoolValue { value: false }),
+            case_sensitive: Some(BoolValue {
+                value: scope == RegexScope::Anywhere,
+            }),
             ..RouteMatch::default()
         },
         None => RouteMatch {
@@ -90,7 +94,12 @@ fn path_specifier(path: &PathMatch) -> PathSpecifier {
 
 /// Envoy compares the whole path.
 pub(super) fn whole(regex: &PathRegex) -> String {
-    sluice_pattern::re2(&regex.pattern, Subject::Path, regex.alternatives)
+    let subject = match regex.scope {
+        RegexScope::Beginning => Subject::Path,
+        RegexScope::Anywhere => Subject::Text,
+        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+    };
+    sluice_pattern::re2(&regex.pattern, subject, regex.alternatives)
 }
 
 /// A path is compared decoded, so it is written so.

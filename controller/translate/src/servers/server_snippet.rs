@@ -1,0 +1,100 @@
+//! `server-snippet` of a namespace on a host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_ir::{DirectResponse, ReasonCode, ServerName};
+use sluice_translate_engine::ObjectRef;
+
+use super::Assembly;
+use super::path_rule::{HostContext, IngressContext, RuleRoute};
+use super::snippet_locations::{self, LocationRule};
+use crate::annotations::ServerSnippet;
+
+/// A snippet, and the Ingress that it is from.
+#[derive(Clone, Debug)]
+pub(super) struct NamespaceSnippet {
+    owner: ObjectRef,
+    snippet: Arc<ServerSnippet>,
+    locations: Vec<LocationRule>,
+}
+
+impl Assembly<'_> {
+    /// The first of a namespace decides, as in ingress-nginx, where it is that of the host.
+    pub(super) fn apply_server_snippet(&mut self, name: &ServerName, context: &IngressContext) {
+        let Some(snippet) = &context.annotations.host.snippet else {
+            return;
+        };
+        let builder = self.builders.entry(name.clone()).or_default();
+        let namespace = context.object.key.namespace.clone();
+        let first = builder
+            .snippets
+            .entry(namespace)
+            .or_insert_with(|| NamespaceSnippet::new(snippet, &context.object));
+        if first.snippet != *snippet {
+            let reason = format!(
+                "server-snippet of host {name} already set by {}, which is older",
+                first.owner
+            );
+            self.report(&context.object).warn_unchanged(
+                ReasonCode::Conflicted,
+                "annotation server-snippet",
+                reason,
+                "not used for this host",
+            );
+        }
+    }
+}
+
+/// The snippet that the routes of each namespace inherit from.
+pub(super) fn inherited(
+    snippets: &BTreeMap<String, NamespaceSnippet>,
+) -> BTreeMap<&str, Arc<ServerSnippet>> {
+    let all = snippets.iter();
+    all.map(|(namespace, it)| (namespace.as_str(), Arc::clone(&it.snippet)))
+        .collect()
+}
+
+impl NamespaceSnippet {
+    fn new(snippet: &Arc<ServerSnippet>, owner: &ObjectRef) -> Self {
+        let locations = snippet.locations.iter();
+        NamespaceSnippet {
+            owner: owner.clone(),
+            snippet: Arc::clone(snippet),
+            locations: locations
+                .map(|location| LocationRule::new(location, owner))
+                .collect(),
+        }
+    }
+
+    pub(super) fn owner(&self) -> &ObjectRef {
+        &self.owner
+    }
+
+    /// Its responses and their conditions, and 50 networks for one.
+    pub(super) fn size(&self) -> usize {
+        /// A network costs proxies as much as a fiftieth of a condition.
+        const NETWORKS: usize = 50;
+        let ServerSnippet {
+            direct_responses,
+            access,
+            ..
+        } = self.snippet.as_ref();
+        let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
+        responses + (access.allow.len() + access.deny.len()).div_ceil(NETWORKS)
+    }
+
+    pub(super) fn has_locations(&self) -> bool {
+        !self.locations.is_empty()
+    }
+
+    /// The routes of its namespace, with its locations among them.
+    pub(super) fn with_locations<'a>(
+        &'a self,
+        routes: Vec<RuleRoute<'a>>,
+        name: &ServerName,
+        host: &HostContext<'_>,
+    ) -> Vec<RuleRoute<'a>> {
+        snippet_locations::among(routes, &self.locations, name, host)
+    }
+}

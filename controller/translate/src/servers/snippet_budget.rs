@@ -1,0 +1,102 @@
+//! Limit on what snippets come to: every path of theirs has its own copy of their responses and conditions in each proxy, and
+//! with CORS one for each origin that is a pattern. A snippet of 264 bytes for 1,000 paths once took Envoy to 1.3 GB.
+
+use std::collections::BTreeMap;
+
+use sluice_ir::{Action, AllowedOrigins, DirectResponse, ReasonCode};
+use sluice_translate_engine::{ObjectRef, Severity, closed_text};
+
+use super::Assembly;
+use super::path_rule::{PathRule, RouteTarget};
+
+/// Responses of a snippet and their conditions, times the paths that it is for and their CORS origins.
+pub(crate) const MAX_SNIPPET_CONDITIONS: usize = 5000;
+
+const FIELD: [&str; 2] = [
+    "annotation configuration-snippet",
+    "annotation server-snippet",
+];
+
+/// Responses and conditions by Ingress: of `configuration-snippet`, and of `server-snippet`.
+type Sizes = BTreeMap<ObjectRef, [usize; 2]>;
+
+impl Assembly<'_> {
+    /// Closes the paths of snippets that are beyond the limit.
+    pub(super) fn limit_snippets(&mut self) {
+        let mut beyond = self.snippet_sizes();
+        beyond.retain(|_, sizes| sizes.iter().any(|size| *size > MAX_SNIPPET_CONDITIONS));
+        for (object, sizes) in &beyond {
+            for (field, size) in FIELD.into_iter().zip(sizes) {
+                if *size <= MAX_SNIPPET_CONDITIONS {
+                    continue;
+                }
+                let reason = format!(
+                    "expected at most {MAX_SNIPPET_CONDITIONS} responses and conditions, times paths and CORS origins, got \
+                     {size}"
+                );
+                let closed = concat!("snippet not served; ", closed_text!());
+                self.report(object).report(
+                    ReasonCode::LimitExceeded,
+                    Severity::Error,
+                    field,
+                    reason,
+                    closed,
+                );
+            }
+        }
+        let is_beyond = |object: &ObjectRef, which: usize| {
+            let sizes = beyond.get(object);
+            sizes.is_some_and(|sizes| sizes[which] > MAX_SNIPPET_CONDITIONS)
+        };
+        for builder in self.builders.values_mut() {
+            builder.snippets.retain(|namespace, snippet| {
+                let is_kept = !is_beyond(snippet.owner(), 1);
+                if !is_kept {
+                    builder.closed.insert(namespace.clone());
+                }
+                is_kept
+            });
+            for rule in builder.rules_mut() {
+                if is_beyond(&rule.owner, 0) {
+                    rule.target = RouteTarget::from_action(Action::Denied);
+                }
+            }
+        }
+    }
+
+    fn snippet_sizes(&self) -> Sizes {
+        let mut sizes = Sizes::new();
+        for builder in self.builders.values() {
+            for rule in builder.rules() {
+                let annotations = &rule.annotations;
+                let own = annotations
+                    .direct_responses
+                    .iter()
+                    .map(DirectResponse::size);
+                let own = own.sum::<usize>() * copies(rule);
+                if own > 0 {
+                    sizes.entry(rule.owner.clone()).or_default()[0] += own;
+                }
+                if let Some(snippet) = builder.snippets.get(&rule.owner.key.namespace) {
+                    let of_server = snippet.size() * copies(rule);
+                    sizes.entry(snippet.owner().clone()).or_default()[1] += of_server;
+                }
+            }
+        }
+        sizes
+    }
+}
+
+/// How often Envoy has the responses of a path.
+fn copies(rule: &PathRule) -> usize {
+    match rule
+        .annotations
+        .policy
+        .cors
+        .as_ref()
+        .map(|cors| &cors.origins)
+    {
+        Some(AllowedOrigins::Only(origins)) => 2 + origins.len(),
+        Some(AllowedOrigins::Any) | None => 1,
+    }
+}

@@ -1,0 +1,188 @@
+//! Locations of a `server-snippet` among the paths of its namespace on a host.
+//!
+//! nginx takes the exact path, else it looks for the longest prefix; if that does not say otherwise (`^~`), it takes the first
+//! pattern, and only then the prefix. Here routes are tried in order, so the locations go where nginx would find them:
+//!
+//! ```text
+//!   paths:     = of the snippet   =   ^~   patterns of the snippet   prefixes of both, the longest first
+//!   patterns:  = of the snippet       ^~   patterns of the snippet   patterns   prefixes of the snippet
+//! ```
+//!
+//! What ingress-nginx refuses to load, two locations with the same text, is the snippet's here: it leads to no pod.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sluice_ir::{Action, HttpRoute, PathMatch, PathRegex, Policy, RouteId, RouteMatch, ServerName};
+use sluice_syntax::path::PathType;
+use sluice_translate_engine::ObjectRef;
+
+use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
+use crate::annotations::Annotations;
+use crate::snippet::{Location, LocationPath};
+
+const FIELD: &str = "annotation server-snippet";
+const NOT_FOUND: u16 = 404;
+
+/// A location as a path rule.
+#[derive(Clone, Debug)]
+pub(super) struct LocationRule {
+    path: LocationPath,
+    rule: PathRule,
+}
+
+impl LocationRule {
+    pub(super) fn new(location: &Location, owner: &ObjectRef) -> Self {
+        let Location {
+            path,
+            filters,
+            direct_responses,
+            access,
+            access_log_off,
+        } = location.clone();
+        let text = match &path {
+            LocationPath::Exact(text)
+            | LocationPath::PrefixBeforePatterns(text)
+            | LocationPath::Prefix(text) => text,
+            LocationPath::Pattern(regex) => &regex.pattern,
+        };
+        let policy = Policy {
+            ip_access: access,
+            access_log_off,
+            ..Policy::default()
+        };
+        let annotations = Annotations {
+            policy: Arc::new(policy),
+            filters,
+            direct_responses,
+            ..Annotations::default()
+        };
+        let rule = PathRule {
+            path: text.clone(),
+            kind: PathType::Prefix,
+            target: RouteTarget::from_action(Action::Respond(NOT_FOUND)),
+            annotations: Arc::new(annotations),
+            owner: owner.clone(),
+            field: FIELD.to_owned(),
+        };
+        LocationRule { path, rule }
+    }
+
+    fn route<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> RuleRoute<'a> {
+        let starting_with =
+            |text: &str| PathMatch::Regex(PathRegex::starting_with(&sluice_pattern::escape(text)));
+        let path = match &self.path {
+            LocationPath::Exact(text) => PathMatch::Exact(text.clone()),
+            LocationPath::PrefixBeforePatterns(text) | LocationPath::Prefix(text) => {
+                starting_with(text)
+            }
+            LocationPath::Pattern(regex) => PathMatch::Regex(regex.clone()),
+        };
+        (self.rule.route(name, path, host), Some(&self.rule))
+    }
+
+    /// Literal text of a prefix.
+    fn prefix(&self) -> Option<&str> {
+        match &self.path {
+            LocationPath::PrefixBeforePatterns(text) | LocationPath::Prefix(text) => Some(text),
+            LocationPath::Exact(_) | LocationPath::Pattern(_) => None,
+        }
+    }
+
+    /// True if nginx takes it before it looks for patterns. `plain`: prefixes that patterns come before.
+    fn comes_before_patterns(&self, plain: &[String]) -> bool {
+        let LocationPath::PrefixBeforePatterns(text) = &self.path else {
+            return false;
+        };
+        // Where a longer prefix is found below it, patterns come first. They do for all of it then, which lets nobody in.
+        let is_below = |other: &String| other.len() > text.len() && other.starts_with(text);
+        !plain.iter().any(is_below)
+    }
+}
+
+/// Routes of a namespace on a host with the locations of its snippet among them.
+pub(super) fn among<'a>(
+    routes: Vec<RuleRoute<'a>>,
+    locations: &'a [LocationRule],
+    name: &ServerName,
+    host: &HostContext<'_>,
+) -> Vec<RuleRoute<'a>> {
+    if locations.is_empty() {
+        return routes;
+    }
+    let is_exact = |location: &&LocationRule| matches!(location.path, LocationPath::Exact(_));
+    let is_pattern = |location: &&LocationRule| matches!(location.path, LocationPath::Pattern(_));
+    let (first, others): (Vec<_>, Vec<_>) = locations.iter().partition(is_exact);
+    let (patterns, prefixes): (Vec<_>, Vec<_>) = others.into_iter().partition(is_pattern);
+    let own = prefixes.iter().filter_map(|location| match &location.path {
+        LocationPath::Prefix(text) => Some(text.clone()),
+        _ => None,
+    });
+    let of_ingresses = routes
+        .iter()
+        .filter_map(|(route, _)| nginx_text(&route.matches.path));
+    let plain: Vec<String> = own.chain(of_ingresses).collect();
+    let (before, prefixes): (Vec<_>, Vec<_>) = prefixes
+        .into_iter()
+        .partition(|location| location.comes_before_patterns(&plain));
+    let route = |location: &'a LocationRule| location.route(name, host);
+    let mut all: Vec<RuleRoute<'a>> = first.into_iter().map(route).collect();
+    let (exact, rest): (Vec<_>, Vec<_>) = routes
+        .into_iter()
+        .partition(|(route, _)| matches!(route.matches.path, PathMatch::Exact(_)));
+    all.extend(exact);
+    all.extend(twins(&rest, name));
+    all.extend(longest_first(before).into_iter().map(route));
+    all.extend(patterns.into_iter().map(route));
+    // Patterns of Ingresses come before prefixes, and all of their paths are patterns, or none.
+    let mut prefixes = longest_first(prefixes).into_iter().peekable();
+    for (other, rule) in rest {
+        let length = nginx_text(&other.matches.path).map_or(usize::MAX, |text| text.len());
+        let is_longer = |next: &&LocationRule| next.prefix().is_some_and(|it| it.len() >= length);
+        while let Some(location) = prefixes.next_if(is_longer) {
+            all.push(route(location));
+        }
+        all.push((other, rule));
+    }
+    all.extend(prefixes.map(route));
+    without_seconds(all)
+}
+
+fn longest_first(mut prefixes: Vec<&LocationRule>) -> Vec<&LocationRule> {
+    prefixes.sort_by_key(|location| Reverse(location.prefix().map(str::len)));
+    prefixes
+}
+
+/// ingress-nginx writes `= /foo` beside `/foo/`, and nginx finds it before all patterns and prefixes.
+fn twins<'a>(routes: &[RuleRoute<'a>], name: &ServerName) -> Vec<RuleRoute<'a>> {
+    let twin = |(route, rule): &RuleRoute<'a>| match &route.matches.path {
+        PathMatch::Prefix(path) if !path.ends_with('/') => {
+            let path = PathMatch::Exact(path.clone());
+            let twin = HttpRoute {
+                id: RouteId::from_path(name, &path),
+                matches: RouteMatch::path(path),
+                ..route.clone()
+            };
+            Some((twin, *rule))
+        }
+        _ => None,
+    };
+    routes.iter().filter_map(twin).collect()
+}
+
+/// Text of the location that ingress-nginx writes for a path; patterns have none.
+fn nginx_text(path: &PathMatch) -> Option<String> {
+    match path {
+        PathMatch::Prefix(path) if path.ends_with('/') => Some(path.clone()),
+        PathMatch::Prefix(path) => Some(format!("{path}/")),
+        PathMatch::Exact(_) | PathMatch::Regex(_) => None,
+    }
+}
+
+/// The second of the same path is never reached.
+fn without_seconds(mut routes: Vec<RuleRoute<'_>>) -> Vec<RuleRoute<'_>> {
+    let mut seen = BTreeSet::new();
+    routes.retain(|(route, _)| seen.insert(route.id.clone()));
+    routes
+}

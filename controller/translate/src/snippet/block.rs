@@ -1,0 +1,12 @@
+//! Blocks of nginx's configuration.
+
+/// Block of nginx's configuration that a snippet is put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// The location of a path of an Ingress.
+    Location,
+    /// The server of a host.
+    Server,
+    /// A location within a `server-snippet`.
+    LocationOfServer,
+}

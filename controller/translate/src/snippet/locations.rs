@@ -1,0 +1,109 @@
+//! `location` blocks of a `server-snippet`: routes that the data plane answers itself.
+
+use sluice_ir::{DirectResponse, Filter, IpAccess, PathRegex, RegexScope};
+use sluice_pattern::Subject;
+use sluice_syntax::path;
+
+/// Locations of one snippet.
+pub(crate) const MAX_LOCATIONS: usize = 16;
+
+/// A location. Requests that no `return` answers get 404: there are no files to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) path: LocationPath,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) direct_responses: Vec<DirectResponse>,
+    pub(crate) access: IpAccess,
+    /// Its requests are not logged.
+    pub(crate) access_log_off: bool,
+}
+
+/// Match of a location, in nginx's words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LocationPath {
+    /// `= /path`
+    Exact(String),
+    /// `^~ /path`: paths that begin so, also those that a pattern matches.
+    PrefixBeforePatterns(String),
+    /// `~ pattern` or `~* pattern`
+    Pattern(PathRegex),
+    /// `/path`: paths that begin so.
+    Prefix(String),
+}
+
+impl LocationPath {
+    /// Reads the words after `location`. nginx takes a modifier with or without a blank behind it. `None`: not supported.
+    pub(super) fn parse(words: &[&str]) -> Option<Self> {
+        const MODIFIERS: [&str; 4] = ["=", "^~", "~*", "~"];
+        let (modifier, text) = match words {
+            [modifier, text] if MODIFIERS.contains(modifier) => (*modifier, *text),
+            [word] => MODIFIERS
+                .into_iter()
+                .find_map(|modifier| Some((modifier, word.strip_prefix(modifier)?)))
+                .unwrap_or(("", word)),
+            _ => return None,
+        };
+        Some(match modifier {
+            "=" => LocationPath::Exact(literal(text)?),
+            "^~" => LocationPath::PrefixBeforePatterns(literal(text)?),
+            "~" => LocationPath::Pattern(pattern(text, Subject::Text)?),
+            "~*" => LocationPath::Pattern(pattern(text, Subject::TextInAnyCase)?),
+            _ => LocationPath::Prefix(literal(text)?),
+        })
+    }
+}
+
+/// nginx compares decoded paths with it as it is written.
+fn literal(text: &str) -> Option<String> {
+    let is_path = text.starts_with('/') && path::literal(text).is_ok() && !text.contains('%');
+    is_path.then(|| text.to_owned())
+}
+
+fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
+    let shape = sluice_pattern::check(text, subject).ok()?;
+    let scope = match subject {
+        Subject::TextInAnyCase => RegexScope::AnywhereInAnyCase,
+        Subject::Path | Subject::Text => RegexScope::Anywhere,
+    };
+    Some(PathRegex {
+        pattern: text.to_owned(),
+        groups: shape.groups,
+        alternatives: shape.alternatives,
+        scope,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_match_is_read() {
+        let path = |text: &str| {
+            let words: Vec<_> = text.split(' ').collect();
+            LocationPath::parse(&words)
+        };
+        for text in ["= /a", "=/a"] {
+            assert_eq!(path(text), Some(LocationPath::Exact("/a".into())), "{text}");
+        }
+        assert_eq!(path("/a"), Some(LocationPath::Prefix("/a".into())));
+        assert_eq!(
+            path("^~ /a/"),
+            Some(LocationPath::PrefixBeforePatterns("/a/".into()))
+        );
+        for (text, scope) in [
+            ("~ \\.php$", RegexScope::Anywhere),
+            ("~*\\.php$", RegexScope::AnywhereInAnyCase),
+        ] {
+            let Some(LocationPath::Pattern(regex)) = path(text) else {
+                panic!("{text}")
+            };
+            assert_eq!((regex.pattern.as_str(), regex.scope), ("\\.php$", scope));
+        }
+        for bad in [
+            "@a", "/a%20b", "a", "~ (?=a)", "=", "/a /b", "", "^~ a", "! /a",
+        ] {
+            assert_eq!(path(bad), None, "{bad}");
+        }
+    }
+}

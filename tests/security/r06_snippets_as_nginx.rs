@@ -1,0 +1,282 @@
+//! R6: whom a snippet keeps out in nginx, it keeps out here. A real nginx has the same snippets and gets the same requests.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::nginx::{Conf, Nginx};
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::Sluice;
+
+use crate::setup::{
+    FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
+};
+
+on_every_plane!(snippets_keep_out_whom_nginx_keeps_out);
+
+/// Of a server, and of its locations `/` and `/shop`.
+#[derive(Clone, Debug, Default)]
+struct Snippets {
+    server: String,
+    location: String,
+}
+
+/// Each is served on every data plane.
+const WRITTEN: &[(&str, &str)] = &[
+    ("", "if ($http_x_key != secret) { return 403; }"),
+    ("", "if ($cookie_key = '') { return 403; }"),
+    ("", "if ($uri = '/a b') { return 403; }"),
+    ("", "if ($uri = /shop/a) { return 403; } deny 10.0.0.0/8;"),
+    (
+        "",
+        "set $a ''; if ($http_x_key) { set $A 1; } if ($request_method = POST) { set $a ${a}2; } if ($a = 12) { return 405; }",
+    ),
+    ("", "allow 127.0.0.0/8; deny all;"),
+    (
+        "deny 127.0.0.0/8;",
+        "allow 10.0.0.0/8; allow 127.0.0.0/8; deny all;",
+    ),
+    ("deny all;", ""),
+    (
+        "if ($request_method !~ ^(GET|HEAD)$) { return 405; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    ("location = /shop/a { return 404; }", ""),
+    ("location /shop/a { deny all; }", ""),
+    (
+        "location ^~ /sho { return 404; }\nlocation /shop/a { deny all; }",
+        "",
+    ),
+    (
+        "location ~ \\.php$ { deny all; }\nlocation ^~ /shop/s { return 404; }",
+        "",
+    ),
+    ("location ~* ^/(shop|metrics) { deny all; }", ""),
+    (
+        "location /metrics { allow 10.0.0.0/8; deny all; }\nlocation = /metrics { return 204; }",
+        "",
+    ),
+    (
+        "location ~ /\\. { deny all; }\ndeny 10.0.0.0/8;",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "if ($http_x_key = secret) { return 403; }\nlocation = /shop/a { if ($request_method = POST) { return 405; } }",
+        "",
+    ),
+    ("location /SHOP { return 404; }", ""),
+];
+
+const CONDITIONS: &[&str] = &[
+    "$http_x_key = secret",
+    "$http_x_key != secret",
+    "$http_x_key ~ ^s",
+    "$http_x_key !~* SEC",
+    "$http_x_key",
+    "$cookie_key = secret",
+    "$cookie_key != secret",
+    "$cookie_key = ''",
+    "$cookie_key",
+    "$request_method = POST",
+    "$request_method !~ ^(GET|HEAD)$",
+    "$uri = /shop/a",
+    "$uri != /shop/a",
+    "$uri = '/a b'",
+    "$host != other.test",
+    "$scheme = https",
+    "$flag",
+    "$flag = 1",
+    "$flag != 1",
+];
+
+const TARGETS: &[&str] = &[
+    "/",
+    "/shop",
+    "/shop/",
+    "/shop/a",
+    "/shop/a?x=/b",
+    "/shopping",
+    "/shop/s/x.php",
+    "/short/x.php",
+    "/SHOP/a",
+    "/metrics",
+    "/metrics/a",
+    "/metricsfoo",
+    "/x.php",
+    "/x.php/y",
+    "/.git/config",
+    "/a%20b",
+    "/%73hop/a",
+    "/shop%2fa",
+    "//shop///a",
+    "/x/../shop/a",
+    "/shop/a/.",
+    "/x.p%68p?a.php",
+];
+
+type Headers = &'static [(&'static str, &'static str)];
+
+const HEADERS: &[Headers] = &[
+    &[],
+    &[("x-key", "secret")],
+    &[("X-KEY", "no secret")],
+    &[("X_Key", "secret"), ("cookie", "key=")],
+    &[("cookie", "a=b; key=secret")],
+    &[("cookie", "key=other; key=secret"), ("x-key", "0")],
+    &[("cookie", "xkey=secret;KEY = secret")],
+    &[("cookie", "key; key=secret ")],
+];
+
+/// SplitMix64.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % most as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn statement(&mut self) -> String {
+        let condition = self.of(CONDITIONS);
+        let other = self.of(CONDITIONS);
+        match self.below(8) {
+            0..=2 => format!("if ({condition}) {{ return 403; }}"),
+            3 | 4 => format!("if ({condition}) {{ set $flag 1; }}"),
+            5 => format!("if ({condition}) {{ set $flag ${{flag}}1; }}"),
+            6 => format!("if ({condition}) {{ set $flag ''; }}"),
+            _ => format!("if ({condition}) {{ set $flag 1; }} if ({other}) {{ return 404; }}"),
+        }
+    }
+
+    fn directives(&mut self) -> String {
+        let count = 1 + self.below(4);
+        let statements: Vec<_> = (0..count).map(|_| self.statement()).collect();
+        format!(
+            "set $flag 0; {} if ($flag = 11) {{ return 410; }}",
+            statements.join(" ")
+        )
+    }
+
+    fn snippets(&mut self) -> Snippets {
+        match self.below(3) {
+            0 => Snippets {
+                server: self.directives(),
+                ..Snippets::default()
+            },
+            1 => Snippets {
+                server: format!("location ~* /s {{ {} }}", self.directives()),
+                ..Snippets::default()
+            },
+            _ => Snippets {
+                location: self.directives(),
+                ..Snippets::default()
+            },
+        }
+    }
+}
+
+fn all() -> Vec<Snippets> {
+    let written = WRITTEN.iter().map(|(server, location)| Snippets {
+        server: (*server).to_owned(),
+        location: (*location).to_owned(),
+    });
+    let mut chance = Chance(17);
+    written.chain((0..30).map(|_| chance.snippets())).collect()
+}
+
+/// nginx with these snippets where ingress-nginx puts them.
+async fn reference(all: &[Snippets], pod: std::net::SocketAddr) -> Result<(Nginx, Port)> {
+    let port = Port::reserve()?;
+    let mut http =
+        String::from("server_names_hash_bucket_size 128;\nlarge_client_header_buffers 4 8k;\n");
+    for (number, Snippets { server, location }) in all.iter().enumerate() {
+        let location = format!("{location}\nproxy_pass http://{pod};");
+        writeln!(
+            http,
+            "server {{ listen {}; server_name s{number}.test;\n{server}\n\
+             location / {{ {location} }} location /shop/ {{ {location} }} location = /shop {{ {location} }} }}",
+            port.addr(),
+        )?;
+    }
+    Ok((Nginx::start(Conf::write("", &http)?).await?, port))
+}
+
+fn ingresses(all: &[Snippets]) -> Vec<serde_json::Value> {
+    let of = all
+        .iter()
+        .enumerate()
+        .map(|(number, Snippets { server, location })| {
+            let name = format!("s{number}");
+            Ingress::new(OWNER, &name)
+                .annotation("server-snippet", server)
+                .annotation("configuration-snippet", location)
+                .host(&format!("{name}.test"))
+                .path("/", "web", 80)
+                .path("/shop", "web", 80)
+                .to_json()
+        });
+    std::iter::once(snippets_permitted()).chain(of).collect()
+}
+
+async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let all = all();
+    tenants.write("all.yaml", &ingresses(&all))?;
+    let (nginx, port) = reference(&all, tenants.foreign.addr()).await?;
+    let options = plane.options(&tenants.manifests).arguments(snippet_flags());
+    let sluice = options.start().await?;
+    // Which comes to 403 or 200, and is neither 404 nor 503.
+    sluice.wait_for_status("s0.test", "/", 403).await?;
+    let (mut let_in, mut requests) = (0, 0);
+    for (number, snippets) in all.iter().enumerate() {
+        let host = format!("s{number}.test");
+        for (nth, target) in TARGETS.iter().enumerate() {
+            for (which, headers) in HEADERS.iter().enumerate() {
+                // Each target with each header, of the snippets together.
+                if (nth + which + number) % 3 > 0 {
+                    continue;
+                }
+                let method = if (nth + which + number) % 4 == 0 {
+                    "POST"
+                } else {
+                    "GET"
+                };
+                let request = headers.iter().fold(
+                    Request::new(method, &host, target),
+                    |request, (name, value)| request.header(name, value),
+                );
+                let expected = http::send(port.addr(), &request).await?;
+                let got = http::send(sluice.http(), &request).await?;
+                let what = || {
+                    format!(
+                        "{snippets:?}\n{request:?}\nnginx: {}, got: {}",
+                        expected.status, got.status
+                    )
+                };
+                let is_same = (expected.pod() == Some(FOREIGN)) == (got.pod() == Some(OWNER));
+                ensure!(is_same, "{}", what());
+                ensure!(expected.status == got.status, "{}", what());
+                requests += 1;
+                let_in += usize::from(expected.status == 200);
+            }
+        }
+    }
+    ensure!(
+        (requests / 10..requests * 9 / 10).contains(&let_in),
+        "{let_in} of {requests} came in"
+    );
+    nginx.stop()?;
+    stop(sluice)
+}
+
+fn stop(sluice: Sluice) -> Result<()> {
+    sluice.stop().context("stop")
+}

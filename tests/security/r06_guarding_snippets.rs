@@ -42,8 +42,10 @@ const GUARDS: &[(&str, &str)] = &[
     (SERVER, "if ($host = HOST) { return 403; }"),
 ];
 
+type Headers = &'static [(&'static str, &'static str)];
+
 /// Hosts, paths and headers of requests that go different ways.
-const WAYS: &[(&str, &str, &[(&str, &str)])] = &[
+const WAYS: &[(&str, &str, Headers)] = &[
     ("HOST", "/", &[]),
     ("HOST", "/canary", &[("x-canary", "always")]),
     ("HOST", "/%61/%2f", &[]),

@@ -66,6 +66,14 @@ const WRITTEN: &[(&str, &str)] = &[
         "",
     ),
     ("location /SHOP { return 404; }", ""),
+    (
+        "",
+        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
+    ),
+    (
+        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
+        "return 404;",
+    ),
 ];
 
 const CONDITIONS: &[&str] = &[
@@ -195,8 +203,7 @@ fn all() -> Vec<Snippets> {
 /// nginx with these snippets where ingress-nginx puts them.
 async fn reference(all: &[Snippets], pod: std::net::SocketAddr) -> Result<(Nginx, Port)> {
     let port = Port::reserve()?;
-    let mut http =
-        String::from("server_names_hash_bucket_size 128;\nlarge_client_header_buffers 4 8k;\n");
+    let mut http = String::from("server_names_hash_bucket_size 128;\nport_in_redirect off;\n");
     for (number, Snippets { server, location }) in all.iter().enumerate() {
         let location = format!("{location}\nproxy_pass http://{pod};");
         writeln!(
@@ -264,6 +271,15 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                 let is_same = (expected.pod() == Some(FOREIGN)) == (got.pod() == Some(OWNER));
                 ensure!(is_same, "{}", what());
                 ensure!(expected.status == got.status, "{}", what());
+                let location =
+                    |answer: &http::Response| answer.header("location").map(str::to_owned);
+                ensure!(
+                    location(&expected) == location(&got),
+                    "{}: {:?}, {:?}",
+                    what(),
+                    location(&expected),
+                    location(&got)
+                );
                 requests += 1;
                 let_in += usize::from(expected.status == 200);
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Expression, HeaderName, Hostname, is_default};
+use crate::{Expression, HeaderName, Hostname, PathRegex, RedirectTo, is_default};
 
 /// Response in the place of a route's action and of its policies: nobody is asked for a password, no list of addresses counts.
 /// What a host asks of client certificates comes first. Of those whose conditions hold, a request gets the first.
@@ -46,6 +46,13 @@ pub enum ResponseContent {
     },
     /// A URL to go to.
     Location(Expression),
+    /// A URL to go to, where the path matches; only then is it a response. The query goes along.
+    Rewritten {
+        /// Pattern of the path.
+        regex: PathRegex,
+        /// [`RedirectTo::Parts`] or [`RedirectTo::Template`], with groups of the pattern.
+        to: RedirectTo,
+    },
 }
 
 /// Condition on a request.

@@ -126,6 +126,8 @@ const STATEMENTS: &[&str] = &[
     "return 410;",
     "more_set_headers 'Strict-Transport-Security: max-age=1; \"x\"';",
     "access_log off;",
+    "rewrite ^/(.*)\\.php$ /$1.html permanent;",
+    "rewrite 'a b\"; } #' 'https://b.test/$1/%20\"' redirect;",
     "proxy_read_timeout 5;",
     "location = /health { auth_basic off; default_type text/plain; return 200 'a\"; } b {'; }",
     "location /metrics { allow 10.0.0.0/8; deny all; }",

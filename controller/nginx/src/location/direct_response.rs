@@ -7,11 +7,14 @@ use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, value, word};
 use crate::expression::{expression, name_of};
+use crate::location::{matching, redirect};
 
 /// `return` of a location.
 pub(crate) struct DirectResponses {
     /// Type of all texts.
     pub(crate) media_type: Option<Value>,
+    /// Scheme and host, where one of them rewrites.
+    pub(crate) here: Option<Value>,
     pub(crate) responses: Vec<Return>,
 }
 
@@ -23,6 +26,8 @@ pub(crate) struct Return {
     pub(crate) status: u16,
     /// Body, or the URL of a redirect.
     pub(crate) text: Option<Value>,
+    /// Pattern of `rewrite` in place of `return`, which redirects to the text.
+    pub(crate) pattern: Option<Word>,
 }
 
 /// The condition of `if`.
@@ -35,8 +40,11 @@ pub(crate) struct If {
 impl DirectResponses {
     pub(crate) fn new(route: &HttpRoute) -> Self {
         let direct = &route.direct_responses;
+        let mut contents = direct.iter().map(|direct| &direct.content);
+        let rewrites = contents.any(|it| matches!(it, ResponseContent::Rewritten { .. }));
         DirectResponses {
             media_type: media_types(direct).next().map(value),
+            here: rewrites.then(redirect::here_value),
             responses: direct.iter().map(Return::new).collect(),
         }
     }
@@ -51,7 +59,9 @@ impl DirectResponses {
 pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &str> {
     direct.iter().filter_map(|direct| match &direct.content {
         ResponseContent::Text { media_type, .. } => Some(media_type.as_str()),
-        ResponseContent::Page | ResponseContent::Location(_) => None,
+        ResponseContent::Page
+        | ResponseContent::Location(_)
+        | ResponseContent::Rewritten { .. } => None,
     })
 }
 
@@ -61,18 +71,36 @@ impl Return {
             ResponseContent::Page => None,
             ResponseContent::Text { text, .. } => Some(value(text)),
             ResponseContent::Location(url) => Some(expression(url).quoted()),
+            ResponseContent::Rewritten { to, .. } => Some(redirect::rewritten(to)),
+        };
+        let pattern = match &direct.content {
+            ResponseContent::Rewritten { regex, .. } => Some(word(matching::pattern(regex))),
+            _ => None,
         };
         Return {
             conditions: direct.conditions.iter().map(If::new).collect(),
             all: "1".repeat(direct.conditions.len()),
             status: direct.status,
             text,
+            pattern,
+        }
+    }
+
+    /// `rewrite`'s word for the status.
+    pub(crate) fn flag(&self) -> &'static str {
+        if self.status == 301 {
+            "permanent"
+        } else {
+            "redirect"
         }
     }
 
     fn fits(&self) -> bool {
         let operands = self.conditions.iter().map(|condition| &condition.operand);
-        operands.chain(&self.text).all(|word| word.0.fits())
+        let words = operands.chain(&self.pattern).map(|word| &word.0);
+        words
+            .chain(self.text.iter().map(|text| &text.0))
+            .all(|word| word.fits())
     }
 }
 

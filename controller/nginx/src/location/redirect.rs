@@ -108,6 +108,37 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> RedirectConf {
     }
 }
 
+/// Variable with the scheme and the host of a request. Maps make them, and comparing a pattern takes the groups of another one
+/// away, so it is set before there are any.
+const HERE: &str = "sluice_here";
+
+/// The value of [`HERE`].
+pub(crate) fn here_value() -> Value {
+    here().quoted()
+}
+
+/// Target of `rewrite`, which has the groups of its own pattern, and appends the query.
+pub(crate) fn rewritten(to: &RedirectTo) -> Value {
+    match to {
+        RedirectTo::Template {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            let text = Text::default().then(scheme).then("://").then(host);
+            template(text.then(&port), path)
+        }
+        RedirectTo::Parts {
+            path: Some(PathRewrite::Template(path)),
+            ..
+        } => template(Text::default().variable(HERE), path),
+        _ => Text::default().variable(HERE),
+    }
+    .quoted()
+}
+
 /// Redirect of plain http to https.
 pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> RedirectConf {
     let text = Text::default().then("https://");

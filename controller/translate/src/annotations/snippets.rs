@@ -30,7 +30,7 @@ pub(super) const GROUP: Group = Group {
         )
         .snippet()
         .partly(
-            "headers, return, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
+            "headers, return, rewrite, if, set, allow and deny (docs/snippets.md), with allow-snippet-annotations and \
              annotations-risk-level: Critical; others are reported with alternatives",
         ),
         annotation(
@@ -41,7 +41,7 @@ pub(super) const GROUP: Group = Group {
         )
         .snippet()
         .partly(
-            "response headers, return, if, set, allow, deny and location (docs/snippets.md), with allow-snippet-annotations and \
+            "response headers, return, rewrite, if, set, allow, deny and location (docs/snippets.md), with allow-snippet-annotations and \
              annotations-risk-level: Critical; others are reported with alternatives",
         ),
         annotation(

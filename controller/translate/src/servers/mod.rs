@@ -29,6 +29,7 @@ mod server_snippet;
 mod shared;
 mod snippet_budget;
 mod snippet_locations;
+mod snippet_rewrites;
 mod step_counter;
 mod tls_entries;
 mod unservable;
@@ -197,6 +198,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.limit_snippets();
+        self.close_rewrites_beside_patterns();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);
         }

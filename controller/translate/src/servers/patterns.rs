@@ -11,7 +11,7 @@ use sluice_ir::{
     RegexScope, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
-use sluice_syntax::shortened;
+use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
 use sluice_translate_engine::{Report, Reporter, Severity};
 
@@ -104,7 +104,7 @@ fn route(
     if target.is_url() {
         let wrong = "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
-        let (host, port) = host_and_port(&authority).ok_or(wrong)?;
+        let (host, port) = template::host_and_port(&authority).ok_or(wrong)?;
         let to = RedirectTo::Template {
             scheme,
             host,
@@ -146,14 +146,4 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
         }
         Err(reason) => Err(reason),
     }
-}
-
-fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
-    let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, Some(port.parse().ok()?)),
-        None => (authority, None),
-    };
-    sluice_ir::Hostname::parse(host)
-        .ok()
-        .map(|host| (host.as_str().to_owned(), port))
 }

@@ -9,6 +9,7 @@ use sluice_translate_engine::ObjectRef;
 use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
+use super::snippet_rewrites;
 use crate::annotations::ServerSnippet;
 
 /// A snippet, and the Ingress that it is from.
@@ -69,6 +70,11 @@ impl NamespaceSnippet {
 
     pub(super) fn owner(&self) -> &ObjectRef {
         &self.owner
+    }
+
+    /// True if it has a `rewrite`.
+    pub(super) fn rewrites(&self) -> bool {
+        snippet_rewrites::rewrite(&self.snippet.direct_responses)
     }
 
     /// Its responses and their conditions, and 50 networks for one.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   more_set_headers, proxy_set_header ...   filters.rs     filters of the routes
-//!   set, if, return                          responses.rs   direct responses
+//!   set, if, return, rewrite                 responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
 //!   location                                 locations.rs   routes that the data plane answers itself
 //!   what is so without it                    defaults.rs    nothing
@@ -70,7 +70,8 @@ fn compile_directives(
     let mut locations = Vec::new();
     for directive in all {
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["if" | "set" | "return", ..], _) => {
+            (["rewrite", ..], _) if block == Block::LocationOfServer => None,
+            (["if" | "set" | "return" | "rewrite", ..], _) => {
                 responses.add(directive)?;
                 continue;
             }

@@ -59,7 +59,8 @@ fn literal(text: &str) -> Option<String> {
     is_path.then(|| text.to_owned())
 }
 
-fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
+/// A pattern that is found anywhere in a path.
+pub(super) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
     let shape = sluice_pattern::check(text, subject).ok()?;
     let scope = match subject {
         Subject::TextInAnyCase => RegexScope::AnywhereInAnyCase,

@@ -1,4 +1,4 @@
-//! `set`, `if` and `return` as direct responses.
+//! `set`, `if`, `return` and `rewrite` as direct responses.
 //!
 //! nginx runs these directives one after the other, before it asks who may come in. Here all ways through them are followed at
 //! once: each branch is what a request has shown to be on it, and what the snippet's own variables are then. A `return` ends its
@@ -7,13 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Condition, DirectResponse, Expression, ExpressionPart, RequestTest, ResponseContent, Variable,
+    Condition, DirectResponse, Expression, ExpressionPart, PathRewrite, RedirectTo, RequestTest,
+    ResponseContent, TemplatePart, Variable,
 };
+use sluice_pattern::Subject;
 use sluice_syntax::expression;
+use sluice_syntax::template::{self, Target};
 use sluice_syntax::variables::{Segment, segments};
 
 use super::conditions::{self, Comparable, If, literal};
 use super::error::SnippetError;
+use super::locations;
 use super::tree::Directive;
 use super::variables;
 
@@ -114,24 +118,40 @@ impl Responses {
             }
             (["return", words @ ..], None) => {
                 let (status, content) = self.answer(words).ok_or_else(unsupported)?;
-                for Branch { conditions, .. } in branches {
-                    directive.at_most(
-                        conditions.len(),
-                        MAX_CONDITIONS,
-                        "conditions of one response",
-                    )?;
-                    let content = content.clone();
-                    self.responses.push(DirectResponse {
-                        conditions,
-                        status,
-                        content,
-                    });
-                }
+                self.respond(directive, &branches, status, &content)?;
                 Ok(Vec::new())
+            }
+            (["rewrite", words @ ..], None) => {
+                let (status, content) = rewritten(words).ok_or_else(unsupported)?;
+                self.respond(directive, &branches, status, &content)?;
+                // Where the pattern does not match, nginx goes on.
+                Ok(branches)
             }
             (["if", words @ ..], Some(block)) => self.run_if(words, block, directive, branches),
             _ => Err(unsupported()),
         }
+    }
+
+    fn respond(
+        &mut self,
+        directive: &Directive,
+        branches: &[Branch],
+        status: u16,
+        content: &ResponseContent,
+    ) -> Result<(), SnippetError> {
+        for Branch { conditions, .. } in branches {
+            directive.at_most(
+                conditions.len(),
+                MAX_CONDITIONS,
+                "conditions of one response",
+            )?;
+            self.responses.push(DirectResponse {
+                conditions: conditions.clone(),
+                status,
+                content: content.clone(),
+            });
+        }
+        Ok(())
     }
 
     fn run_if(
@@ -269,6 +289,40 @@ fn on_ways(branches: &[Branch], ways: &[Vec<Condition>]) -> Vec<Branch> {
 fn flag_name(variable: &str) -> Option<String> {
     let name = variable.strip_prefix('$')?.to_ascii_lowercase();
     (!variables::has_a_meaning(&name)).then_some(name)
+}
+
+/// `rewrite PATTERN TARGET FLAG` that redirects.
+fn rewritten(words: &[&str]) -> Option<(u16, ResponseContent)> {
+    let (pattern, target, status) = match *words {
+        [pattern, target, "permanent"] => (pattern, target, 301),
+        [pattern, target, "redirect"] => (pattern, target, 302),
+        // nginx redirects to a URL without being told.
+        [pattern, target] if !target.starts_with('/') => (pattern, target, 302),
+        _ => return None,
+    };
+    let regex = locations::pattern(pattern, Subject::Text)?;
+    let target = Target::parse(target).ok()?;
+    let to = if let Some((scheme, authority, path)) = target.as_url() {
+        let (host, port) = template::host_and_port(&authority)?;
+        let path = path.with_groups(regex.groups);
+        RedirectTo::Template {
+            scheme,
+            host,
+            port,
+            path,
+        }
+    } else {
+        let path = target.with_groups(regex.groups);
+        let begins = path.0.first();
+        matches!(begins, Some(TemplatePart::Text(text)) if text.starts_with('/')).then_some(())?;
+        RedirectTo::Parts {
+            scheme: None,
+            host: None,
+            port: None,
+            path: Some(PathRewrite::Template(path)),
+        }
+    };
+    Some((status, ResponseContent::Rewritten { regex, to }))
 }
 
 /// Target of a redirect. A path is one of the same host.

@@ -88,6 +88,16 @@ impl Target {
     }
 }
 
+/// Host and port of an authority; `None`: the host is no name of a host.
+pub fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port.parse().ok()?)),
+        None => (authority, None),
+    };
+    let host = sluice_ir::Hostname::parse(host).ok()?;
+    Some((host.as_str().to_owned(), port))
+}
+
 /// The group that a name like `1` or `1abc` begins with, and the text after it: groups have one digit.
 fn group(name: &str) -> Option<(u8, &str)> {
     let (group, plain) = name.split_at_checked(1)?;

@@ -65,6 +65,32 @@ fn return_has_nginxs_forms() {
 }
 
 #[test]
+fn rewrite_redirects_where_its_pattern_matches() {
+    let all = shown("rewrite ^/a/(.*)$ /b/$1 redirect; rewrite x http://b.test:81/$1; return 403;");
+    let statuses: Vec<_> = all.iter().map(|it| it.split(' ').next().unwrap()).collect();
+    assert_eq!(statuses, ["302", "302", "403"]);
+    assert!(all[0].contains(r#""path":"/b/$1""#), "{}", all[0]);
+    assert!(
+        all[1].contains(r#""host":"b.test","port":81,"path":"/""#),
+        "{}",
+        all[1]
+    );
+    for bad in [
+        "rewrite ^/a /b;",
+        "rewrite ^/a /b break;",
+        "rewrite ^/a /b last;",
+        "rewrite ^/a b redirect;",
+        "rewrite ^/(a) $1 redirect;",
+        "rewrite ^/a /b? redirect;",
+        "rewrite ^/a https://$host/b redirect;",
+        "rewrite ^/(?!a) /b redirect;",
+        "rewrite ^/a;",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
+}
+
+#[test]
 fn conditions_are_those_that_every_data_plane_can_compare() {
     for (condition, test) in [
         ("$host = 'a.test'", r#"{"host":"a.test"}"#),

@@ -12,7 +12,8 @@ use sluice_ir::{
 use sluice_pattern::{Subject, escape};
 
 use super::matching::{PROTO, decoded, is, matches, no, only_for};
-use super::redirect::to_url;
+use super::redirect::{self, to_url};
+use super::rewrite;
 use crate::render::format::format;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
@@ -29,6 +30,14 @@ pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName)
 
 fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Route {
     let answer = match &direct.content {
+        ResponseContent::Rewritten { regex, to } => {
+            let matches = rewrite::paths_of_both(route.r#match.as_ref(), regex);
+            let answer = redirect::to_parts(route, direct.status, to, regex);
+            Route {
+                r#match: Some(matches),
+                ..answer
+            }
+        }
         ResponseContent::Location(url) => {
             let url = format(&with_name(url, server));
             to_url(route, direct.status, &url)

@@ -7,7 +7,8 @@ use envoy_types::pb::envoy::config::route::v3::redirect_action::{
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
 use sluice_ir::{
-    Hostname, HttpRoute, HttpsRedirect, PathMatch, Redirect, RedirectTo, Scheme, ServerName,
+    Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect, RedirectTo, Scheme,
+    ServerName,
 };
 
 use super::matching::{bare_root, contains, only_for, present, spoken};
@@ -59,6 +60,16 @@ pub(super) fn routes(route: &Route, http_route: &HttpRoute, redirect: &Redirect)
             )]
         }
     }
+}
+
+/// To a URL whose parts are those of the request, or have parts of its path in them.
+pub(super) fn to_parts(route: &Route, status: u16, to: &RedirectTo, regex: &PathRegex) -> Route {
+    let other = other_parts(to, &PathMatch::Regex(regex.clone()));
+    let redirect = RedirectAction {
+        response_code: action(status).response_code,
+        ..other
+    };
+    acting(route, redirect)
 }
 
 /// To the same path of another host, with the port of the listener.

@@ -1,5 +1,7 @@
 //! The pages that are written from the code, and are never older than it: `UPDATE_DOCS=1` writes them.
 
+mod system;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -22,7 +24,8 @@ fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/configmap.md", &config_map()?)?;
     compare("docs/access-log.md", &access_log()?)?;
     compare("docs/hash-variables.md", &hash_variables()?)?;
-    compare("docs/snippets.md", &snippets()?)
+    compare("docs/snippets.md", &snippets()?)?;
+    compare("docs/system.md", &system::page()?)
 }
 
 #[test]
@@ -199,7 +202,8 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | directive | effect |
 |---|---|
 | `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. |
-| `if (...) { ... }` around `return`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`) |
+| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. Not with `break` or `last`, in a `location`, or where paths are regular expressions. |
+| `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`) |
 | `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
 | `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`. Requests without a `return` get 404. |
 | `default_type TYPE` | type of the texts; `text/html` without it |

@@ -1,0 +1,101 @@
+//! docs/system.md: what ingress-nginx does as a whole, row by row, and the tests that prove each row here.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use sluice_tests::artifacts;
+
+const ROWS: &str = "tests/docs/system.toml";
+
+const HEAD: &str = "\
+# The system
+
+<!-- Written by `cargo xtask docs` from tests/docs/system.toml. -->
+
+What there is to ingress-nginx beside annotations, settings and flags, in 103 rows from walks through its source, and the tests that
+prove each row for Sluice. A row that is not whole says what is open.
+";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    section: Vec<Section>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    title: String,
+    row: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    number: usize,
+    requirement: String,
+    /// `path::function`, or `path::case id`.
+    tests: Vec<String>,
+    /// Part that is missing.
+    open: Option<String>,
+}
+
+/// The page. Each test that it names exists.
+pub(crate) fn page() -> Result<String> {
+    let text = fs::read_to_string(artifacts::repository().join(ROWS)).context(ROWS)?;
+    let file: File = toml::from_str(&text).context(ROWS)?;
+    let mut files = BTreeMap::new();
+    let rows = || file.section.iter().flat_map(|section| &section.row);
+    let whole = rows().filter(|row| row.open.is_none()).count();
+    let mut page = HEAD.to_owned();
+    writeln!(page, "\n{whole} of {} rows are whole.", rows().count())?;
+    for Section { title, row } in &file.section {
+        write!(
+            page,
+            "\n## {title}\n\n| | must work | tests | open |\n|---|---|---|---|\n"
+        )?;
+        for (position, row) in row.iter().enumerate() {
+            ensure!(row.number == position + 1, "{title}: row {}", row.number);
+            let is_accounted = row.open.is_some() || !row.tests.is_empty();
+            ensure!(
+                is_accounted,
+                "{title}: row {} has neither tests nor open",
+                row.number
+            );
+            let named: Vec<_> = row
+                .tests
+                .iter()
+                .map(|test| named(test, &mut files))
+                .collect::<Result<_>>()?;
+            let open = row.open.as_deref().unwrap_or_default();
+            writeln!(
+                page,
+                "| {} | {} | {} | {open} |",
+                row.number,
+                row.requirement,
+                named.join("<br>")
+            )?;
+        }
+    }
+    Ok(page)
+}
+
+/// A test as it is written on the page.
+fn named(test: &str, files: &mut BTreeMap<String, String>) -> Result<String> {
+    let (path, name) = test.split_once("::").with_context(|| test.to_owned())?;
+    let text = match files.get(path) {
+        Some(text) => text,
+        None => {
+            let text = fs::read_to_string(artifacts::repository().join(path))
+                .with_context(|| test.to_owned())?;
+            files.entry(path.to_owned()).or_insert(text)
+        }
+    };
+    let marks = [format!("fn {name}("), format!("\"id\": \"{name}\"")];
+    let exists = marks.iter().any(|mark| text.contains(mark));
+    ensure!(exists, "{ROWS}: {test} does not exist");
+    Ok(format!("`{name}` ({path})"))
+}

@@ -10,7 +10,7 @@ use sluice_ir::{
 use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::media_types;
-use crate::location::errors;
+use crate::location::{errors, redirect};
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
 use crate::upstream::transport;
@@ -53,11 +53,8 @@ pub(crate) fn check_location(
             route.has_access_control(),
         );
     }
-    if has_different_media_types(route) {
-        add("direct responses with texts of several types", true);
-    }
-    if has_different_filters(route) {
-        add("header filters of one of several backends", false);
+    for (what, closes) in check_responses(route) {
+        add(what, closes);
     }
     if let Some(main) = route.primary_backend() {
         check_backends(main, route, context)
@@ -81,6 +78,20 @@ pub(crate) fn check_location(
     all.sort();
     all.dedup();
     all
+}
+
+/// Responses and headers that nginx cannot give; `true` closes the location.
+fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, bool)> {
+    let types = "texts of several default_type in snippets";
+    let status = "redirects with captured groups and another status than 301 and 302";
+    let filters = "header filters of one of several backends";
+    let all = [
+        (has_different_media_types(route), (types, true)),
+        (redirect::has_no_word(route), (status, false)),
+        (has_different_filters(route), (filters, false)),
+    ];
+    all.into_iter()
+        .filter_map(|(is_so, what)| is_so.then_some(what))
 }
 
 fn check_client_certificates(

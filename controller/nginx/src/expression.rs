@@ -10,6 +10,8 @@ pub(crate) const SCHEME: &str = "sluice_scheme";
 pub(crate) const AUTHORITY: &str = "sluice_authority";
 /// The host that the client asked for, as far as that is believed.
 pub(crate) const HOST: &str = "sluice_host";
+/// The decoded path, or the target as it was received where a header could not have it.
+const PATH: &str = "sluice_uri";
 /// The port that the client connected to, as far as that is believed.
 pub(crate) const PORT: &str = "sluice_port";
 /// The client's `X-Request-ID`, or a new one.
@@ -50,7 +52,7 @@ fn name(variable: &Variable) -> String {
         Variable::Method => "request_method".to_owned(),
         // Translation lets it through to questions only, which nginx does not ask.
         Variable::RequestUri | Variable::EscapedRequestUri => "request_uri".to_owned(),
-        Variable::Path => "uri".to_owned(),
+        Variable::Path => PATH.to_owned(),
         Variable::RequestId => REQUEST_ID.to_owned(),
         Variable::ServerPort => PORT.to_owned(),
         Variable::Header(name) => format!("http_{name}"),

@@ -88,11 +88,7 @@ impl Return {
 
     /// `rewrite`'s word for the status.
     pub(crate) fn flag(&self) -> &'static str {
-        if self.status == 301 {
-            "permanent"
-        } else {
-            "redirect"
-        }
+        redirect::flag(self.status)
     }
 
     fn fits(&self) -> bool {
@@ -126,7 +122,10 @@ impl If {
             (true, true) => "!~",
         };
         If {
-            variable: name_of(&variable),
+            variable: match variable {
+                Variable::Path => "uri".to_owned(),
+                variable => name_of(&variable),
+            },
             operator,
             operand,
         }

@@ -1,9 +1,12 @@
 //! Answers that lead elsewhere.
 
-use sluice_ir::{HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo, ServerName};
+use sluice_ir::{
+    Action, HttpRoute, HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo, ServerName,
+};
 
 use crate::conf::{Text, Value, Word, word};
 use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, template};
+use crate::location::matching;
 
 /// A status and where it leads.
 pub(crate) struct RedirectConf {
@@ -13,6 +16,8 @@ pub(crate) struct RedirectConf {
     pub(crate) by_return: bool,
     /// The request line's path and query, whose groups are in it; nothing else is redirected.
     pub(crate) target: Option<Word>,
+    /// Pattern of the path, whose groups are in it. nginx has it decoded, and only `rewrite` encodes what a header cannot have.
+    pub(crate) pattern: Option<Word>,
 }
 
 impl RedirectConf {
@@ -22,14 +27,70 @@ impl RedirectConf {
             to: to.quoted(),
             by_return: matches!(status, 301..=303 | 307 | 308),
             target: None,
+            pattern: None,
         }
+    }
+
+    /// `rewrite`'s word for the status.
+    pub(crate) fn flag(&self) -> &'static str {
+        flag(self.status)
+    }
+
+    /// The value of [`HERE`].
+    pub(crate) fn here(&self) -> Value {
+        here().quoted()
+    }
+}
+
+/// `rewrite`'s word for a status.
+pub(crate) fn flag(status: u16) -> &'static str {
+    if status == 301 {
+        "permanent"
+    } else {
+        "redirect"
+    }
+}
+
+/// A redirect with groups of the pattern that a path has matched; `None`: it has none, or nginx has no word for its status.
+fn rewriting(redirect: &Redirect, path: &PathMatch) -> Option<RedirectConf> {
+    let is_template = matches!(
+        redirect.to,
+        RedirectTo::Template { .. }
+            | RedirectTo::Parts {
+                path: Some(PathRewrite::Template(_)),
+                ..
+            }
+    );
+    let PathMatch::Regex(regex) = path else {
+        return None;
+    };
+    is_template.then(|| RedirectConf {
+        status: redirect.status,
+        to: rewritten(&redirect.to),
+        by_return: false,
+        target: None,
+        pattern: Some(word(matching::pattern(regex))),
+    })
+}
+
+/// True if nginx has no word for the status of a redirect with groups.
+pub(crate) fn has_no_word(route: &HttpRoute) -> bool {
+    match &route.action {
+        Action::Redirect(redirect) => {
+            rewriting(redirect, &route.matches.path).is_some()
+                && !matches!(redirect.status, 301 | 302)
+        }
+        _ => false,
     }
 }
 
 /// Response of a location. Groups are those of the location's own pattern.
 pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
+    if let Some(rewriting) = rewriting(redirect, path) {
+        return rewriting;
+    }
     let to = match &redirect.to {
-        RedirectTo::Parts { .. } => return parts(redirect, path),
+        RedirectTo::Parts { .. } | RedirectTo::Template { .. } => return parts(redirect, path),
         RedirectTo::Url(url) => Text::default().then(url),
         RedirectTo::Path(path) => here().then(path).variable("is_args").variable("args"),
         RedirectTo::RelativePath(path) => Text::default()
@@ -43,20 +104,6 @@ pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
                 .then("://")
                 .then(host.as_str());
             text.then(":").variable(PORT).variable(UNSLASHED)
-        }
-        RedirectTo::Template {
-            scheme,
-            host,
-            port,
-            path,
-        } => {
-            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-            let text = Text::default()
-                .then(scheme)
-                .then("://")
-                .then(host)
-                .then(&port);
-            template(text, path).variable("is_args").variable("args")
         }
     };
     RedirectConf::new(redirect.status, to)
@@ -91,7 +138,6 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> RedirectConf {
     let (target, text) = match (path, matched) {
         (None, _) => (None, text.variable("request_uri")),
         (Some(PathRewrite::Full { full }), _) => (None, query(text.then(full))),
-        (Some(PathRewrite::Template(to)), _) => (None, query(template(text, to))),
         (Some(PathRewrite::Prefix { prefix }), PathMatch::Prefix(old)) => {
             let old = sluice_pattern::escape(old.trim_end_matches('/'));
             let (pattern, text) = match prefix.as_str() {
@@ -100,7 +146,9 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> RedirectConf {
             };
             (Some(word(pattern)), text.group(1).group(2))
         }
-        (Some(PathRewrite::Prefix { .. }), _) => (None, text.variable("request_uri")),
+        (Some(PathRewrite::Prefix { .. } | PathRewrite::Template(_)), _) => {
+            (None, text.variable("request_uri"))
+        }
     };
     RedirectConf {
         target,

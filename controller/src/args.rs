@@ -9,6 +9,7 @@ mod nginx;
 mod pflag;
 mod tools;
 mod unsupported_flags;
+mod without_effect;
 mod xds;
 
 use std::ffi::OsString;
@@ -51,8 +52,13 @@ impl Args {
     pub(crate) fn parse_from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let matches = pflag::as_pflag(Args::command()).try_get_matches_from(words)?;
-        Args::from_arg_matches(&matches)
+        let command = pflag::as_pflag(without_effect::accepted(Args::command()));
+        let matches = command.try_get_matches_from(words)?;
+        let mut args = Args::from_arg_matches(&matches)?;
+        if let Command::Run(run) = &mut args.command {
+            run.without_effect = without_effect::given(&matches);
+        }
+        Ok(args)
     }
 }
 
@@ -130,6 +136,9 @@ pub(crate) struct Translation {
     /// Enable the annotation ssl-passthrough: TLS is terminated by the upstream.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) enable_ssl_passthrough: bool,
+    /// Send requests to endpoints in the zone of the data plane, unless sluice.dev/zone-preference is off.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) enable_topology_aware_routing: bool,
     /// Serve hosts that are covered by a wildcard host of an older Ingress in another namespace. The wildcard's certificate is
     /// never presented for them.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
@@ -208,6 +217,9 @@ impl DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
+    /// Flags that were given and have no effect, each with its reason.
+    #[arg(skip)]
+    pub(crate) without_effect: Vec<String>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]

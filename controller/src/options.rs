@@ -37,6 +37,7 @@ pub(crate) fn translation(
         default_certificate: flags.default_ssl_certificate.clone(),
         disable_external_name: flags.disable_svc_external_name,
         ssl_passthrough: flags.enable_ssl_passthrough,
+        topology_aware_routing: flags.enable_topology_aware_routing,
         disable_catch_all: flags.disable_catch_all,
         health_check_path: "/healthz".to_owned(),
         hosts_under_foreign_wildcards: flags.allow_hosts_under_foreign_wildcards,

@@ -20,7 +20,7 @@ use sluice_xds_server::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::admin_services::{AdminServices, ObserverInputs};
 use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
@@ -38,6 +38,9 @@ const UPLOADS: u64 = 256;
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
+    for flag in &args.without_effect {
+        warn!("{flag}");
+    }
     check(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

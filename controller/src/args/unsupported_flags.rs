@@ -1,41 +1,23 @@
-//! Flags of ingress-nginx that Sluice does not have: the error says what to do instead.
+//! Flags of ingress-nginx that Sluice does not have and that have an effect there: the error says what to do instead.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-const LEAVE_OUT: &str = "leave it out";
 const NOT_SERVED: &str = "not served yet";
 
 /// The flag, and what to do.
 #[rustfmt::skip]
 const ADVICE: &[(&str, &str)] = &[
-    ("alsologtostderr", "the log is on stderr; leave it out"),
-    ("bucket-factor", "there are no native histograms; leave it out"),
-    ("default-server-port", "the data plane answers 404 itself; leave it out"),
-    ("disable-full-test", "admission looks at what shares paths with an Ingress and at nothing else; leave it out"),
-    ("disable-sync-events", "no Sync events are written; leave it out"),
-    ("dynamic-configuration-retries", "data planes are told until they know; leave it out"),
-    ("enable-annotation-validation", "annotations are always validated; leave it out"),
     ("enable-ssl-chain-completion", "complete the chains in their Secrets"),
-    ("enable-topology-aware-routing", NOT_SERVED),
-    ("internal-logger-address", "there is no chroot; leave it out"),
-    ("logtostderr", "the log is on stderr; leave it out"),
-    ("max-buckets", "there are no native histograms; leave it out"),
+    ("force-namespace-isolation", "use --watch-namespace"),
     ("maxmind-edition-ids", NOT_SERVED),
     ("maxmind-license-key", NOT_SERVED),
     ("maxmind-mirror", NOT_SERVED),
     ("maxmind-retries-count", NOT_SERVED),
     ("maxmind-retries-timeout", NOT_SERVED),
-    ("metrics-per-undefined-host", "requests that no Ingress takes are not counted; leave it out"),
-    ("monitor-max-batch-size", LEAVE_OUT),
     ("profiler-address", "profiles are at /debug/pprof/profile on --admin-socket; leave it out"),
     ("profiler-port", "profiles are at /debug/pprof/profile on --admin-socket; leave it out"),
-    ("profiling", "nothing is measured until a profile is asked for; leave it out"),
-    ("ssl-passthrough-proxy-port", "TLS is told apart on --https-port itself; leave it out"),
-    ("stderrthreshold", "the log is on stderr; leave it out"),
-    ("stream-port", LEAVE_OUT),
-    ("sync-period", "watches tell of every change; leave it out"),
-    ("sync-rate-limit", "a change costs what it changes and reloads nothing; leave it out"),
+    ("sort-backends", "endpoints are always sorted; leave it out"),
 ];
 
 /// The same error, with advice when it is about one of these flags.
@@ -64,7 +46,7 @@ mod tests {
     use clap::{CommandFactory, Parser};
 
     use super::*;
-    use crate::args::Args;
+    use crate::args::{Args, without_effect};
 
     /// `nginx-ingress-controller --help` of ingress-nginx 1.15, without klog's.
     const ORIGINAL: &str = "annotations-prefix apiserver-host bucket-factor certificate-authority configmap \
@@ -92,7 +74,8 @@ mod tests {
             .collect();
         let lost: Vec<&str> = ORIGINAL
             .split_whitespace()
-            .filter(|name| !taken.contains(name) && advice(name).is_none())
+            .filter(|name| !taken.contains(name))
+            .filter(|name| advice(name).is_none() && !without_effect::is_accepted(name))
             .collect();
         assert!(lost.is_empty(), "{lost:?}");
     }
@@ -105,8 +88,8 @@ mod tests {
             explained(error).to_string()
         };
         assert!(
-            told("--sync-period=10s")
-                .contains("tip: --sync-period is a flag of ingress-nginx: watches tell")
+            told("--profiler-port=1")
+                .contains("tip: --profiler-port is a flag of ingress-nginx: profiles are at")
         );
         assert!(!told("--nonsense").contains("ingress-nginx"));
     }

@@ -42,6 +42,8 @@ pub struct Options {
     pub disable_external_name: bool,
     /// `--enable-ssl-passthrough`
     pub ssl_passthrough: bool,
+    /// `--enable-topology-aware-routing`
+    pub topology_aware_routing: bool,
     /// `--disable-catch-all`
     pub disable_catch_all: bool,
     /// `--health-check-path`: the catch-all server answers it with 200, for load balancers that probe the ports of traffic.
@@ -82,6 +84,7 @@ impl Default for Options {
             default_certificate: None,
             disable_external_name: false,
             ssl_passthrough: false,
+            topology_aware_routing: false,
             disable_catch_all: false,
             health_check_path: "/healthz".to_owned(),
             hosts_under_foreign_wildcards: false,

@@ -206,7 +206,7 @@ impl Annotations {
         let relative_redirects = redirect::relative(view, globals);
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
-        let backend = upstream_settings(view, globals);
+        let backend = upstream_settings(view, globals, options);
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
@@ -278,7 +278,11 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
     }
 }
 
-fn upstream_settings(view: &mut View<'_, '_>, globals: &Globals) -> UpstreamSettings {
+fn upstream_settings(
+    view: &mut View<'_, '_>,
+    globals: &Globals,
+    options: &Options,
+) -> UpstreamSettings {
     let spoken = backend::spoken(view);
     let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
@@ -299,7 +303,7 @@ fn upstream_settings(view: &mut View<'_, '_>, globals: &Globals) -> UpstreamSett
     let load_balance = hash::hash(view).unwrap_or(named);
     let affinity = affinity::affinity(view);
     let canary_is_sticky = !affinity::is_legacy(view);
-    let prefer_zone = zone::prefer_zone(view);
+    let prefer_zone = zone::prefer_zone(view, options.topology_aware_routing);
     let service_upstream = load_balance::service_upstream(view, globals);
     UpstreamSettings {
         transport: transport(always, connect_timeout),

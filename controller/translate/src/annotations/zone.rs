@@ -9,8 +9,9 @@ pub(super) const NAME: &str = "sluice.dev/zone-preference";
 
 pub(super) const VALUES: &[&str] = &["prefer", "off"];
 
-pub(super) fn prefer_zone(view: &mut View<'_, '_>) -> bool {
-    view.read(NAME, preference).unwrap_or_default()
+/// `is_usual`: where an Ingress does not say.
+pub(super) fn prefer_zone(view: &mut View<'_, '_>, is_usual: bool) -> bool {
+    view.read(NAME, preference).unwrap_or(is_usual)
 }
 
 fn preference(text: &str) -> Parsed<bool> {

@@ -56,6 +56,10 @@ fn check(args: &Run) -> anyhow::Result<()> {
     {
         bail!("--manifests {}: no such folder", folder.display());
     }
+    let (http, https) = (args.listeners.http_port, args.listeners.https_port);
+    if http == https {
+        bail!("--https-port {https}: already used by --http-port");
+    }
     match args.data_plane {
         DataPlane::Envoy | DataPlane::Nginx => Ok(()),
         DataPlane::None => check_xds(args),

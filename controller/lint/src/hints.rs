@@ -75,8 +75,9 @@ pub(crate) fn about_class(ingress: &Ingress, prefix: &str) -> Option<Remark> {
         .as_ref()
         .and_then(|spec| spec.ingress_class_name.as_ref());
     let class = field.or_else(|| annotations.get(CLASS))?;
-    let text =
-        format!("it has annotations of ingress-nginx; judge it with --ingress-class {class:?}");
+    let text = format!(
+        "it has annotations of ingress-nginx; if its class is one of ingress-nginx, judge it with --ingress-class {class:?}"
+    );
     Some(hint("spec.ingressClassName", text))
 }
 

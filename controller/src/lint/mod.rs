@@ -2,15 +2,33 @@
 
 mod cluster;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use sluice_kube::is_in_cluster;
 use sluice_lint::{Extent, examine, write};
-use sluice_source::read_once;
+use sluice_source::{Event, read_once};
 use sluice_translate::{AddressPolicy, Options};
 
 use crate::args::{Lint, ObjectSource};
 use crate::options;
+
+/// Objects of a file or a folder that has some: all would be well with a mistyped path.
+fn manifests(folder: &Path) -> anyhow::Result<Vec<Event>> {
+    if !folder.exists() {
+        bail!("--manifests {}: no such file or folder", folder.display());
+    }
+    let events = read_once(folder)?;
+    let is_content = |event: &Event| matches!(event, Event::Apply(_) | Event::Problem(_));
+    if !events.iter().any(is_content) {
+        bail!(
+            "--manifests {}: no manifests in it (*.yaml, *.yml, *.json)",
+            folder.display()
+        );
+    }
+    Ok(events)
+}
 
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
@@ -21,9 +39,10 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
     };
     let findings = match args.source.origin(is_in_cluster())? {
         ObjectSource::Files(path) => {
+            let manifests = manifests(&path)?;
             // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
             examine(
-                read_once(&path)?,
+                manifests,
                 &Options {
                     watch_ingress_without_class: true,
                     ..options

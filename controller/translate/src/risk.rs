@@ -13,10 +13,11 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// As the ConfigMap names it.
+    /// As the ConfigMap names it, in any case.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let all = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
-        all.into_iter().find(|risk| risk.to_string() == text)
+        all.into_iter()
+            .find(|risk| risk.to_string().eq_ignore_ascii_case(text))
     }
 }
 

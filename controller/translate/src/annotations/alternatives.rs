@@ -209,10 +209,10 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_that_the_data_plane_does_not_serve() {
-        assert_eq!(advice("proxy_request_buffering", DataPlane::Envoy), "");
+        assert_eq!(advice("proxy_http_version", DataPlane::Envoy), "");
         assert_eq!(
-            advice("proxy_request_buffering", DataPlane::Nginx),
-            "proxy-request-buffering for proxy_request_buffering"
+            advice("proxy_http_version", DataPlane::Nginx),
+            "proxy-http-version for proxy_http_version"
         );
         assert_eq!(advice("sub_filter", DataPlane::Nginx), "");
     }

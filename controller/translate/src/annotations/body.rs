@@ -68,7 +68,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .instead("upstreams receive bodies as they arrive; set proxy-body-size, and timeouts in the upstreams")
+        .differs("upstreams receive bodies as they arrive; up to 8 MiB of each are kept so that another endpoint can be tried")
         .nginx(Support::Full)
         .harmless(&["off"]),
     ],

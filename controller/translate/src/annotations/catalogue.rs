@@ -224,6 +224,10 @@ impl Annotation {
         self.everywhere(Support::Partly(difference))
     }
 
+    pub(super) const fn differs(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Differs(difference))
+    }
+
     pub(super) const fn needless(self, reason: &'static str) -> Self {
         self.everywhere(Support::NotNeeded(reason))
     }

@@ -141,7 +141,7 @@ impl<'a> View<'a, '_> {
                 });
             }
             Support::Full | Support::Partly(_) => {}
-            Support::Unsupported(_) | Support::NotNeeded(_)
+            Support::Unsupported(_) | Support::NotNeeded(_) | Support::Differs(_)
                 if annotation.harmless.contains(&value) => {}
             Support::Unsupported(advice) => {
                 let is_too_risky = annotation.risk > rules.risk;

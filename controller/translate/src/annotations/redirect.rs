@@ -1,6 +1,6 @@
 //! Answers that lead elsewhere.
 
-use sluice_ir::{Redirect, RedirectTo};
+use sluice_ir::{ReasonCode, Redirect, RedirectTo};
 use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Scope, Value, annotation};
@@ -77,8 +77,21 @@ pub(super) fn relative(view: &mut View<'_, '_>, globals: &Globals) -> bool {
 pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redirect> {
     let temporal_code = view.read("temporal-redirect-code", value::int);
     let permanent_code = view.read("permanent-redirect-code", value::int);
-    let permanent = view.read("permanent-redirect", value::url);
     let temporal = view.read("temporal-redirect", absolute_url);
+    let permanent = match (&temporal, view.text("permanent-redirect")) {
+        (Some(_), Some(_)) => {
+            let reason = "temporal-redirect comes first";
+            view.note(
+                ReasonCode::NoEffect,
+                "permanent-redirect",
+                reason,
+                "annotation ignored",
+            )
+            .same_as_ingress_nginx = true;
+            None
+        }
+        _ => view.read("permanent-redirect", value::url),
+    };
     let (url, status) = match (temporal, permanent) {
         (Some(url), _) => (url, within(temporal_code, 300..=307).unwrap_or(302)),
         (None, Some(url)) => (url, within(permanent_code, 300..=308).unwrap_or(301)),

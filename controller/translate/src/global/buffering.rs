@@ -18,7 +18,7 @@ pub(super) const KEYS: &[Key] = &[
     key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFER_COUNTS)),
     key("proxy-busy-buffers-size", "").needless().native(),
     key("proxy-max-temp-file-size", "1024m").needless().native(),
-    key("proxy-request-buffering", "on").instead("upstreams receive bodies as they arrive; set proxy-body-size, and timeouts in the upstreams").native(),
+    key("proxy-request-buffering", "on").differs("upstreams receive bodies as they arrive; up to 8 MiB of each are kept so that another endpoint can be tried").native(),
 ];
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.

@@ -8,7 +8,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::ids::without_variant;
-use sluice_translate_engine::{CanaryCandidate, ReferencePrecedence, Severity};
+use sluice_translate_engine::{CanaryCandidate, ReferencePrecedence, Reporter, Severity};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -24,6 +24,32 @@ pub(super) struct PendingCanary {
     backend: BackendId,
     rules: CanaryRules,
     precedence: ReferencePrecedence,
+}
+
+/// Reason why a canary is not used.
+struct Unused {
+    reason: String,
+    severity: Severity,
+}
+
+impl Unused {
+    fn new(reason: impl Into<String>) -> Self {
+        Unused {
+            reason: reason.into(),
+            severity: Severity::Warning,
+        }
+    }
+}
+
+fn report_unused(mut reporter: Reporter<'_>, field: &str, reason: String, severity: Severity) {
+    let report = reporter.report(
+        ReasonCode::InvalidValue,
+        severity,
+        field,
+        reason,
+        "canary not used",
+    );
+    report.same_as_ingress_nginx = severity == Severity::Note;
 }
 
 impl Assembly<'_> {
@@ -115,21 +141,16 @@ impl Assembly<'_> {
                         },
                     ));
                 }
-                Err(reason) => {
-                    self.report(&context.object).report(
-                        ReasonCode::InvalidValue,
-                        Severity::Warning,
-                        field,
-                        reason,
-                        "canary not used",
-                    );
+                Err(Unused { reason, severity }) => {
+                    let report = self.report(&context.object);
+                    report_unused(report, field, reason, severity);
                 }
             }
         }
         canary_candidates
     }
 
-    fn main_of(&self, pending: &PendingCanary) -> Result<BackendId, String> {
+    fn main_of(&self, pending: &PendingCanary) -> Result<BackendId, Unused> {
         let PendingCanary {
             host,
             path,
@@ -142,20 +163,25 @@ impl Assembly<'_> {
             .builders
             .get(host)
             .and_then(|builder| builder.paths.rule(path, *kind));
-        let rule = rule.ok_or("no other Ingress has this host and path")?;
+        // There it is no more than here.
+        let alone = Unused {
+            reason: "no other Ingress has this host and path".to_owned(),
+            severity: Severity::Note,
+        };
+        let rule = rule.ok_or(alone)?;
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {
-            return Err("the path has no backend".to_owned());
+            return Err(Unused::new("the path has no backend"));
         };
         // Who shares a host with others must not take their requests (R12 of the security rules).
         if rule.owner.key.namespace != context.object.key.namespace {
-            return Err(format!(
+            return Err(Unused::new(format!(
                 "path belongs to {}, of another namespace",
                 rule.owner
-            ));
+            )));
         }
         let main = without_variant(main);
         if main == without_variant(backend) {
-            return Err("the backend is that of the path itself".to_owned());
+            return Err(Unused::new("the backend is that of the path itself"));
         }
         Ok(main)
     }

@@ -36,6 +36,7 @@ mod rolling_replacement;
 mod route_scopes;
 mod routing;
 mod scenarios;
+mod service_upstream;
 mod session_affinity;
 #[allow(dead_code, reason = "the planes and tenants of the security rules")]
 #[path = "../security/setup.rs"]

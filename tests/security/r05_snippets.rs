@@ -55,6 +55,22 @@ fn branches() -> String {
     format!("set $g 0; {nested}")
 }
 
+fn locations() -> String {
+    let location = |n: usize| format!("location = /l{n} {{ {} }}\n", responses(""));
+    (0..4).map(location).collect()
+}
+
+fn with_hosts(snippet: &str, hosts: usize) -> Value {
+    let ingress = Ingress::new(OWNER, "hosts").annotation("server-snippet", snippet);
+    let numbers = 0..hosts;
+    let ingress = numbers.fold(ingress, |ingress, number| {
+        ingress
+            .host(&format!("h{number}.test"))
+            .path("/", "web", 80)
+    });
+    ingress.to_json()
+}
+
 fn responses(text: &str) -> String {
     (0..32)
         .map(|n| format!("if ($http_a{n} = b) {{ return 403 '{text}'; }}\n"))
@@ -62,7 +78,7 @@ fn responses(text: &str) -> String {
 }
 
 /// Objects of one tenant, with the name of what they have much of.
-fn worlds() -> [(&'static str, Vec<Value>); 4] {
+fn worlds() -> [(&'static str, Vec<Value>); 5] {
     let deny = |n: usize| format!("deny 10.0.{}.{};\n", n >> 8, n & 255);
     let networks: String = (0..1000).map(deny).collect();
     let origins: Vec<_> = (0..200).map(|n| format!("https://*.a{n}.io")).collect();
@@ -91,6 +107,7 @@ fn worlds() -> [(&'static str, Vec<Value>); 4] {
                 with_paths("b", &[], 500),
             ],
         ),
+        ("hosts of locations", vec![with_hosts(&locations(), 200)]),
         (
             "origins of another Ingress",
             vec![

@@ -35,7 +35,7 @@ impl Times {
         }
     }
 
-    /// A leader that could not renew for this long leads no more.
+    /// A leader that could not renew for this long loses leadership.
     fn renew_deadline(self) -> Duration {
         self.duration / 2
     }
@@ -132,9 +132,9 @@ impl Candidate {
         if changed {
             let (pod, name) = (&self.identity, &self.name);
             if leads {
-                info!("{pod} leads (lease {name})");
+                info!("{pod} acquired leadership of Lease {name}");
             } else {
-                warn!("{pod} leads no more (lease {name})");
+                warn!("{pod} lost leadership of Lease {name}");
             }
         }
     }

@@ -25,6 +25,8 @@ pub(crate) enum Verdict {
     NotAtAll,
     /// It is of another class, and left to its controller.
     OtherClass,
+    /// Its namespace is not watched (`--watch-namespace`).
+    NotWatched,
 }
 
 impl Verdict {
@@ -34,6 +36,7 @@ impl Verdict {
             Verdict::Differences => "works with differences",
             Verdict::NotAtAll => "does not work",
             Verdict::OtherClass => "of another class",
+            Verdict::NotWatched => "in a namespace that is not watched",
         }
     }
 
@@ -77,6 +80,7 @@ pub(crate) struct Summary {
     pub(crate) differences: usize,
     pub(crate) not_at_all: usize,
     pub(crate) other_class: usize,
+    pub(crate) not_watched: usize,
     /// Objects beside Ingresses with settings that do not work.
     pub(crate) settings: usize,
     /// Documents that should be objects and are not.
@@ -115,7 +119,10 @@ impl Findings {
                 .iter()
                 .any(|report| report.severity == Severity::Error);
             let is_closed = has_error && !is_served && !is_its_own && closed.contains(&key);
-            if !is_ours(ingress, resources, options) {
+            if let Some(remark) = hints::about_namespace(ingress, options) {
+                finding.verdict = Verdict::NotWatched;
+                finding.remarks = vec![remark];
+            } else if !is_ours(ingress, resources, options) {
                 finding.verdict = Verdict::OtherClass;
                 finding.remarks.extend(hints::about_class(ingress, prefix));
             } else if finding.verdict < Verdict::NotAtAll
@@ -156,6 +163,7 @@ impl Findings {
             differences: count(Verdict::Differences),
             not_at_all: count(Verdict::NotAtAll),
             other_class: count(Verdict::OtherClass),
+            not_watched: count(Verdict::NotWatched),
             settings: self
                 .settings
                 .iter()

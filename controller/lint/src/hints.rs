@@ -2,7 +2,7 @@
 //! other controllers that look like ours.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_translate::Severity;
+use sluice_translate::{Options, Severity};
 
 use super::remark::Remark;
 
@@ -64,6 +64,16 @@ fn no_class(ingress: &Ingress) -> Option<Remark> {
         .is_some_and(|all| all.contains_key(CLASS));
     let text = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
     (!named && !annotated).then(|| hint("spec.ingressClassName", text))
+}
+
+/// An Ingress that this controller does not see.
+pub(crate) fn about_namespace(ingress: &Ingress, options: &Options) -> Option<Remark> {
+    let watched = options.watch_namespace.as_ref()?;
+    let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
+    (namespace != watched).then(|| {
+        let text = format!("{namespace} is not watched (--watch-namespace {watched}); left out");
+        hint("metadata.namespace", text)
+    })
 }
 
 /// A class of its own is how people run several ingress-nginx side by side.

@@ -146,16 +146,18 @@ fn sentence(summary: &Summary) -> String {
         differences,
         not_at_all,
         other_class,
+        not_watched,
         settings,
         unreadable,
     } = *summary;
-    let total = unchanged + differences + not_at_all + other_class;
+    let total = unchanged + differences + not_at_all + other_class + not_watched;
     let plural = if total == 1 { "" } else { "es" };
     let parts = [
         (unchanged, Verdict::Unchanged),
         (differences, Verdict::Differences),
         (not_at_all, Verdict::NotAtAll),
         (other_class, Verdict::OtherClass),
+        (not_watched, Verdict::NotWatched),
     ];
     let parts: Vec<String> = parts
         .iter()

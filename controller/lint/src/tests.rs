@@ -10,11 +10,16 @@ use super::*;
 use crate::Output;
 
 fn findings(manifests: &str) -> Findings {
+    findings_in(manifests, None)
+}
+
+fn findings_in(manifests: &str, watch_namespace: Option<&str>) -> Findings {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("in.yaml"), manifests).unwrap();
     let options = Options {
         class_is_implied: true,
         watch_ingress_without_class: true,
+        watch_namespace: watch_namespace.map(str::to_owned),
         ..Options::default()
     };
     examine(read_once(folder.path()).unwrap(), &options, Extent::Part)
@@ -47,6 +52,17 @@ fn a_service_elsewhere_is_no_difference() {
             .text
             .contains("Service default/web is not among these manifests")
     );
+}
+
+#[test]
+fn a_namespace_that_is_not_watched_is_no_other_class() {
+    let manifest = ingress("shop", "", RULE);
+    let verdict = |watched| findings_in(&manifest, watched).ingresses.remove(0);
+    assert_eq!(verdict(Some("default")).verdict, Verdict::Unchanged);
+    let left_out = verdict(Some("other"));
+    assert_eq!(left_out.verdict, Verdict::NotWatched);
+    let text = "default is not watched (--watch-namespace other); left out";
+    assert_eq!(left_out.remarks[0].text, text);
 }
 
 #[test]

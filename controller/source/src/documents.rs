@@ -69,10 +69,12 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
     let value: serde_json::Value = match serde_saphyr::from_str(document) {
         Ok(value) => value,
         Err(error) => {
-            let reason = format!(
-                "expected YAML: {}; document not served",
-                one_line(&error.to_string())
-            );
+            let error = error.to_string();
+            // The rest is for who calls the library.
+            let (error, _) = error
+                .split_once(", set DuplicateKeyPolicy")
+                .unwrap_or((&error, ""));
+            let reason = format!("expected YAML: {}; document not served", one_line(error));
             return (objects, vec![(reason, false)]);
         }
     };
@@ -143,6 +145,14 @@ mod tests {
             "{}",
             problems[0]
         );
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named() {
+        let (_, problems) = parse("x.yaml", "kind: Service\nkind: Ingress\n");
+        let told = problems[0].to_string();
+        assert!(told.contains("duplicate mapping key: kind"), "{told}");
+        assert!(!told.contains("DuplicateKeyPolicy"), "{told}");
     }
 
     #[test]

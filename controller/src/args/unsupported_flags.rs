@@ -1,7 +1,10 @@
 //! Flags of ingress-nginx that Sluice does not have and that have an effect there: the error says what to do instead.
 
+use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::Args;
 
 const NOT_SERVED: &str = "not served yet";
 
@@ -24,13 +27,24 @@ const ADVICE: &[(&str, &str)] = &[
 pub(super) fn explained(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && let Some(advice) = advice(flag)
+        && let Some(tip) = tip(flag)
     {
-        let tip = StyledStr::from(format!("{flag} is a flag of ingress-nginx: {advice}"));
+        let tip = StyledStr::from(tip);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         error.remove(ContextKind::SuggestedArg);
     }
     error
+}
+
+fn tip(flag: &str) -> Option<String> {
+    if let Some(advice) = advice(flag) {
+        return Some(format!("{flag} is a flag of ingress-nginx: {advice}"));
+    }
+    let command = Args::command();
+    let name = flag.trim_start_matches('-');
+    let mut of_run = command.find_subcommand("run")?.get_arguments();
+    let is_of_run = of_run.any(|argument| argument.get_long() == Some(name));
+    is_of_run.then(|| format!("{flag} is a flag of `sluice run`; leave it out here"))
 }
 
 fn advice(flag: &str) -> Option<&'static str> {
@@ -43,10 +57,10 @@ fn advice(flag: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     use super::*;
-    use crate::args::{Args, without_effect};
+    use crate::args::without_effect;
 
     /// `nginx-ingress-controller --help` of ingress-nginx 1.15, without klog's.
     const ORIGINAL: &str = "annotations-prefix apiserver-host bucket-factor certificate-authority configmap \
@@ -92,5 +106,17 @@ mod tests {
                 .contains("tip: --profiler-port is a flag of ingress-nginx: profiles are at")
         );
         assert!(!told("--nonsense").contains("ingress-nginx"));
+        let lint = [
+            "sluice",
+            "lint",
+            "--manifests",
+            ".",
+            "--publish-service=a/b",
+        ];
+        let told = explained(Args::try_parse_from(lint).unwrap_err()).to_string();
+        assert!(
+            told.contains("--publish-service is a flag of `sluice run`"),
+            "{told}"
+        );
     }
 }

@@ -41,6 +41,17 @@ fn holder(lease: &Value) -> &str {
         .unwrap_or_default()
 }
 
+/// Fields by which others see who leads, since when, and for how long; the number of hand-overs.
+fn is_whole(lease: &Value) -> Result<u64> {
+    let spec = lease.get("spec").context("no spec")?;
+    let is_time = |field: &str| spec[field].as_str().is_some_and(|text| text.contains('T'));
+    ensure!(spec["leaseDurationSeconds"] == 4, "{lease}");
+    ensure!(is_time("acquireTime") && is_time("renewTime"), "{lease}");
+    spec["leaseTransitions"]
+        .as_u64()
+        .with_context(|| lease.to_string())
+}
+
 async fn wait_for_leader(cluster: &Cluster, pod: &str) -> Result<()> {
     cluster
         .wait_for(LEASE, &format!("{pod} to lead"), |lease| {
@@ -84,9 +95,15 @@ async fn leader_shutdown_hands_over_at_once() -> Result<()> {
             .await?
             .context("no lease")?;
         ensure!(holder(&lease) == "sluice-0", "{lease}");
+        let transitions = is_whole(&lease)?;
 
         first.stop()?;
         wait_for_leader(cluster, "sluice-1").await?;
+        let lease = cluster
+            .get(LEASE.0, LEASE.1, LEASE.2)
+            .await?
+            .context("no lease")?;
+        ensure!(is_whole(&lease)? == transitions + 1, "{lease}");
         all_have(cluster, "192.0.2.2").await?;
         second.stop()?;
         let lease = cluster
@@ -111,10 +128,10 @@ async fn leader_that_loses_the_lease_stops_writing() -> Result<()> {
             Fault::Delay(std::time::Duration::from_secs(3)),
         );
         let first = start(cluster, gate, "sluice-0", "192.0.2.1").await?;
-        first.log().wait_for("sluice-0 leads (").await?;
+        first.log().wait_for("sluice-0 acquired leadership").await?;
         let _cut_off = gate.fail("", "/leases", Fault::Silence);
         let second = start(cluster, &other, "sluice-1", "192.0.2.2").await?;
-        first.log().wait_for("leads no more").await?;
+        first.log().wait_for("lost leadership").await?;
         wait_for_leader(cluster, "sluice-1").await?;
         // What was under way may still arrive, and is mended.
         all_have(cluster, "192.0.2.2").await?;
@@ -122,7 +139,7 @@ async fn leader_that_loses_the_lease_stops_writing() -> Result<()> {
         let written = gate.count("PATCH", "/status");
         ensure!(
             written < INGRESSES,
-            "{written} writes by one that leads no more"
+            "{written} writes by one that lost leadership"
         );
         second.stop()?;
         first.stop()

@@ -15,6 +15,9 @@ pub(super) fn log_line(line: &str) {
         (Some("info" | "debug" | "trace"), Some(component), Some(text)) => {
             debug!(target: "envoy", "{component}: {text}");
         }
+        _ if line.trim().is_empty() => {}
+        // A line of several goes on: of a message about configuration.
+        _ if line.starts_with(' ') => debug!(target: "envoy", "{line}"),
         _ => info!(target: "envoy", "{line}"),
     }
 }

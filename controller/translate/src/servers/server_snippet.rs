@@ -77,7 +77,7 @@ impl NamespaceSnippet {
         snippet_rewrites::rewrite(&self.snippet.direct_responses)
     }
 
-    /// Its responses and their conditions, and 50 networks for one.
+    /// Its responses and their conditions, and 50 networks for one, which every path has.
     pub(super) fn size(&self) -> usize {
         /// A network costs proxies as much as a fiftieth of a condition.
         const NETWORKS: usize = 50;
@@ -88,6 +88,13 @@ impl NamespaceSnippet {
         } = self.snippet.as_ref();
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
         responses + (access.allow.len() + access.deny.len()).div_ceil(NETWORKS)
+    }
+
+    /// The same of its locations, which every host has once.
+    pub(super) fn size_of_locations(&self) -> usize {
+        let locations = self.snippet.locations.iter();
+        let responses = locations.flat_map(|location| &location.direct_responses);
+        self.locations.len() + responses.map(DirectResponse::size).sum::<usize>()
     }
 
     pub(super) fn has_locations(&self) -> bool {

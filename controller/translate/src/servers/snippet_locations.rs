@@ -132,7 +132,9 @@ pub(super) fn among<'a>(
         .into_iter()
         .partition(|(route, _)| matches!(route.matches.path, PathMatch::Exact(_)));
     all.extend(exact);
-    all.extend(twins(&rest, name));
+    if !before.is_empty() || !patterns.is_empty() {
+        all.extend(twins(&rest, name));
+    }
     all.extend(longest_first(before).into_iter().map(route));
     all.extend(patterns.into_iter().map(route));
     // Patterns of Ingresses come before prefixes, and all of their paths are patterns, or none.

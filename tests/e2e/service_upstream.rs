@@ -12,27 +12,23 @@ async fn requests_go_to_the_address_of_the_service(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     // What listens at the address of a Service is here a pod of somebody else's.
     let (address, pod) = (tenants.foreign.addr(), tenants.owner.addr());
-    let service = json!({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": OWNER, "name": "direct"},
-        "spec": {
-            "clusterIP": address.ip(),
-            "ports": [{"name": "http", "port": address.port(), "targetPort": pod.port()}],
-        },
-    });
-    let slice = manifests::endpoint_slice(OWNER, "direct", &[pod]);
-    let ingress = |name: &str, value: &str| {
-        Ingress::new(OWNER, name)
+    let mut objects = Vec::new();
+    // Ingresses decide together about a port of a Service, so each has a Service of its own.
+    for (name, value) in [("service", "true"), ("pods", "false")] {
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": OWNER, "name": name},
+            "spec": {
+                "clusterIP": address.ip(),
+                "ports": [{"name": "http", "port": address.port(), "targetPort": pod.port()}],
+            },
+        });
+        let ingress = Ingress::new(OWNER, name)
             .annotation("service-upstream", value)
             .host(&format!("{name}.test"))
-            .path("/", "direct", address.port())
-            .to_json()
-    };
-    let objects = [
-        service,
-        slice,
-        ingress("service", "true"),
-        ingress("pods", "false"),
-    ];
+            .path("/", name, address.port());
+        let slice = manifests::endpoint_slice(OWNER, name, &[pod]);
+        objects.extend([service, slice, ingress.to_json()]);
+    }
     tenants.write("all.yaml", &objects)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     for (host, expected) in [("service.test", FOREIGN), ("pods.test", OWNER)] {

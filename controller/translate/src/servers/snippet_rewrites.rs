@@ -1,4 +1,4 @@
-//! `rewrite` in snippets, where paths are patterns: no data plane can compare a path with both.
+//! `rewrite` in snippets, where paths are patterns or long: Envoy cannot compare a path with both.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,18 @@ use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 use super::Assembly;
 use super::path_rule::{PathRule, RouteTarget};
 
+/// Bytes of a path: Envoy limits the program of the pattern that compares it.
+const MAX_PATH: usize = 500;
+
 impl Assembly<'_> {
     /// Closes the paths of such snippets.
     pub(super) fn close_rewrites_beside_patterns(&mut self) {
         let mut closed: BTreeSet<(ObjectRef, &str)> = BTreeSet::new();
         for builder in self.builders.values_mut() {
             let patterns = builder.rules().filter(|rule| rule.is_pattern());
+            let long = builder.rules().filter(|rule| rule.path.len() > MAX_PATH);
             let namespaces: BTreeSet<String> = patterns
+                .chain(long)
                 .map(|rule| rule.owner.key.namespace.clone())
                 .collect();
             if namespaces.is_empty() {
@@ -42,7 +47,7 @@ impl Assembly<'_> {
                 ReasonCode::Unsupported,
                 Severity::Error,
                 field,
-                "rewrite is not supported where paths are regular expressions (use-regex, rewrite-target)",
+                "rewrite is not supported where paths are regular expressions (use-regex, rewrite-target) or have more than 500 bytes",
                 concat!("snippet not served; ", closed_text!()),
             );
         }

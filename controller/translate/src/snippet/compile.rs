@@ -8,7 +8,7 @@
 //!   what is so without it                    defaults.rs    nothing
 //! ```
 
-use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess};
+use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, ResponseContent};
 
 use super::access::Access;
 use super::block::Block;
@@ -104,13 +104,15 @@ fn compile_directives(
             "headers that are changed",
         )?;
     }
+    let direct_responses = responses.finish()?;
+    check_rewrites(&direct_responses, &locations, all)?;
     let adds_to_errors = headers.adds_to_errors;
     let (filters, route_headers) = headers.finish(all)?;
     Ok(Compiled {
         filters,
         route_headers,
         adds_to_errors,
-        direct_responses: responses.finish()?,
+        direct_responses,
         access: access.finish(),
         access_log_off,
         locations,
@@ -137,6 +139,24 @@ fn location(directive: &Directive, terms: Terms<'_>) -> Result<Location, Snippet
         access,
         access_log_off,
     })
+}
+
+/// nginx rewrites before it looks for a location, and Envoy cannot compare a path with the patterns of both.
+fn check_rewrites(
+    responses: &[DirectResponse],
+    locations: &[Location],
+    all: &[Directive],
+) -> Result<(), SnippetError> {
+    let mut contents = responses.iter().map(|response| &response.content);
+    let rewrites = contents.any(|content| matches!(content, ResponseContent::Rewritten { .. }));
+    let mut paths = locations.iter().map(|location| &location.path);
+    if !rewrites || !paths.any(|path| matches!(path, LocationPath::Pattern(_))) {
+        return Ok(());
+    }
+    let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
+    let line = rewrite.next().map_or(1, |directive| directive.line);
+    let reason = "rewrite is not supported beside a location with a regular expression";
+    Err(SnippetError::new(line, reason))
 }
 
 /// True if a directive changes nothing where it stands.
@@ -186,8 +206,6 @@ fn is_media_type(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::ResponseContent;
-
     use super::*;
 
     fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetError> {
@@ -312,6 +330,7 @@ mod tests {
             "location /a { auth_basic on; }",
             "location /a { location /a/b { } }",
             "location /a { return 404; } location /a { return 403; }",
+            "rewrite ^/a /b redirect; location ~ a { return 404; }",
             "location /a;",
         ] {
             assert!(locations(bad).is_err(), "{bad}");

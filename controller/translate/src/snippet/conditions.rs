@@ -20,6 +20,11 @@ pub(crate) struct Comparable {
     pub(crate) headers: bool,
 }
 
+/// Bytes of a path that is compared: encoded it may be three times as long, and Envoy limits the program of a pattern.
+const MAX_PATH: usize = 300;
+/// Bytes of a cookie's name and of its value, of which a pattern is made, too.
+const MAX_COOKIE: [usize; 2] = [40, 500];
+
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum If {
@@ -170,10 +175,14 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
             let name = Hostname::parse(&host).ok()?;
             (name.as_str() == host).then_some(RequestTest::Host(name))?
         }
-        (Variable::Path, Comparison::Equals(path)) if is_normalised(&path) => {
+        (Variable::Path, Comparison::Equals(path))
+            if is_normalised(&path) && path.len() <= MAX_PATH =>
+        {
             RequestTest::Path(path)
         }
-        (Variable::Cookie(name), Comparison::Equals(value)) => {
+        (Variable::Cookie(name), Comparison::Equals(value))
+            if name.len() <= MAX_COOKIE[0] && value.len() <= MAX_COOKIE[1] =>
+        {
             let name = name.clone();
             RequestTest::Cookie { name, value }
         }

@@ -1,11 +1,14 @@
 //! R5: what snippets come to is limited: on every path there is a copy of their responses, conditions and lists.
 
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use sluice_tests::manifests::{self, Ingress};
 use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, Translation, translate};
 
 use crate::r05_sizes::sizes;
-use crate::setup::{OWNER, snippets_permitted};
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted};
+
+on_every_plane!(longest_texts_are_served_and_longer_ones_refused);
 
 /// Rendered bytes that all snippets of one Ingress may come to.
 const MOST: usize = 24 << 20;
@@ -176,4 +179,96 @@ fn reading_a_snippet_takes_no_longer_than_its_length() {
         let reports = json!(translated.reports()).to_string();
         assert!(reports.contains("configuration-snippet"), "{reports}");
     }
+}
+
+/// A path, and a snippet with texts of this length in it.
+type Lengths = (&'static str, usize, fn(usize) -> (String, String));
+
+/// As long as each may be.
+const LONGEST: &[Lengths] = &[
+    ("name of a cookie", 40, |n| {
+        let name = "c".repeat(n);
+        (
+            "/".to_owned(),
+            format!("if ($cookie_{name} = a) {{ return 403; }}"),
+        )
+    }),
+    ("value of a cookie", 500, |n| {
+        let value = "v".repeat(n);
+        (
+            "/".to_owned(),
+            format!("if ($cookie_a = {value}) {{ return 403; }}"),
+        )
+    }),
+    ("path in ASCII", 300, |n| {
+        let path = "p".repeat(n - 1);
+        (
+            "/".to_owned(),
+            format!("if ($uri = /{path}) {{ return 403; }}"),
+        )
+    }),
+    ("path to encode", 300, |n| {
+        let path = " ".repeat(n - 1);
+        (
+            "/".to_owned(),
+            format!("if ($uri = '/{path}') {{ return 403; }}"),
+        )
+    }),
+    ("header", 1000, |n| {
+        let value = "h".repeat(n);
+        (
+            "/".to_owned(),
+            format!("if ($http_a = {value}) {{ return 403; }}"),
+        )
+    }),
+    ("method", 1000, |n| {
+        let value = "M".repeat(n);
+        (
+            "/".to_owned(),
+            format!("if ($request_method = {value}) {{ return 403; }}"),
+        )
+    }),
+    ("path of a rewrite", 500, |n| {
+        (
+            format!("/{}", "r".repeat(n - 1)),
+            "rewrite ^/x(.*) /$1 redirect;".to_owned(),
+        )
+    }),
+];
+
+/// Envoy refuses patterns beyond a length, and everything that comes with them.
+async fn longest_texts_are_served_and_longer_ones_refused(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let mut objects = vec![snippets_permitted()];
+    for (number, (_, most, text)) in LONGEST.iter().enumerate() {
+        for (kind, length) in [("most", *most), ("more", most + 1)] {
+            let (path, snippet) = text(length);
+            let name = format!("{kind}-{number}");
+            let ingress = Ingress::new(OWNER, &name)
+                .annotation("configuration-snippet", &snippet)
+                .host(&format!("{name}.test"))
+                .path(&path, "web", 80);
+            objects.push(ingress.to_json());
+        }
+    }
+    let last = Ingress::new(OWNER, "last").host("last.test");
+    objects.push(last.path("/", "web", 80).to_json());
+    tenants.write("all.yaml", &objects)?;
+    let options = plane.options(&tenants.manifests).arguments(snippet_flags());
+    let sluice = options.start().await?;
+    sluice.wait_for_status("last.test", "/", 200).await?;
+    for (number, (what, most, text)) in LONGEST.iter().enumerate() {
+        for (kind, length, status) in [("most", *most, 200), ("more", most + 1, 503)] {
+            let answer = sluice
+                .get(&format!("{kind}-{number}.test"), &text(length).0)
+                .await?;
+            ensure!(answer.status == status, "{what} of {length}: {answer:?}");
+        }
+    }
+    let log = sluice.log().lines();
+    let refused = log
+        .iter()
+        .find(|line| line.contains("NACK") || line.contains("reload failed"));
+    ensure!(refused.is_none(), "{refused:?}");
+    sluice.stop()
 }

@@ -76,15 +76,7 @@ fn compile_directives(
                 continue;
             }
             (["location", ..], Some(_)) if block == Block::Server => {
-                let location = location(directive, terms)?;
-                if locations
-                    .iter()
-                    .any(|other: &Location| other.path == location.path)
-                {
-                    return Err(SnippetError::new(directive.line, "duplicate location"));
-                }
-                locations.push(location);
-                directive.at_most(locations.len(), MAX_LOCATIONS, "locations")?;
+                add_location(&mut locations, directive, terms)?;
                 continue;
             }
             (["default_type", ..], None) => Some(()),
@@ -117,6 +109,19 @@ fn compile_directives(
         access_log_off,
         locations,
     })
+}
+
+fn add_location(
+    locations: &mut Vec<Location>,
+    directive: &Directive,
+    terms: Terms<'_>,
+) -> Result<(), SnippetError> {
+    let location = location(directive, terms)?;
+    if locations.iter().any(|other| other.path == location.path) {
+        return Err(SnippetError::new(directive.line, "duplicate location"));
+    }
+    locations.push(location);
+    directive.at_most(locations.len(), MAX_LOCATIONS, "locations")
 }
 
 fn location(directive: &Directive, terms: Terms<'_>) -> Result<Location, SnippetError> {

@@ -134,10 +134,7 @@ async fn served_snippet_keeps_out_whom_it_says(plane: Plane) -> Result<()> {
     for (number, (_, snippet)) in GUARDS.iter().enumerate() {
         let own = format!("s{number}.test");
         for (host, path, headers) in WAYS {
-            let request = Request::get(&spelled(host, &own), path);
-            let request = headers.iter().fold(request, |request, (name, value)| {
-                request.header(name, value)
-            });
+            let request = Request::get(&spelled(host, &own), path).headers(headers);
             refused(snippet, request).await?;
         }
     }

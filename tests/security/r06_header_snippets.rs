@@ -40,10 +40,7 @@ async fn send(
     let request = Request::get(host, path)
         .header("X-Remote-User", OF_CLIENTS)
         .header("X-REMOTE-USER", OF_CLIENTS);
-    let request = headers.iter().fold(request, |request, (name, value)| {
-        request.header(name, value)
-    });
-    http::send(sluice.http(), &request).await
+    http::send(sluice.http(), &request.headers(headers)).await
 }
 
 async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()> {

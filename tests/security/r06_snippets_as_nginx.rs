@@ -256,10 +256,7 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                 } else {
                     "GET"
                 };
-                let request = headers.iter().fold(
-                    Request::new(method, &host, target),
-                    |request, (name, value)| request.header(name, value),
-                );
+                let request = Request::new(method, &host, target).headers(headers);
                 let expected = http::send(port.addr(), &request).await?;
                 let got = http::send(sluice.http(), &request).await?;
                 let what = || {

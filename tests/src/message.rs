@@ -42,6 +42,13 @@ impl Request {
         self
     }
 
+    /// Adds several.
+    #[must_use]
+    pub fn headers(self, headers: &[(&str, &str)]) -> Request {
+        let all = headers.iter();
+        all.fold(self, |request, (name, value)| request.header(name, value))
+    }
+
     /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Request {

@@ -15,7 +15,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, Block, Comparable, Compiled, Effective, Judgement, SnippetError, Terms, compile,
+    self, Block, Comparable, CompileOptions, Compiled, Effective, Judgement, SnippetError, compile,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -234,14 +234,14 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
     }
     // What several data planes may serve has to be what all of them can compare.
     let is_nginx = settings.data_plane == Some(DataPlane::Nginx);
-    let terms = Terms {
+    let options = CompileOptions {
         is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
         comparable: Comparable {
             received_target: is_nginx,
             headers: is_nginx || !settings.globals.config.underscores_in_headers,
         },
     };
-    let compiled = compile(snippet.text, block, terms).map_err(Obstacle::Content)?;
+    let compiled = compile(snippet.text, block, options).map_err(Obstacle::Content)?;
     let has_lists = |access: &IpAccess| *access != IpAccess::default();
     // nginx would put its lists behind those of the annotations.
     if block == Block::Location

@@ -39,9 +39,9 @@ pub(crate) struct Compiled {
     pub(crate) locations: Vec<Location>,
 }
 
-/// Circumstances of a snippet.
+/// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct CompileOptions<'a> {
     /// Another setting has a say about the header.
     pub(crate) is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
     /// Parts of a request that conditions may compare.
@@ -52,19 +52,19 @@ pub(crate) struct Terms<'a> {
 pub(crate) fn compile(
     text: &str,
     block: Block,
-    terms: Terms<'_>,
+    options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetError> {
-    compile_directives(&directives(text)?, block, terms)
+    compile_directives(&directives(text)?, block, options)
 }
 
 fn compile_directives(
     all: &[Directive],
     block: Block,
-    terms: Terms<'_>,
+    options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetError> {
     let media_type = media_type(all)?;
-    let mut responses = Responses::new(media_type, terms.comparable);
-    let mut headers = HeaderChanges::new(terms.is_set_elsewhere);
+    let mut responses = Responses::new(media_type, options.comparable);
+    let mut headers = HeaderChanges::new(options.is_set_elsewhere);
     let mut access = Access::default();
     let mut access_log_off = false;
     let mut locations = Vec::new();
@@ -76,7 +76,7 @@ fn compile_directives(
                 continue;
             }
             (["location", ..], Some(_)) if block == Block::Server => {
-                add_location(&mut locations, directive, terms)?;
+                add_location(&mut locations, directive, options)?;
                 continue;
             }
             (["default_type", ..], None) => Some(()),
@@ -114,9 +114,9 @@ fn compile_directives(
 fn add_location(
     locations: &mut Vec<Location>,
     directive: &Directive,
-    terms: Terms<'_>,
+    options: CompileOptions<'_>,
 ) -> Result<(), SnippetError> {
-    let location = location(directive, terms)?;
+    let location = location(directive, options)?;
     if locations.iter().any(|other| other.path == location.path) {
         return Err(SnippetError::new(directive.line, "duplicate location"));
     }
@@ -124,7 +124,7 @@ fn add_location(
     directive.at_most(locations.len(), MAX_LOCATIONS, "locations")
 }
 
-fn location(directive: &Directive, terms: Terms<'_>) -> Result<Location, SnippetError> {
+fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Location, SnippetError> {
     let unsupported = || directive.unsupported();
     let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
     let block = directive.block.as_deref().ok_or_else(unsupported)?;
@@ -136,7 +136,7 @@ fn location(directive: &Directive, terms: Terms<'_>) -> Result<Location, Snippet
         access,
         access_log_off,
         locations: _,
-    } = compile_directives(block, Block::LocationOfServer, terms)?;
+    } = compile_directives(block, Block::LocationOfServer, options)?;
     Ok(Location {
         path: path.ok_or_else(unsupported)?,
         filters,
@@ -214,11 +214,11 @@ mod tests {
     use super::*;
 
     fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetError> {
-        let terms = Terms {
+        let options = CompileOptions {
             is_set_elsewhere: &|_| false,
             comparable: Comparable::ALL,
         };
-        compile(text, block, terms)
+        compile(text, block, options)
     }
 
     fn line_of_error(text: &str, block: Block) -> Option<usize> {

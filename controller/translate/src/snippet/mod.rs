@@ -27,7 +27,7 @@ mod tree;
 mod variables;
 
 pub(crate) use block::Block;
-pub(crate) use compile::{Compiled, Terms, compile};
+pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;
 pub(crate) use error::SnippetError;
 pub use harmless::harmless_directives;

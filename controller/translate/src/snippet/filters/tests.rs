@@ -1,12 +1,12 @@
 use super::*;
-use crate::snippet::{Block, Comparable, Compiled, SnippetError, Terms, compile};
+use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetError, compile};
 
 fn compiled(text: &str) -> Result<Compiled, SnippetError> {
-    let terms = Terms {
+    let options = CompileOptions {
         is_set_elsewhere: &|name| name.is_alike("x-taken"),
         comparable: Comparable::ALL,
     };
-    compile(text, Block::Location, terms)
+    compile(text, Block::Location, options)
 }
 
 fn shown(text: &str) -> String {

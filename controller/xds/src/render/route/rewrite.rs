@@ -63,7 +63,7 @@ pub(super) fn paths_of_both(of_route: Option<&RouteMatch>, regex: &PathRegex) ->
         Some(PathSpecifier::PathSeparatedPrefix(path)) => {
             format!("{}(?:[/?](?s:.*))?", escape(&path))
         }
-        // It would be compared with the query, too.
+        // A pattern would be compared with the query, too; translation closes such routes, so none has a rewrite.
         _ => "never".to_owned(),
     };
     both.headers.push(matches(":path", &text));

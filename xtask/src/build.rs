@@ -114,31 +114,45 @@ pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
     build_programs(
         "the controller",
         profile,
+        &["--bins"],
         &["xtask", "sluice-nginx-module", "sluice-ngx"],
     )
 }
 
-/// The programs of the whole workspace, with the features that the test runner builds them with.
+/// The programs of the whole workspace.
 pub(crate) fn all_programs(profile: Profile) -> Result<PathBuf> {
     build_programs(
         "the controller and the programs of the tests",
         profile,
+        &["--bins"],
         &["xtask"],
     )
 }
 
-fn build_programs(title: &str, profile: Profile, excluded: &[&str]) -> Result<PathBuf> {
+/// All programs, and all tests with them: built on their own, programs get fewer features of what both stand on, and the
+/// test runner would build that, and them, once more.
+pub(crate) fn programs_and_tests() -> Result<PathBuf> {
+    build_programs(
+        "the controller and the tests",
+        Profile::Dev,
+        &["--bins", "--tests"],
+        &["xtask"],
+    )
+}
+
+fn build_programs(
+    title: &str,
+    profile: Profile,
+    kinds: &[&str],
+    excluded: &[&str],
+) -> Result<PathBuf> {
     let mut step = Step::start(title);
     let mut command = cargo();
     // The whole workspace, because cargo chooses the features of shared dependencies by what it builds together: the
     // test runner, which also takes all of it, then finds them built.
-    command.args([
-        "build",
-        "--profile",
-        profile.name(),
-        "--workspace",
-        "--bins",
-    ]);
+    command
+        .args(["build", "--profile", profile.name(), "--workspace"])
+        .args(kinds);
     excluded.iter().for_each(|package| {
         command.args(["--exclude", package]);
     });

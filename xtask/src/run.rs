@@ -146,7 +146,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let (lint, arguments): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| *argument == "--lint");
     let nginx = setup::nginx()?;
-    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
+    let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {

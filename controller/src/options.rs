@@ -181,6 +181,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
         streams: Some(sluice_nginx::Streams {
             module,
             believes_headers: true,
+            reads_names: true,
         }),
         ..nginx_on(listeners, engine)
     }

@@ -23,6 +23,7 @@ mod managed;
 mod metrics;
 mod mirrors;
 mod nginx_features;
+mod passthrough;
 mod pause;
 mod pooled_pod;
 mod reload;

@@ -111,8 +111,8 @@ fn of_any(field: &LogField) -> Option<&'static str> {
     Some(match field {
         LogField::ClientAddress => "remote_addr",
         LogField::PeerPort => "remote_port",
-        LogField::LocalAddress => "server_addr",
-        LogField::LocalPort => "server_port",
+        LogField::LocalAddress => "sluice_local_addr",
+        LogField::LocalPort => "sluice_local_port",
         LogField::CommonTime => "time_local",
         LogField::IsoTime => "time_iso8601",
         LogField::UnixTime => "msec",
@@ -126,7 +126,7 @@ fn of_any(field: &LogField) -> Option<&'static str> {
 
 fn of_request(field: &LogField, _settings: &Settings) -> Option<String> {
     let name = match field {
-        LogField::PeerAddress => "realip_remote_addr",
+        LogField::PeerAddress => "sluice_peer",
         LogField::RequestLine => "request",
         LogField::Method => "request_method",
         LogField::RequestUri => "request_uri",

@@ -11,6 +11,7 @@ use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::media_types;
 use crate::location::{errors, redirect};
+use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
 use crate::upstream::transport;
@@ -43,9 +44,8 @@ pub(crate) fn check_location(
     if let Some(what) = clients.and_then(|of| check_client_certificates(of, host, context)) {
         add(what, true);
     }
-    if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name))
-    {
-        add("ssl-passthrough", false);
+    if let Some(what) = check_passthrough(host, context) {
+        add(what, false);
     }
     if !route.matches.is_path_only() {
         add(
@@ -92,6 +92,13 @@ fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, boo
     ];
     all.into_iter()
         .filter_map(|(is_so, what)| is_so.then_some(what))
+}
+
+/// Why the TLS of a host ends here, which was to end at its pods.
+fn check_passthrough(host: Host<'_>, context: RenderContext<'_>) -> Option<&'static str> {
+    let passes = matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name));
+    let served = passthrough::stream_module(context.config, context.settings);
+    served.err().filter(|_| passes)
 }
 
 fn check_client_certificates(

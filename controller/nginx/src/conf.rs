@@ -5,6 +5,7 @@
 //! can be anything else than a text.
 
 use std::fmt::{self, Display, Write};
+use std::path::Path;
 
 use askama::filters::{Escaper, Safe};
 
@@ -75,6 +76,11 @@ pub(crate) fn word(text: impl Display) -> Word {
         let _ = escaped(&mut quoted, letter);
     }
     Safe(Quoted(quoted))
+}
+
+/// A socket in the file system, where an address can be.
+pub(crate) fn unix(file: &Path) -> Word {
+    word(format!("unix:{}", file.display()))
 }
 
 /// A value in the making: texts of others and variables of ours.

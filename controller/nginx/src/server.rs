@@ -17,6 +17,7 @@ use crate::location::matching::Matching;
 use crate::location::mirror::{self, Copies};
 use crate::location::redirect;
 use crate::settings::Settings;
+use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
 
@@ -28,6 +29,8 @@ pub(crate) struct ServerConf<'a> {
     /// Words after the address.
     is_default: bool,
     proxy_protocol: bool,
+    /// The socket that TLS comes by, where `stream {}` has the https port.
+    https_socket: Option<Word>,
     http2: bool,
     names: Vec<Word>,
     clients: Option<ClientTls>,
@@ -72,6 +75,7 @@ impl<'a> ServerConf<'a> {
             settings,
             is_default: *name == ServerName::CatchAll,
             proxy_protocol: config.global.forwarded.proxy_protocol,
+            https_socket: passthrough::https(config, settings),
             http2: config.global.http.http2,
             names: server.names(name).map(server_name).collect(),
             clients: clients(host, context),

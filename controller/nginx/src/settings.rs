@@ -52,6 +52,8 @@ pub struct Streams {
     pub module: Option<PathBuf>,
     /// It can take the client's address from a PROXY header.
     pub believes_headers: bool,
+    /// It can look at the name in a TLS handshake.
+    pub reads_names: bool,
 }
 
 /// Host of the filter in nginx.
@@ -117,10 +119,12 @@ impl Streams {
             return None;
         }
         let believes_headers = has("--with-stream_realip_module");
+        let reads_names = has("--with-stream_ssl_preread_module");
         if has("--with-stream") {
             return Some(Streams {
                 module: None,
                 believes_headers,
+                reads_names,
             });
         }
         let folder = words
@@ -140,6 +144,7 @@ impl Streams {
         Some(Streams {
             module: Some(module),
             believes_headers,
+            reads_names,
         })
     }
 }
@@ -200,6 +205,7 @@ mod tests {
             Some(Streams {
                 module: Some(file.into()),
                 believes_headers: false,
+                reads_names: false,
             })
         };
         let debian =
@@ -211,12 +217,13 @@ mod tests {
         let unpacked = "/opt/nginx/lib/nginx/modules/ngx_stream_module.so";
         assert_eq!(of(debian, unpacked), in_file(unpacked));
         assert_eq!(of(debian, "/elsewhere"), None);
-        let whole = "configure arguments: --with-stream_realip_module --with-stream";
+        let whole = "configure arguments: --with-stream_realip_module --with-stream_ssl_preread_module --with-stream";
         assert_eq!(
             of(whole, ""),
             Some(Streams {
                 module: None,
-                believes_headers: true
+                believes_headers: true,
+                reads_names: true,
             })
         );
         let unlimited = format!("{whole} --without-stream_limit_conn_module");

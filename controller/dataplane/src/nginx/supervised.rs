@@ -144,8 +144,9 @@ impl Program for Supervised {
 
     fn start(&self) -> anyhow::Result<Process> {
         let nginx = &self.nginx;
-        // The socket of an nginx that died would keep the next one from listening.
-        std::fs::remove_file(sluice_nginx::no_endpoint_socket(&nginx.directory)).ok();
+        for socket in sluice_nginx::sockets(&nginx.directory) {
+            std::fs::remove_file(socket).ok();
+        }
         let configuration = configuration_test::file(&nginx.directory);
         let text = std::fs::read_to_string(&configuration)
             .with_context(|| configuration.display().to_string())?;

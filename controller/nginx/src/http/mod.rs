@@ -9,7 +9,7 @@ use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Serv
 
 use crate::access_log::AccessLogConf;
 use crate::checks;
-use crate::conf::{Text, Value, Word, word};
+use crate::conf::{Text, Value, Word, unix, word};
 use crate::context::RenderContext;
 use crate::http::blocked::BlockedConf;
 use crate::kong::{self, KongConf};
@@ -20,7 +20,7 @@ use crate::location::limits::{self, Zone};
 use crate::location::mirror::{self, Relay, Sampled};
 use crate::server::ServerConf;
 use crate::settings::{Engine, Settings};
-use crate::stream::{self, StreamConf};
+use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
@@ -86,6 +86,8 @@ struct GlobalConf<'a> {
     returns: Word,
     /// Our module chooses peers.
     has_peers: bool,
+    /// TLS comes by a socket, with a PROXY header.
+    comes_by_socket: bool,
 }
 
 pub(crate) fn render(
@@ -120,18 +122,15 @@ pub(crate) fn render(
             .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
         worker_connections: stream::worker_connections(config),
         pid: file(&settings.folder.join("nginx.pid")),
-        no_endpoint: word(format!(
-            "unix:{}",
-            crate::no_endpoint_socket(&settings.folder).display()
-        )),
+        no_endpoint: unix(&crate::no_endpoint_socket(&settings.folder)),
         relays: mirror::relays(config),
-        copies_socket: mirror::socket(settings),
+        copies_socket: unix(&mirror::socket(&settings.folder)),
         sampled: mirror::sampled(config),
         appended: headers::appended(config),
         cors: cors::all_sent(config),
         requests: settings.requests.as_deref().map(file),
         access_log,
-        global: GlobalConf::new(&config.global, settings.engine.is_kongs()),
+        global: GlobalConf::new(config, settings),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::new(&config.global.blocked),
         zones,
@@ -157,6 +156,15 @@ fn servers<'a>(
     std::iter::once((&ServerName::CatchAll, catch_all))
         .chain(named)
         .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
+        .collect()
+}
+
+/// Proxies whose header says who the client is.
+fn trusted(global: &GlobalConfig) -> Vec<Cidr> {
+    let forwarded = &global.forwarded;
+    let header = forwarded.client_header.iter();
+    header
+        .flat_map(|_| forwarded.trusted_proxies.clone())
         .collect()
 }
 
@@ -191,7 +199,8 @@ fn parts(text: &str) -> Vec<Word> {
 
 impl<'a> GlobalConf<'a> {
     /// Every field is named, so that a new one cannot be forgotten here.
-    fn new(global: &'a GlobalConfig, is_kongs: bool) -> Self {
+    fn new(config: &'a Config, settings: &Settings) -> Self {
+        let (global, is_kongs) = (&config.global, settings.engine.is_kongs());
         let GlobalConfig {
             hsts,
             tls,
@@ -235,12 +244,7 @@ impl<'a> GlobalConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(headers::hsts),
-            trusted: global
-                .forwarded
-                .client_header
-                .iter()
-                .flat_map(|_| global.forwarded.trusted_proxies.clone())
-                .collect(),
+            trusted: trusted(global),
             pods: headers::for_upstream(global, Vec::new()),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
@@ -249,6 +253,7 @@ impl<'a> GlobalConf<'a> {
             loops: marked(cdn_id, MAX_LOOPS + 1),
             returns: marked(cdn_id, 1),
             has_peers: !is_kongs,
+            comes_by_socket: passthrough::https(config, settings).is_some(),
         }
     }
 
@@ -259,7 +264,7 @@ impl<'a> GlobalConf<'a> {
     fn chain(&self) -> Value {
         client_variable(self.global)
             .then(", ")
-            .variable("realip_remote_addr")
+            .variable("sluice_peer")
             .quoted()
     }
 

@@ -1,6 +1,7 @@
 //! Copies of requests: a location of nginx's own for each place that they go to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
 
@@ -8,7 +9,6 @@ use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
 use crate::location::auth_request;
 use crate::location::headers::{self, Line};
-use crate::settings::Settings;
 use crate::upstream;
 
 /// Says a copy's own Host on its way to a relay, which is found by that name.
@@ -123,11 +123,8 @@ fn percent(fraction: Fraction) -> Option<String> {
 }
 
 /// Socket of all relays: one, because a path may be no longer than 100 bytes or so.
-pub(crate) fn socket(settings: &Settings) -> Word {
-    word(format!(
-        "unix:{}",
-        settings.folder.join("copies.sock").display()
-    ))
+pub(crate) fn socket(folder: &Path) -> PathBuf {
+    folder.join("copies.sock")
 }
 
 /// Every relay, each once.

@@ -1,27 +1,29 @@
 //! TCP and UDP ports. Their pods are not in the configuration: nginx reads them from a file of their own when a client
-//! comes, so another pod costs no reload.
+//! comes, so another pod costs no reload. The same is true of hosts whose TLS ends at the pods: [`passthrough`].
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+mod backends;
+pub(crate) mod passthrough;
+
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 
 use askama::Template;
 use sluice_ir::{Backend, BackendId, Config, L4Protocol, Stream, StreamPort};
 
 use crate::access_log::AccessLogConf;
-use crate::conf::{Value, Word, value, word};
-use crate::files::names::hash;
+use crate::conf::{Value, Word, unix, value, word};
 use crate::settings::Settings;
+use crate::stream::backends::{most, upstream};
+use crate::stream::passthrough::Passthrough;
 use crate::unsupported::{Element, Unsupported};
+
+pub(crate) use backends::most_of_all as worker_connections;
+pub use backends::pods;
 
 const NO_MODULE: &str = "nginx's stream module, which is not there: install it (Debian: libnginx-mod-stream), or use an \
     nginx that is built --with-stream";
 const NOT_OURS: &str = "the module of Sluice, which chooses the pods of connections without HTTP";
 const NO_HEADERS: &str =
     "an nginx that is built --with-stream_realip_module, because a PROXY header is to be read";
-/// ingress-nginx: `max-worker-connections`.
-const WORKER_CONNECTIONS: u32 = 16_384;
 /// Idle timeout where none is configured.
 const FOR_EVER: u32 = 365 * 24 * 3600;
 
@@ -33,6 +35,7 @@ pub(crate) struct StreamConf {
     no_endpoint: Word,
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
+    passthrough: Option<Passthrough>,
     access_log: Option<AccessLogConf>,
 }
 
@@ -59,7 +62,7 @@ struct Port {
 }
 
 impl StreamConf {
-    /// `None` where there are no such ports.
+    /// `None` where there are no such ports, and no TLS passes through.
     pub(crate) fn new(
         config: &Config,
         settings: &Settings,
@@ -78,17 +81,17 @@ impl StreamConf {
                 }
             }
         }
-        let streams = settings.streams.as_ref().filter(|_| !ports.is_empty())?;
+        let passthrough = Passthrough::new(config, settings);
+        let is_needed = !ports.is_empty() || passthrough.is_some();
+        let streams = settings.streams.as_ref().filter(|_| is_needed)?;
         Some(StreamConf {
             module: streams.module.as_ref().map(|file| word(file.display())),
-            no_endpoint: word(format!(
-                "unix:{}",
-                crate::no_endpoint_socket(&settings.folder).display()
-            )),
-            upstreams: backends(config)
+            no_endpoint: unix(&crate::no_endpoint_socket(&settings.folder)),
+            upstreams: backends::all(config)
                 .map(|(id, _)| Upstream::of(id, settings))
                 .collect(),
             ports,
+            passthrough,
             access_log: AccessLogConf::of_connections(&config.global.log, settings),
         })
     }
@@ -98,7 +101,7 @@ impl Upstream {
     fn of(id: &BackendId, settings: &Settings) -> Self {
         Upstream {
             name: upstream(id),
-            pods: word(settings.pods().join(file(id)).display()),
+            pods: word(settings.pods().join(backends::file(id)).display()),
         }
     }
 }
@@ -144,58 +147,4 @@ impl Port {
             upstream: upstream(&stream.backend),
         })
     }
-}
-
-/// Connections of a worker: ingress-nginx's default, or what the ConfigMap says where it is more.
-pub(crate) fn worker_connections(config: &Config) -> u32 {
-    backends(config)
-        .map(|(_, backend)| most(backend))
-        .fold(WORKER_CONNECTIONS, u32::max)
-}
-
-fn most(backend: &Backend) -> u32 {
-    backend
-        .transport
-        .max_connections
-        .map_or(WORKER_CONNECTIONS, NonZeroU32::get)
-}
-
-/// The pods of every port, by the names of their files.
-#[must_use]
-pub fn pods(config: &Config) -> BTreeMap<String, String> {
-    backends(config)
-        .map(|(id, backend)| (file(id), listed(backend)))
-        .collect()
-}
-
-fn listed(backend: &Backend) -> String {
-    let mut text = String::new();
-    for endpoint in backend
-        .endpoints
-        .iter()
-        .filter(|endpoint| !endpoint.draining)
-    {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "{} {}", endpoint.address, endpoint.weight);
-    }
-    text
-}
-
-/// The backends of ports.
-fn backends(config: &Config) -> impl Iterator<Item = (&BackendId, &Backend)> {
-    let ids: BTreeSet<&BackendId> = config
-        .streams
-        .values()
-        .map(|stream| &stream.backend)
-        .collect();
-    ids.into_iter()
-        .filter_map(|id| Some((id, config.backends.get(id)?.as_ref())))
-}
-
-fn upstream(id: &BackendId) -> String {
-    format!("sluice_stream_{}", hash(id.as_str()))
-}
-
-fn file(id: &BackendId) -> String {
-    hash(id.as_str())
 }

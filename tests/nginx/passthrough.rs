@@ -28,14 +28,8 @@ async fn nginx_passthrough_without_the_flag_terminates_tls_and_is_reported() -> 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_passthrough_beside_forwarded_headers_is_reported() -> Result<()> {
     let vault = Vault::start("nginx").await?;
-    vault.configure(&json!({"use-forwarded-headers": "true"}))?;
-    let sluice = vault
-        .serve(&[
-            "--enable-ssl-passthrough",
-            "--configmap",
-            "default/settings",
-        ])
-        .await?;
+    let settings = json!({"use-forwarded-headers": "true"});
+    let sluice = vault.serve_with(settings).await?;
     presents(&sluice, WEB, &vault.web).await?;
     let mut connection = Connection::open_tls(sluice.https(), SECURE).await?;
     ensure!(connection.certificate() != Some(vault.secure.der.as_slice()));

@@ -12,6 +12,7 @@ mod r05_bounds;
 mod r05_external_auth;
 mod r05_l4_loops;
 mod r05_loops;
+mod r05_passthrough;
 mod r05_sizes;
 mod r05_slow_hashes;
 mod r05_slow_names;

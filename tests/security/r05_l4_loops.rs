@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -25,7 +25,7 @@ on_every_plane!(
 );
 
 /// Connections that there may be: few, so that a loop is a short one.
-const MAX_CONNECTIONS: usize = 64;
+pub(crate) const MAX_CONNECTIONS: usize = 64;
 
 /// A controller whose ConfigMaps name ports.
 async fn start(plane: Plane, tenants: &Tenants) -> Result<Sluice> {
@@ -173,8 +173,12 @@ async fn ensure_closed(port: u16) -> Result<()> {
     Ok(())
 }
 
-/// A way back that no object tells of, as a Service's address or a load balancer would be.
-async fn relay(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
+/// A way back that no object tells of, as a Service's address or a load balancer would be. There is none before it is known.
+pub(crate) async fn relay(
+    at: SocketAddr,
+    to: &Arc<OnceLock<SocketAddr>>,
+) -> Result<Arc<AtomicUsize>> {
+    let to = Arc::clone(to);
     let (listener, count) = (TcpListener::bind(at).await?, Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&count);
     tokio::spawn(async move {
@@ -182,8 +186,11 @@ async fn relay(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
             if counted.fetch_add(1, Ordering::Relaxed) > 8 * MAX_CONNECTIONS {
                 continue;
             }
+            let Some(to) = to.get().copied() else {
+                continue;
+            };
             tokio::spawn(async move {
-                let mut to = TcpStream::connect(("127.0.0.1", to)).await?;
+                let mut to = TcpStream::connect(to).await?;
                 copy_bidirectional(&mut from, &mut to).await
             });
         }
@@ -197,7 +204,8 @@ async fn looped_tcp_connection_ends(plane: Plane) -> Result<()> {
         Network::reserve()?,
         Port::reserve()?,
     );
-    let times = relay(network.pod(0), port.number()).await?;
+    let back = SocketAddr::from(([127, 0, 0, 1], port.number()));
+    let times = relay(network.pod(0), &Arc::new(OnceLock::from(back))).await?;
     service(&tenants, "back", &[network.pod(0)])?;
     map(
         &tenants,

@@ -176,7 +176,7 @@ fn of_connection(field: &LogField, settings: &Settings) -> Option<String> {
         .as_ref()
         .is_some_and(|streams| streams.believes_headers);
     let name = match field {
-        LogField::PeerAddress if knows_peers => "realip_remote_addr",
+        LogField::PeerAddress if knows_peers => "sluice_peer",
         LogField::PeerAddress => "remote_addr",
         LogField::L4 => "protocol",
         LogField::SessionStatus => STATUS,

@@ -58,17 +58,6 @@ pub fn no_endpoint_socket(folder: &Path) -> PathBuf {
     folder.join("no-endpoint.sock")
 }
 
-/// Every socket that nginx listens on. Those of an nginx that died would keep the next one from listening.
-#[must_use]
-pub fn sockets(folder: &Path) -> [PathBuf; 4] {
-    [
-        no_endpoint_socket(folder),
-        location::mirror::socket(folder),
-        stream::passthrough::https_socket(folder),
-        stream::passthrough::passthrough_socket(folder),
-    ]
-}
-
 /// Everything as nginx.conf.
 #[must_use]
 pub fn render(config: &Config, settings: &Settings) -> Rendered {

@@ -13,6 +13,8 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::tls::server_config;
 use sluice_tests::wait;
 
+use crate::scenarios::l4_ports::config_map;
+
 pub(crate) const SECURE: &str = "secure.test";
 pub(crate) const WEB: &str = "web.test";
 
@@ -22,6 +24,8 @@ pub(crate) struct Vault {
     pub(crate) web: Pair,
     journal: Journal,
     manifests: Manifests,
+    /// The Ingress that asks for it.
+    passed: Value,
     data_plane: &'static str,
     _pods: [Echo; 2],
     _network: Network,
@@ -62,6 +66,7 @@ impl Vault {
         ingress["spec"]["tls"] = json!([{"hosts": [SECURE], "secretName": "web"}]);
         manifests.object(&ingress)?;
         Ok(Vault {
+            passed: ingress,
             secure,
             web,
             journal,
@@ -81,12 +86,15 @@ impl Vault {
             .await
     }
 
-    /// The operator's settings.
-    pub(crate) fn configure(&self, data: &Value) -> Result<()> {
-        let metadata = json!({"name": "settings", "namespace": "default"});
-        self.manifests.object(
-            &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
-        )
+    /// With settings of the operator.
+    pub(crate) async fn serve_with(&self, data: Value) -> Result<Sluice> {
+        self.manifests.object(&config_map("settings", data))?;
+        self.serve(&[
+            "--enable-ssl-passthrough",
+            "--access-log",
+            "--configmap=sluice/settings",
+        ])
+        .await
     }
 
     /// Header of the last request that a pod got.
@@ -134,20 +142,18 @@ pub(crate) async fn on(data_plane: &'static str) -> Result<()> {
         (shown != vault.secure.der).then_some(())
     };
     wait::until("TLS to end at the data plane again", ends_here).await?;
+    vault.manifests.object(&vault.passed)?;
+    presents(&sluice, SECURE, &vault.secure).await?;
+    presents(&sluice, WEB, &vault.web).await?;
     sluice.stop()
 }
 
 /// The client's PROXY header does not reach a pod, and says who the client of another host is.
 pub(crate) async fn behind_proxy_protocol(data_plane: &'static str) -> Result<()> {
     let vault = Vault::start(data_plane).await?;
-    vault.configure(&json!({"use-proxy-protocol": "true"}))?;
-    let sluice = vault
-        .serve(&[
-            "--enable-ssl-passthrough",
-            "--configmap",
-            "default/settings",
-        ])
-        .await?;
+    let format = "passed $remote_addr $proxy_upstream_name";
+    let settings = json!({"use-proxy-protocol": "true", "log-format-stream": format});
+    let sluice = vault.serve_with(settings).await?;
     let dial = |host| Dial {
         proxy_line: Some("PROXY TCP4 192.0.2.7 192.0.2.8 1234 443".to_owned()),
         ..Dial::tls(sluice.https(), host)
@@ -158,6 +164,9 @@ pub(crate) async fn behind_proxy_protocol(data_plane: &'static str) -> Result<()
     ensure!(connection.send(&Request::get(SECURE, "/")).await?.pod() == Some("vault-0"));
     let received = vault.journal.since(0).pop().context("nothing arrived")?;
     ensure!(received.connection.proxy_line.is_none(), "{received:?}");
+    drop(connection);
+    let written = sluice.log().wait_for("passed 192.0.2.7 ").await?;
+    ensure!(written.contains("vault"), "{written}");
     let mut connection = Connection::dial(&dial(WEB)).await?;
     ensure!(connection.send(&Request::get(WEB, "/")).await?.pod() == Some("web-0"));
     ensure!(vault.received("x-forwarded-for")? == "192.0.2.7");

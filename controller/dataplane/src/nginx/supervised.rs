@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::future::Future;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,9 +146,7 @@ impl Program for Supervised {
 
     fn start(&self) -> anyhow::Result<Process> {
         let nginx = &self.nginx;
-        for socket in sluice_nginx::sockets(&nginx.directory) {
-            std::fs::remove_file(socket).ok();
-        }
+        remove_sockets(&nginx.directory).with_context(|| nginx.directory.display().to_string())?;
         let configuration = configuration_test::file(&nginx.directory);
         let text = std::fs::read_to_string(&configuration)
             .with_context(|| configuration.display().to_string())?;
@@ -231,6 +231,17 @@ impl Program for Supervised {
 /// A configuration's hash, as records have it.
 fn digest(text: &str) -> String {
     format!("{:032x}", content_hash(text))
+}
+
+/// Removes the sockets of an nginx that died, which would keep the next one from listening.
+fn remove_sockets(directory: &Path) -> std::io::Result<()> {
+    for file in directory.read_dir()? {
+        let file = file?;
+        if file.file_type()?.is_socket() {
+            std::fs::remove_file(file.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn record_serves(process: &mut Process, serves: Option<String>) {

@@ -36,6 +36,8 @@ pub(crate) struct StreamConf {
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
     passthrough: Option<Passthrough>,
+    /// It can tell who has connected from who is the client.
+    knows_peers: bool,
     access_log: Option<AccessLogConf>,
 }
 
@@ -92,6 +94,7 @@ impl StreamConf {
                 .collect(),
             ports,
             passthrough,
+            knows_peers: streams.believes_headers,
             access_log: AccessLogConf::of_connections(&config.global.log, settings),
         })
     }

@@ -2,20 +2,23 @@
 //!
 //! ```text
 //!   client --> stream {}: the https port, the name in the handshake --> https.sock: http {}, as without it
-//!                                                                \--> passthrough.sock: stream {} --> a pod
+//!                                                                \--> tls-<hash>.sock: stream {} --> a pod of that Service
 //! ```
 //!
-//! Both sockets get a PROXY header in front, which nginx writes for all or for nobody: `http {}` learns from it who the client is,
-//! and the second `stream {}` server takes it off, because a pod expects the handshake.
+//! All sockets get a PROXY header in front, which nginx writes for all or for nobody: `http {}` learns from it who the client is,
+//! and the second `stream {}` server takes it off, because a pod expects the handshake. Each Service has a server, and with it a
+//! limit of its own: who fills it shuts out nobody else.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::Config;
+use sluice_ir::{BackendId, Config};
 
 use crate::conf::{Value, Word, unix, value, word};
+use crate::files::names::hash;
 use crate::settings::{Settings, Streams};
-use crate::stream::backends::{most_of_all, upstream};
+use crate::stream::backends::{most, upstream};
 
 const KONGS: &str = "ssl-passthrough";
 const NO_MODULE: &str = "ssl-passthrough, without nginx's stream module and its ssl_preread (Debian: libnginx-mod-stream)";
@@ -23,44 +26,70 @@ const NO_HEADERS: &str =
     "ssl-passthrough, without nginx's stream_realip module, which reads the PROXY header";
 const TWO_ADDRESSES: &str =
     "ssl-passthrough beside use-forwarded-headers and without use-proxy-protocol";
+const LONG_FOLDER: &str =
+    "ssl-passthrough, with a run directory whose path is too long for sockets in it";
 
-/// The servers of `stream {}` that take the https port.
+/// Bytes of the path of a socket: one less than Linux has.
+const LONGEST_SOCKET: usize = 107;
+
+/// The servers of `stream {}` that take the https port, and what passes through it.
 pub(crate) struct Passthrough {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) reads_header: bool,
-    pub(crate) believes_headers: bool,
     pub(crate) https: Word,
-    pub(crate) socket: Word,
     pub(crate) hosts: Vec<PassedHost>,
-    /// Connections at a time.
-    pub(crate) most: u32,
+    pub(crate) services: Vec<PassedService>,
 }
 
 /// A host, as the client may write it.
 pub(crate) struct PassedHost {
     pub(crate) names: [Word; 2],
+    pub(crate) socket: Word,
+}
+
+/// Pods that TLS ends at.
+pub(crate) struct PassedService {
+    pub(crate) socket: Word,
     pub(crate) upstream: String,
     pub(crate) backend: Value,
+    pub(crate) connect: u32,
+    /// Connections at a time.
+    pub(crate) most: u32,
 }
 
 impl Passthrough {
     /// `None` where no TLS passes through.
     pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
-        let streams = stream_module(config, settings).ok()??;
+        let https = https(config, settings)?;
         let hosts = config.passthrough.iter().map(|(host, backend)| PassedHost {
             names: [word(host.as_str()), word(format!("{}.", host.as_str()))],
-            upstream: upstream(backend),
-            backend: value(config.without_variant(backend)),
+            socket: unix(&service_socket(&settings.folder, backend)),
         });
+        let services: BTreeSet<&BackendId> = config.passthrough.values().collect();
+        let services = services
+            .into_iter()
+            .filter_map(|id| PassedService::new(id, config, settings));
         Some(Passthrough {
             addresses: settings.on_port(settings.https.port()),
             reads_header: config.global.forwarded.proxy_protocol,
-            believes_headers: streams.believes_headers,
-            https: https(config, settings)?,
-            socket: unix(&passthrough_socket(&settings.folder)),
+            https,
             hosts: hosts.collect(),
+            services: services.collect(),
+        })
+    }
+}
+
+impl PassedService {
+    /// `None` where there is no such Service: connections to its hosts end.
+    fn new(id: &BackendId, config: &Config, settings: &Settings) -> Option<Self> {
+        let backend = config.backends.get(id)?;
+        Some(PassedService {
+            socket: unix(&service_socket(&settings.folder, id)),
+            upstream: upstream(id),
+            backend: value(config.without_variant(id)),
+            connect: backend.transport.connect_timeout.max(1),
             // Each takes four connections of a worker, and what comes back to us leaves it half of them.
-            most: (most_of_all(config) / 8).max(1),
+            most: (most(backend) / 8).max(1),
         })
     }
 }
@@ -81,13 +110,16 @@ pub(crate) fn stream_module<'a>(
     let streams = streams
         .filter(|streams| streams.reads_names)
         .ok_or(NO_MODULE)?;
-    match forwarded {
-        forwarded if forwarded.proxy_protocol && !streams.believes_headers => Err(NO_HEADERS),
+    let longest = service_socket(&settings.folder, &BackendId::new(""));
+    if longest.as_os_str().len() > LONGEST_SOCKET {
+        Err(LONG_FOLDER)
+    } else if !streams.believes_headers {
+        Err(NO_HEADERS)
+    } else if !forwarded.proxy_protocol && forwarded.client_header.is_some() {
         // nginx takes the client's address from one place, and here it is in two: the PROXY header and the client's.
-        forwarded if !forwarded.proxy_protocol && forwarded.client_header.is_some() => {
-            Err(TWO_ADDRESSES)
-        }
-        _ => Ok(Some(streams)),
+        Err(TWO_ADDRESSES)
+    } else {
+        Ok(Some(streams))
     }
 }
 
@@ -98,11 +130,11 @@ pub(crate) fn https(config: &Config, settings: &Settings) -> Option<Word> {
 }
 
 /// The socket from `stream {}` to `http {}`.
-pub(crate) fn https_socket(folder: &Path) -> PathBuf {
+fn https_socket(folder: &Path) -> PathBuf {
     folder.join("https.sock")
 }
 
-/// The socket from one server of `stream {}` to the other.
-pub(crate) fn passthrough_socket(folder: &Path) -> PathBuf {
-    folder.join("passthrough.sock")
+/// The socket from one server of `stream {}` to that of a Service.
+fn service_socket(folder: &Path, backend: &BackendId) -> PathBuf {
+    folder.join(format!("tls-{}.sock", hash(backend.as_str())))
 }

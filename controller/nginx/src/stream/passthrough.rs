@@ -138,3 +138,67 @@ fn https_socket(folder: &Path) -> PathBuf {
 fn service_socket(folder: &Path, backend: &BackendId) -> PathBuf {
     folder.join(format!("tls-{}.sock", hash(backend.as_str())))
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::{Config, Hostname};
+
+    use super::*;
+    use crate::settings::Engine;
+
+    fn settings(streams: Option<Streams>) -> Settings {
+        let engine = Engine::Sluice {
+            module: "m".into(),
+            filter: "f".into(),
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], 443));
+        Settings {
+            streams,
+            ..Settings::new(engine, address, address)
+        }
+    }
+
+    fn refusal(config: &Config, settings: &Settings) -> Option<&'static str> {
+        let refusal = stream_module(config, settings).err();
+        // All or nothing: http {} has the https port exactly where nothing passes through.
+        assert_eq!(https(config, settings).is_some(), refusal.is_none());
+        assert_eq!(
+            Passthrough::new(config, settings).is_some(),
+            refusal.is_none()
+        );
+        refusal
+    }
+
+    #[test]
+    fn an_nginx_that_cannot_pass_tls_through_ends_it_and_says_why() {
+        let mut config = Config::default();
+        let host = Hostname::parse("a.test").unwrap();
+        config.passthrough.insert(host, BackendId::new("b"));
+        let whole = Streams {
+            module: None,
+            believes_headers: true,
+            reads_names: true,
+        };
+        let with = |streams| refusal(&config, &settings(streams));
+        assert_eq!(with(Some(whole.clone())), None);
+        assert_eq!(with(None), Some(NO_MODULE));
+        let blind = Streams {
+            reads_names: false,
+            ..whole.clone()
+        };
+        assert_eq!(with(Some(blind)), Some(NO_MODULE));
+        let deaf = Streams {
+            believes_headers: false,
+            ..whole.clone()
+        };
+        assert_eq!(with(Some(deaf)), Some(NO_HEADERS));
+        let mut deep = settings(Some(whole.clone()));
+        deep.folder = "f".repeat(LONGEST_SOCKET).into();
+        assert_eq!(refusal(&config, &deep), Some(LONG_FOLDER));
+        config.global.forwarded.client_header = Some("X-Forwarded-For".to_owned());
+        let settings = settings(Some(whole));
+        assert_eq!(refusal(&config, &settings), Some(TWO_ADDRESSES));
+        config.global.forwarded.proxy_protocol = true;
+        assert_eq!(refusal(&config, &settings), None);
+    }
+}

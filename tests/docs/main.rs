@@ -232,6 +232,9 @@ own, its headers to paths that set none. Its locations are found as nginx finds 
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
 main Ingress. docs/annotations.md has the limits.
 
+An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
+these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
+
 All others are reported with the line that is not supported. One that may be access control closes its paths (503). These directives
 close nothing: leaving them out admits no client, forwards no forged header and reveals no hidden one. Unknown directives close:
 

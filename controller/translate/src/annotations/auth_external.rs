@@ -116,7 +116,7 @@ pub(super) const GROUP: Group = Group {
         .needless(CONNECTIONS),
         annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location)
             .snippet()
-            .instead("no raw nginx configuration; auth-proxy-set-headers adds headers"),
+            .partly("proxy_set_header, with allow-snippet-annotations and annotations-risk-level: Critical; others are reported"),
         annotation(
             "enable-global-auth",
             Value::Bool,

@@ -129,14 +129,11 @@ impl<'a> View<'a, '_> {
     ) {
         let name = annotation.name;
         match support {
-            Support::Unsupported(advice) | Support::Partly(advice)
-                if annotation.role == Role::Snippet =>
-            {
+            Support::Unsupported(_) | Support::Partly(_) if annotation.role == Role::Snippet => {
                 self.snippets.push(Snippet {
                     annotation,
                     text: value,
                     applies_to,
-                    advice,
                     is_too_risky: annotation.risk > rules.risk,
                 });
             }

@@ -219,17 +219,14 @@ impl Annotations {
         let settings = snippets::Settings {
             policy: &policy,
             is_redirect: redirect.is_some(),
+            has_auth_service: view.text("auth-url").is_some(),
             is_canary: canary.is_some(),
             globals,
             data_plane: options.data_plane,
         };
-        let snippets = snippets::apply(view, settings);
-        (host.closed, host.snippet) = (snippets.closes_host, snippets.server);
-        let policy = Policy {
-            access_log_off: policy.access_log_off || snippets.access_log_off,
-            ip_access: snippets.access.unwrap_or(policy.ip_access),
-            ..policy
-        };
+        let mut snippets = snippets::apply(view, settings);
+        (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
+        let policy = snippets.policy(policy);
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, Policy, ReasonCode};
+use sluice_ir::{DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode};
 use sluice_translate_engine::Severity;
 
 use super::alternatives::alternatives;
@@ -15,7 +15,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, Block, Comparable, CompileOptions, Compiled, Effective, Judgement, SnippetError, compile,
+    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, Judgement,
+    SnippetError, compile,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -61,8 +62,6 @@ pub(super) struct Snippet<'a> {
     pub(super) annotation: &'static Annotation,
     pub(super) text: &'a str,
     pub(super) applies_to: AppliesTo,
-    /// Replacement for the snippet, whatever it contains.
-    pub(super) advice: &'static str,
     /// The operator takes none of its risk.
     pub(super) is_too_risky: bool,
 }
@@ -73,6 +72,7 @@ impl Snippet<'_> {
         match self.annotation.name {
             "configuration-snippet" => Some(Block::Location),
             "server-snippet" => Some(Block::Server),
+            "auth-snippet" => Some(Block::AuthRequest),
             _ => None,
         }
     }
@@ -91,6 +91,8 @@ pub(super) struct Effect {
     pub(super) access: Option<IpAccess>,
     /// Requests to its routes are not logged.
     pub(super) access_log_off: bool,
+    /// Headers of requests to its authentication service.
+    pub(super) auth_request: AuthRequest,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -118,12 +120,7 @@ impl Obstacle {
         advice: &str,
         settings: Settings<'_>,
     ) -> (ReasonCode, String) {
-        let Snippet {
-            annotation,
-            applies_to,
-            advice: usual,
-            ..
-        } = snippet;
+        let applies_to = snippet.applies_to;
         match self {
             Obstacle::NotPermitted => (
                 ReasonCode::NotPermitted,
@@ -132,18 +129,17 @@ impl Obstacle {
             ),
             Obstacle::Conflict(reason) => (ReasonCode::Conflicted, applies_to.note(reason)),
             Obstacle::Content(error) => {
-                let directive = error.directive.as_slice();
-                let instead = alternatives(directive, settings.data_plane);
+                // The alternatives are those of a location that leads to pods.
+                let instead = match snippet.block() {
+                    Some(Block::AuthRequest) => String::new(),
+                    _ => alternatives(error.directive.as_slice(), settings.data_plane),
+                };
                 let reason = format!("line {}: {}", error.line, error.reason);
                 let reason = match instead.as_str() {
                     "" => reason,
                     instead => format!("{reason}; use {instead}"),
                 };
                 (ReasonCode::Unsupported, applies_to.note(&reason))
-            }
-            // Its directives are of another place, where others take theirs.
-            Obstacle::Kind if annotation.name == "auth-snippet" => {
-                (ReasonCode::Unsupported, applies_to.not_supported(usual))
             }
             Obstacle::Kind => (ReasonCode::Unsupported, applies_to.not_supported(advice)),
         }
@@ -155,12 +151,23 @@ impl Obstacle {
 pub(super) struct Settings<'a> {
     pub(super) policy: &'a Policy,
     pub(super) is_redirect: bool,
+    /// It has an authentication service of its own.
+    pub(super) has_auth_service: bool,
     pub(super) is_canary: bool,
     pub(super) globals: &'a Globals,
     pub(super) data_plane: Option<DataPlane>,
 }
 
 impl Settings<'_> {
+    /// Authentication service that the Ingress names, and not the ConfigMap.
+    fn own_auth_service(&self) -> Option<&ExternalAuth> {
+        let authentication = self.policy.authentication.as_ref()?;
+        authentication
+            .external
+            .as_ref()
+            .filter(|_| self.has_auth_service)
+    }
+
     fn permit(self, snippet: Snippet<'_>) -> bool {
         !snippet.is_too_risky && self.globals.trust.admission.allow_snippets
     }
@@ -196,6 +203,17 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
 }
 
 impl Effect {
+    /// The policy of the routes, with what the snippets change of it.
+    pub(super) fn policy(&mut self, mut policy: Policy) -> Policy {
+        policy.access_log_off |= self.access_log_off;
+        policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
+        let authentication = policy.authentication.as_mut();
+        if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
+            std::mem::take(&mut self.auth_request).apply_to(service);
+        }
+        policy
+    }
+
     /// With several data planes a snippet is here once for each.
     fn take(&mut self, compiled: Compiled, snippet: Snippet<'_>) {
         let Compiled {
@@ -206,21 +224,26 @@ impl Effect {
             access,
             access_log_off,
             locations,
+            auth_request,
         } = compiled;
-        if snippet.block() == Some(Block::Server) {
-            self.server = Some(Arc::new(ServerSnippet {
-                filters,
-                direct_responses,
-                access,
-                access_log_off,
-                locations,
-            }));
-        } else {
-            self.filters = filters;
-            self.route_headers = route_headers;
-            self.direct_responses = direct_responses;
-            self.access = Some(access).filter(|access| *access != IpAccess::default());
-            self.access_log_off = access_log_off;
+        match snippet.block() {
+            Some(Block::Server) => {
+                self.server = Some(Arc::new(ServerSnippet {
+                    filters,
+                    direct_responses,
+                    access,
+                    access_log_off,
+                    locations,
+                }));
+            }
+            Some(Block::AuthRequest) => self.auth_request = auth_request,
+            _ => {
+                self.filters = filters;
+                self.route_headers = route_headers;
+                self.direct_responses = direct_responses;
+                self.access = Some(access).filter(|access| *access != IpAccess::default());
+                self.access_log_off = access_log_off;
+            }
         }
     }
 }
@@ -242,6 +265,9 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
         },
     };
     let compiled = compile(snippet.text, block, options).map_err(Obstacle::Content)?;
+    if block == Block::AuthRequest {
+        check_auth_request(&compiled.auth_request, settings)?;
+    }
     let has_lists = |access: &IpAccess| *access != IpAccess::default();
     // nginx would put its lists behind those of the annotations.
     if block == Block::Location
@@ -254,6 +280,24 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
         ));
     }
     Ok(compiled)
+}
+
+/// The service has to be the Ingress's own, and a header is set by one setting alone.
+fn check_auth_request(request: &AuthRequest, settings: Settings<'_>) -> Result<(), Obstacle> {
+    let Some(service) = settings.own_auth_service() else {
+        let reason = "requires auth-url, which is not set";
+        return Err(Obstacle::Conflict(reason.into()));
+    };
+    let twice = (request.host.is_some() && service.host.is_some()).then_some("Host");
+    let mut set = service.headers.iter().map(|header| &header.name);
+    let twice = twice.or_else(|| set.find(|name| request.sets(name)).map(HeaderName::as_str));
+    match twice {
+        None => Ok(()),
+        Some(name) => {
+            let reason = format!("{name} is set by auth-proxy-set-headers, too");
+            Err(Obstacle::Conflict(reason.into()))
+        }
+    }
 }
 
 fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {

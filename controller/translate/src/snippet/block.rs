@@ -9,4 +9,6 @@ pub(crate) enum Block {
     Server,
     /// A location within a `server-snippet`.
     LocationOfServer,
+    /// The location that asks an authentication service.
+    AuthRequest,
 }

@@ -5,12 +5,14 @@
 //!   set, if, return, rewrite                 responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
 //!   location                                 locations.rs   routes that the data plane answers itself
+//!   auth-snippet                             auth_request.rs   headers for an authentication service
 //!   what is so without it                    defaults.rs    nothing
 //! ```
 
 use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, ResponseContent};
 
 use super::access::Access;
+use super::auth_request::AuthRequest;
 use super::block::Block;
 use super::conditions::Comparable;
 use super::defaults;
@@ -37,6 +39,8 @@ pub(crate) struct Compiled {
     /// Requests are not logged.
     pub(crate) access_log_off: bool,
     pub(crate) locations: Vec<Location>,
+    /// Of an `auth-snippet` alone.
+    pub(crate) auth_request: AuthRequest,
 }
 
 /// Settings that decide what of a snippet can be served.
@@ -54,6 +58,13 @@ pub(crate) fn compile(
     block: Block,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetError> {
+    if block == Block::AuthRequest {
+        let auth_request = AuthRequest::parse(text)?;
+        return Ok(Compiled {
+            auth_request,
+            ..Compiled::default()
+        });
+    }
     compile_directives(&directives(text)?, block, options)
 }
 
@@ -108,6 +119,7 @@ fn compile_directives(
         access: access.finish(),
         access_log_off,
         locations,
+        auth_request: AuthRequest::default(),
     })
 }
 
@@ -136,6 +148,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access,
         access_log_off,
         locations: _,
+        auth_request: _,
     } = compile_directives(block, Block::LocationOfServer, options)?;
     Ok(Location {
         path: path.ok_or_else(unsupported)?,
@@ -168,7 +181,7 @@ fn check_rewrites(
 fn has_no_effect(words: &[&str], block: Block, media_type: &str) -> bool {
     defaults::is_default(words)
         || match block {
-            Block::Location => false,
+            Block::Location | Block::AuthRequest => false,
             Block::Server => defaults::is_overridden_by_locations(words),
             // Nobody is asked for a password before a direct response, and its type is sent anyway.
             Block::LocationOfServer => {

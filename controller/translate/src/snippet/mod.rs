@@ -11,6 +11,7 @@
 //! A snippet is served as a whole or not at all.
 
 mod access;
+mod auth_request;
 mod block;
 mod compile;
 mod conditions;
@@ -26,6 +27,7 @@ mod statements;
 mod tree;
 mod variables;
 
+pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
 pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;

@@ -8,7 +8,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
-use crate::scenarios::response_rewrite;
+use crate::scenarios::{lookahead, response_rewrite};
 
 #[tokio::test]
 async fn host_and_path_select_the_service() -> Result<()> {
@@ -149,6 +149,16 @@ async fn ingress_is_added_and_removed_at_run_time() -> Result<()> {
 #[tokio::test]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
     response_rewrite::rewrites_redirects_and_cookies("envoy", &[]).await
+}
+
+#[tokio::test]
+async fn lookahead_excludes_texts_from_paths() -> Result<()> {
+    lookahead::excludes_texts("envoy", &[]).await
+}
+
+#[tokio::test]
+async fn lookahead_excludes_texts_from_paths_in_route_scopes() -> Result<()> {
+    lookahead::excludes_texts("envoy", &["--scopes-from", "0"]).await
 }
 
 /// Two filters of ours see each request there, and one of them writes its answer anew.

@@ -12,6 +12,7 @@
 //! Pure, and the same for the same input.
 
 mod literal_prefix;
+mod lookahead;
 mod pcre;
 mod re2;
 mod syntax;
@@ -21,6 +22,7 @@ use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 
 pub use literal_prefix::{covering_prefix, literal_prefix};
+pub use lookahead::without_lookahead;
 pub use write::{Subject, escape, literal, pcre, re2};
 
 /// Bytes of a pattern.

@@ -5,6 +5,7 @@ pub(crate) mod certificate_rotation;
 pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;
 pub(crate) mod l4_ports;
+pub(crate) mod lookahead;
 pub(crate) mod passthrough;
 pub(crate) mod response_rewrite;
 pub(crate) mod uploads;

@@ -133,6 +133,7 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
     if rule.kind == PathType::Prefix && !is_pattern && has_twin && !pattern.ends_with('/') {
         pattern.push('/');
     }
+    let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
     match path::pattern(&pattern) {
         Ok(shape) => Ok(PathRegex {
             pattern,

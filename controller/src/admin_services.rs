@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sluice_dataplane::envoy::Envoy;
+use sluice_metrics::Running;
 use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::AccessLogService;
@@ -23,7 +23,7 @@ pub(crate) struct ObserverInputs<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
     pub(crate) tasks: &'a Tasks,
-    pub(crate) envoy: Option<&'a Envoy>,
+    pub(crate) running: Option<Running>,
     pub(crate) probe: Probe,
     /// The certificate of hosts that have none of their own.
     pub(crate) default_chain: String,
@@ -47,13 +47,13 @@ impl AdminServices {
             view,
             served,
             tasks,
-            envoy,
+            running,
             probe,
             default_chain,
         } = at;
         let flags = &args.admin;
         let identity = Identity::from_env(&args.translation.controller_class);
-        let data_plane = sluice_metrics::DataPlane::new(envoy.map(Envoy::running))?;
+        let data_plane = sluice_metrics::DataPlane::new(running)?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
         let metrics = Metrics::new(
             &identity,

@@ -17,7 +17,7 @@ use tracing::info;
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::options;
 use sluice_admin::Probe;
-use sluice_metrics::Requests;
+use sluice_metrics::{Requests, Running};
 use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
 
 /// Unix socket in the run directory on which a child process reaches the controller.
@@ -57,11 +57,12 @@ impl Child {
         }
     }
 
-    /// The Envoy, which has an admin interface.
-    pub(crate) fn envoy(&self) -> Option<&Envoy> {
+    /// The child, for metrics.
+    pub(crate) fn running(&self) -> Option<Running> {
         match self {
-            Child::Envoy(envoy) => Some(envoy),
-            Child::Nginx(..) | Child::None => None,
+            Child::Envoy(envoy) => Some(Running::Envoy(envoy.running())),
+            Child::Nginx(child) => Some(Running::Nginx(child.nginx.running())),
+            Child::None => None,
         }
     }
 

@@ -200,12 +200,12 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     let served = served(&view, &options, dns.clone(), tasks)?;
-    let (envoy, probe) = (child.envoy(), child.probe());
+    let (running, probe) = (child.running(), child.probe());
     let inputs = ObserverInputs {
         view: &view,
         served: &served,
         tasks,
-        envoy,
+        running,
         probe,
         default_chain,
     };

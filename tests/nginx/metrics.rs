@@ -7,6 +7,7 @@ use sluice_tests::manifests::Ingress;
 use sluice_tests::script::Script;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
+use tokio::net::TcpStream;
 
 use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
@@ -141,5 +142,43 @@ async fn error_page_counts_for_the_ingress_that_failed() -> Result<()> {
         .await
     };
     wait::until("the request to be counted", is_counted).await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_and_processes_of_nginx_are_shown() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let ingress = Ingress::new("default", "web").host(HOST);
+    fixture.manifests.ingress(&ingress.path("/", "web", 80))?;
+    let options = Options::new(&fixture.manifests).data_plane("nginx");
+    let sluice = options.start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let shown = async |name: &str, labels: &[&str], least: f64| {
+        let name = format!("nginx_process_{name}");
+        let is_shown = async || {
+            let value = sample(&sluice, &name, labels).await?;
+            (value >= least).then_some(value)
+        };
+        let (value, _) = wait::until(&format!("{name} {labels:?} >= {least}"), is_shown).await?;
+        anyhow::Ok(value)
+    };
+    let before = shown("connections", &["active"], 1.0).await?;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(TcpStream::connect(sluice.http()).await?);
+    }
+    shown("connections", &["active"], before + 3.0).await?;
+    shown("requests_total", &[], 1.0).await?;
+    shown("connections_total", &["handled"], 4.0).await?;
+    // A master, and at least one worker.
+    shown("num_procs", &[], 2.0).await?;
+    shown("resident_memory_bytes", &[], 1.0).await?;
+    let status = http::get_unix(&sluice.admin_socket(), "/nginx_status").await?;
+    let text = status.text();
+    ensure!(
+        text.lines().count() == 4 && text.starts_with("Active connections: "),
+        "{text}"
+    );
+    drop(open);
     sluice.stop()
 }

@@ -8,7 +8,7 @@
 //! | `/configuration/certs?hostname=NAME` | the certificate chain of NAME; never a key |
 //! | `/configuration/conf` | the whole configuration, in the place of nginx.conf |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
-//! | `/nginx_status` | nginx's counters, from Envoy |
+//! | `/nginx_status` | nginx's counters, or Envoy's in their format |
 //! | `/xds` | target versions of Envoys, their responses and NACKs |
 //! | the health path | as on `--healthz-port` |
 //! | `/debug/pprof/profile?seconds=N` | CPU profile of the controller for `go tool pprof` |
@@ -142,7 +142,6 @@ async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str
     }
 }
 
-/// In the format of nginx' stub_status, which scripts parse.
 async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
     let Some(now) = local.data_plane.connections().await else {
         return (
@@ -150,13 +149,7 @@ async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
             "no data plane of this controller answers\n".to_owned(),
         );
     };
-    let (accepted, requests) = (now.accepted, now.requests);
-    let (active, writing, waiting) = (now.active, now.requests_active, now.waiting());
-    let text = format!(
-        "Active connections: {active} \nserver accepts handled requests\n {accepted} {accepted} {requests} \n\
-         Reading: 0 Writing: {writing} Waiting: {waiting} \n"
-    );
-    (StatusCode::OK, text)
+    (StatusCode::OK, now.stub_status())
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use tracing::warn;
 
 pub use admission::Admission;
 pub use controller::Controller;
-pub use data_plane::DataPlane;
+pub use data_plane::{DataPlane, Running};
 pub use flags::MetricsFlags;
 pub use requests::Requests;
 

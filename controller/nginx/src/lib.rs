@@ -41,6 +41,9 @@ pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
 pub use stream::pods;
 pub use unsupported::{Element, Unsupported};
 
+/// Bytes of the path of a socket: one less than Linux has.
+pub(crate) const LONGEST_SOCKET: usize = 107;
+
 /// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
@@ -56,6 +59,16 @@ pub struct Rendered {
 #[must_use]
 pub fn no_endpoint_socket(folder: &Path) -> PathBuf {
     folder.join("no-endpoint.sock")
+}
+
+/// The socket on which an nginx with these features (`nginx -V`) counts connections; `None` if it does not, or if an address cannot
+/// be so long.
+#[must_use]
+pub fn status_socket(features: &str, folder: &Path) -> Option<PathBuf> {
+    let mut words = features.split_whitespace();
+    let counts = words.any(|word| word == "--with-http_stub_status_module");
+    let socket = folder.join("status.sock");
+    (counts && socket.as_os_str().len() <= LONGEST_SOCKET).then_some(socket)
 }
 
 /// Everything as nginx.conf.

@@ -30,6 +30,8 @@ pub struct Settings {
     pub access_log: Option<AccessLog>,
     /// The stream module of nginx, if it has one.
     pub streams: Option<Streams>,
+    /// Socket of nginx's counters of connections, if it has them.
+    pub status: Option<PathBuf>,
     /// The OpenSSL that nginx runs with, where that is known.
     pub openssl: Option<OpenSsl>,
     /// Seconds that workers of a former configuration have for open requests.
@@ -166,6 +168,7 @@ impl Settings {
             requests: None,
             access_log: None,
             streams: None,
+            status: None,
             openssl: None,
             drain: 10,
         }

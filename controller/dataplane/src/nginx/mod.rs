@@ -16,6 +16,7 @@ mod endpoint_files;
 mod log_lines;
 mod reload_event;
 mod request_log;
+mod running;
 mod supervised;
 mod workers;
 
@@ -37,6 +38,7 @@ use tokio::sync::watch;
 pub use configurations::{Configurations, Published};
 pub use reload_event::ReloadEvent;
 pub use request_log::RequestLog;
+pub use running::Running;
 
 use crate::child_log::ChildLog;
 use crate::private_file;
@@ -74,6 +76,8 @@ pub struct Nginx {
     http: SocketAddr,
     drain_timeout: Duration,
     pid: SharedPid,
+    /// Socket of its counters, if it has them.
+    status: Option<PathBuf>,
     configurations: watch::Receiver<Option<Arc<Configuration>>>,
     certificates: Certificates,
     access_log: Option<AccessLog>,
@@ -124,7 +128,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
     let log = ChildLog::open(&directory.join("nginx.log"), log_lines::log_line)?;
     tasks.spawn("nginx log", log.clone().follow());
     let http = reachable(render.http);
-    let program = settings.program;
+    let (program, status) = (settings.program, render.status.clone());
     let configurations =
         Configurations::new(render, certificates.clone(), former, program.clone())?;
     let nginx = Nginx {
@@ -133,6 +137,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         http,
         drain_timeout: settings.drain_timeout,
         pid: SharedPid::default(),
+        status,
         configurations: configurations.subscribe(),
         certificates,
         access_log,
@@ -148,6 +153,15 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
 }
 
 impl Nginx {
+    /// The nginx that runs at the moment, for readers.
+    #[must_use]
+    pub fn running(&self) -> Running {
+        Running {
+            pid: self.pid.clone(),
+            status: self.status.clone(),
+        }
+    }
+
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> SharedPid {
@@ -209,6 +223,7 @@ fn detect_features(program: &Path, settings: sluice_nginx::Settings) -> sluice_n
     sluice_nginx::Settings {
         openssl: OpenSsl::of_nginx(&features),
         streams: Streams::of_nginx(&features, program, Path::is_file),
+        status: sluice_nginx::status_socket(&features, &settings.folder),
         ..settings
     }
 }

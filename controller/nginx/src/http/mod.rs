@@ -54,6 +54,8 @@ struct MainConf<'a> {
     appended: BTreeSet<String>,
     cors: Vec<cors::Sent>,
     requests: Option<Word>,
+    /// Socket of nginx's counters.
+    status: Option<Word>,
     access_log: Option<AccessLogConf>,
     global: GlobalConf<'a>,
     tls: TlsConf,
@@ -129,6 +131,7 @@ pub(crate) fn render(
         appended: headers::appended(config),
         cors: cors::all_sent(config),
         requests: settings.requests.as_deref().map(file),
+        status: settings.status.as_deref().map(unix),
         access_log,
         global: GlobalConf::new(config, settings),
         tls: TlsConf::new(config, settings),

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{BackendId, Config};
 
+use crate::LONGEST_SOCKET;
 use crate::conf::{Value, Word, unix, value, word};
 use crate::files::names::hash;
 use crate::settings::{Settings, Streams};
@@ -28,9 +29,6 @@ const TWO_ADDRESSES: &str =
     "ssl-passthrough beside use-forwarded-headers and without use-proxy-protocol";
 const LONG_FOLDER: &str =
     "ssl-passthrough, with a run directory whose path is too long for sockets in it";
-
-/// Bytes of the path of a socket: one less than Linux has.
-const LONGEST_SOCKET: usize = 107;
 
 /// The servers of `stream {}` that take the https port, and what passes through it.
 pub(crate) struct Passthrough {

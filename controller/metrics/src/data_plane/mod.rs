@@ -1,0 +1,196 @@
+//! The data plane that we run: what it says about itself, and what the kernel says about its processes.
+
+mod connections;
+mod usage;
+
+use std::sync::Arc;
+
+use prometheus::core::Collector;
+use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
+use sluice_dataplane::{envoy, nginx};
+
+pub use connections::Connections;
+use usage::Usage;
+
+const PREFIX: &str = "nginx_ingress_controller_nginx_process";
+
+/// The data plane that is our child, for readers.
+#[derive(Clone, Debug)]
+pub enum Running {
+    /// An Envoy.
+    Envoy(envoy::Running),
+    /// An nginx.
+    Nginx(nginx::Running),
+}
+
+/// The data plane that is our child, if any. A handle, cheap to clone.
+#[derive(Clone)]
+pub struct DataPlane(Arc<Inner>);
+
+struct Inner {
+    running: Option<Running>,
+    families: Families,
+}
+
+struct Families {
+    connections_total: IntCounterVec,
+    connections: GaugeVec,
+    requests_total: IntCounter,
+    processes: Gauge,
+    cpu_seconds: prometheus::Counter,
+    read_bytes: IntCounter,
+    written_bytes: IntCounter,
+    resident: Gauge,
+    virtual_memory: Gauge,
+    started: Gauge,
+}
+
+impl Running {
+    async fn connections(&self) -> anyhow::Result<Option<Connections>> {
+        match self {
+            Running::Envoy(envoy) => Connections::of_envoy(envoy).await.map(Some),
+            Running::Nginx(nginx) => Connections::of_nginx(nginx).await,
+        }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        match self {
+            Running::Envoy(envoy) => vec![envoy.pid.get()],
+            Running::Nginx(nginx) => nginx.processes(),
+        }
+    }
+}
+
+impl DataPlane {
+    /// Of a data plane of our own, if there is one.
+    pub fn new(running: Option<Running>) -> prometheus::Result<Self> {
+        Ok(DataPlane(Arc::new(Inner {
+            running,
+            families: Families::new()?,
+        })))
+    }
+
+    /// Connections of now; `None` without a data plane of our own, or when it does not answer.
+    pub async fn connections(&self) -> Option<Connections> {
+        self.0.running.as_ref()?.connections().await.ok().flatten()
+    }
+
+    pub(super) fn register(&self, registry: &Registry) -> prometheus::Result<()> {
+        if self.0.running.is_none() {
+            return Ok(());
+        }
+        self.0
+            .families
+            .collectors()
+            .into_iter()
+            .try_for_each(|collector| registry.register(collector))
+    }
+
+    pub(super) async fn refresh(&self) {
+        let Some(running) = &self.0.running else {
+            return;
+        };
+        if let Some(connections) = self.connections().await {
+            self.0.families.connections(connections);
+        }
+        self.0.families.processes(&Usage::of(&running.processes()));
+    }
+}
+
+impl Families {
+    fn new() -> prometheus::Result<Self> {
+        let opts = |name: &str, help: &str| Opts::new(format!("{PREFIX}_{name}"), help);
+        let gauge = |name: &str, help: &str| Gauge::with_opts(opts(name, help));
+        let counter = |name: &str, help: &str| IntCounter::with_opts(opts(name, help));
+        let state = &["state"];
+        let total = opts(
+            "connections_total",
+            "Connections of clients since the start: accepted, handled",
+        );
+        let now = opts(
+            "connections",
+            "Connections of clients now: active, reading, writing, waiting",
+        );
+        let cpu = opts("cpu_seconds_total", "CPU time of the data plane");
+        Ok(Families {
+            connections_total: IntCounterVec::new(total, state)?,
+            connections: GaugeVec::new(now, state)?,
+            requests_total: counter("requests_total", "Requests of clients since the start")?,
+            processes: gauge("num_procs", "Processes of the data plane")?,
+            cpu_seconds: prometheus::Counter::with_opts(cpu)?,
+            read_bytes: counter("read_bytes_total", "Bytes that the data plane has read")?,
+            written_bytes: counter("write_bytes_total", "Bytes that the data plane has written")?,
+            resident: gauge("resident_memory_bytes", "Resident memory of the data plane")?,
+            virtual_memory: gauge("virtual_memory_bytes", "Virtual memory of the data plane")?,
+            started: gauge("oldest_start_time_seconds", "When the data plane started")?,
+        })
+    }
+
+    fn collectors(&self) -> [Box<dyn Collector>; 10] {
+        [
+            Box::new(self.connections_total.clone()),
+            Box::new(self.connections.clone()),
+            Box::new(self.requests_total.clone()),
+            Box::new(self.processes.clone()),
+            Box::new(self.cpu_seconds.clone()),
+            Box::new(self.read_bytes.clone()),
+            Box::new(self.written_bytes.clone()),
+            Box::new(self.resident.clone()),
+            Box::new(self.virtual_memory.clone()),
+            Box::new(self.started.clone()),
+        ]
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    fn connections(&self, now: Connections) {
+        for (state, value) in [("accepted", now.accepted), ("handled", now.handled)] {
+            raise(&self.connections_total.with_label_values(&[state]), value);
+        }
+        raise(&self.requests_total, now.requests);
+        let states = [
+            ("active", now.active),
+            ("reading", now.reading),
+            ("writing", now.writing),
+            ("waiting", now.waiting),
+        ];
+        for (state, value) in states {
+            self.connections
+                .with_label_values(&[state])
+                .set(value as f64);
+        }
+    }
+
+    fn processes(&self, usage: &Usage) {
+        self.processes.set(f64::from(usage.processes));
+        // One that was started again begins at 0, and so does the counter.
+        self.cpu_seconds.reset();
+        self.cpu_seconds.inc_by(usage.cpu_seconds);
+        self.resident.set(usage.resident);
+        self.virtual_memory.set(usage.virtual_memory);
+        self.started.set(usage.started);
+        raise(&self.read_bytes, usage.read_bytes);
+        raise(&self.written_bytes, usage.written_bytes);
+    }
+}
+
+/// Counters follow what is counted elsewhere; when that starts again, so do they.
+fn raise(counter: &IntCounter, to: u64) {
+    if to < counter.get() {
+        counter.reset();
+    }
+    counter.inc_by(to.saturating_sub(counter.get()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_starts_again_with_what_it_follows() {
+        let counter = IntCounter::new("a", "b").unwrap();
+        for (to, expected) in [(5, 5), (9, 9), (2, 2)] {
+            raise(&counter, to);
+            assert_eq!(counter.get(), expected);
+        }
+    }
+}

@@ -1,30 +1,34 @@
-//! Reports as Events on the objects that they are about, where their owners look (`kubectl describe`).
+//! Reports as Events on the objects that they are about, where their owners look (`kubectl describe`), and two of ingress-nginx's
+//! own: an Ingress was seen, nginx was reloaded.
 //!
 //! An Event has a name that is made of what it says, so the same report is one Event however often it comes up and
 //! whoever leads, and it is counted instead of repeated. Events expire after an hour; what still holds is said again
 //! before that. (kube's Recorder takes two different messages with the same reason for one.)
 
+mod message;
 mod put;
 mod reload_event;
+mod sync_event;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client};
 use sluice_ir::ReasonCode;
-use sluice_translate::{Report, Severity};
+use sluice_translate::{ObjectKey, Report, Severity};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
 use crate::Notification;
-use crate::identity::{Identity, MANAGER};
+use crate::identity::Identity;
 use crate::watch::{Head, resource};
+use message::Message;
 use put::{event_name, put};
+use sync_event::Synced;
 
 /// Between two Events, once the burst is used up.
 const PACE: Duration = Duration::from_millis(200);
@@ -38,6 +42,14 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The API server takes no longer messages.
 const LONGEST_MESSAGE: usize = 1024;
 
+/// An Event that is to be written.
+#[derive(Debug)]
+enum Next {
+    Report(Report),
+    /// Of an Ingress that was created or changed.
+    Sync(ObjectKey),
+}
+
 /// Writes Events.
 pub(crate) struct Recorder {
     client: Client,
@@ -45,6 +57,7 @@ pub(crate) struct Recorder {
     leads: watch::Receiver<bool>,
     /// Reports that hold, and when each is due.
     current: BTreeMap<Report, Instant>,
+    synced: Synced,
     allowance: Allowance,
     said_forbidden: bool,
 }
@@ -60,6 +73,7 @@ impl Recorder {
             identity,
             leads,
             current: BTreeMap::new(),
+            synced: Synced::default(),
             allowance,
             said_forbidden: false,
         }
@@ -80,10 +94,15 @@ impl Recorder {
                     }
                     self.take(heard);
                 }
-                changed = self.leads.changed() => if changed.is_err() { return },
+                changed = self.leads.changed() => match changed {
+                    Ok(()) => self.synced.forget_old(),
+                    Err(_) => return,
+                },
                 () = sleep_until(next.as_ref().map(|(at, _)| *at)) => {
-                    if let Some((_, report)) = next {
-                        self.say(report).await;
+                    match next {
+                        Some((_, Next::Report(report))) => self.say(report).await,
+                        Some((_, Next::Sync(key))) => self.send_sync_event(&key).await,
+                        None => {}
                     }
                 }
             }
@@ -100,17 +119,42 @@ impl Recorder {
                     self.current.insert(report, Instant::now());
                 }
                 Notification::ReportRemoved(report) => drop(self.current.remove(&report)),
+                Notification::IngressSynced { key, uid } => {
+                    self.synced.add(key, uid, *self.leads.borrow());
+                }
             }
         }
     }
 
-    /// Next report and its time. Only the leader writes; a new leader knows the reports.
-    fn next(&self) -> Option<(Instant, Report)> {
+    /// Next Event and its time: what is wrong comes first. Only the leader writes; a new leader knows the reports.
+    fn next(&self) -> Option<(Instant, Next)> {
         if !*self.leads.borrow() {
             return None;
         }
-        let (report, due) = self.current.iter().min_by_key(|(_, due)| **due)?;
-        Some(((*due).max(self.allowance.at()), report.clone()))
+        let earliest = self.allowance.at();
+        let report = self.current.iter().min_by_key(|(_, due)| **due);
+        let report = report.map(|(report, due)| ((*due).max(earliest), report));
+        let synced = self.synced.first();
+        match (report, synced) {
+            (Some((at, report)), None) => Some((at, Next::Report(report.clone()))),
+            (Some((at, report)), Some(_)) if at <= earliest => {
+                Some((at, Next::Report(report.clone())))
+            }
+            (_, Some(key)) => Some((earliest, Next::Sync(key.clone()))),
+            (None, None) => None,
+        }
+    }
+
+    /// A failed write is not repeated: the next change says the same.
+    async fn send_sync_event(&mut self, key: &ObjectKey) {
+        self.allowance.take(Instant::now());
+        let Some(uid) = self.synced.remove(key) else {
+            return;
+        };
+        let sent = sync_event::send(&self.client, &self.identity, key, &uid);
+        if let Ok(Err(error)) = timeout(TIMEOUT, sent).await {
+            debug!("Event for {key}: {error}");
+        }
     }
 
     async fn say(&mut self, report: Report) {
@@ -202,27 +246,15 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
         &key.name,
         &[uid, &report.to_string(), &report.severity.to_string()],
     );
-    Event {
-        metadata: ObjectMeta {
-            name: Some(name),
-            namespace: Some(namespace.to_owned()),
-            ..ObjectMeta::default()
-        },
-        involved_object: object,
-        type_: Some("Warning".to_owned()),
-        reason: Some(reason(report).to_owned()),
-        message: Some(message(report)),
-        source: Some(EventSource {
-            component: Some(MANAGER.to_owned()),
-            host: None,
-        }),
-        reporting_component: Some(MANAGER.to_owned()),
-        reporting_instance: Some(identity.pod.clone()),
-        first_timestamp: Some(Time(now)),
-        last_timestamp: Some(Time(now)),
-        count: Some(1),
-        ..Event::default()
-    }
+    let message = Message {
+        name,
+        namespace: namespace.to_owned(),
+        object,
+        kind: "Warning",
+        reason: reason(report),
+        text: text(report),
+    };
+    message.event(identity, now)
 }
 
 /// The code of the report, except where ingress-nginx has a reason that people have alerts on.
@@ -235,7 +267,7 @@ fn reason(report: &Report) -> &'static str {
     }
 }
 
-fn message(report: &Report) -> String {
+fn text(report: &Report) -> String {
     let mut text = format!(
         "{}: {}; {}",
         report.field, report.reason, report.consequence
@@ -339,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_at_a_character() {
-        let long = message(&report("annotation x", &"ü".repeat(2000)));
+        let long = text(&report("annotation x", &"ü".repeat(2000)));
         assert!(long.len() <= LONGEST_MESSAGE && long.ends_with('ü'));
     }
 

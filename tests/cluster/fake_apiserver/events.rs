@@ -86,6 +86,38 @@ async fn invalid_annotation_becomes_an_event_on_its_ingress() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn changed_ingress_becomes_an_event_for_each_change() -> Result<()> {
+    on_each_apiserver(async |cluster| {
+        let _pods = web(cluster).await?;
+        cluster
+            .apply(&web_ingress(cluster, "before", "before.test").to_json())
+            .await?;
+        let sluice = start(cluster).await?;
+        let created = web_ingress(cluster, "web", "web.test");
+        cluster.apply(&created.to_json()).await?;
+        let is_sync =
+            |count: u64| move |event: &Value| event["reason"] == "Sync" && event["count"] == count;
+        let event = wait_for_event(cluster, "web", is_sync(1)).await?;
+        ensure!(
+            event["type"] == "Normal" && event["message"] == "Scheduled for sync",
+            "{event}"
+        );
+        let changed = created.annotation("proxy-read-timeout", "5");
+        cluster.apply(&changed.to_json()).await?;
+        wait_for_event(cluster, "web", is_sync(2)).await?;
+        sluice.stop()?;
+        let events = cluster.list("v1", "Event").await?;
+        let others = events
+            .iter()
+            .filter(|event| event["involvedObject"]["name"] != "web")
+            .count();
+        ensure!(others == 0, "{events:?}");
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn restart_increments_existing_events() -> Result<()> {
     on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;

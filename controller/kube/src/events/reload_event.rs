@@ -1,23 +1,24 @@
 //! ingress-nginx's Event for each configuration that nginx has loaded, on the pod that the nginx runs in.
 
-use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference, Pod};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client};
 
+use super::message::Message;
 use super::put::{event_name, put};
-use crate::identity::{Identity, MANAGER};
+use crate::identity::Identity;
 use crate::watch::Head;
 
 const REASON: &str = "RELOAD";
-const MESSAGE: &str = "NGINX reload triggered due to a change in configuration";
+const TEXT: &str = "NGINX reload triggered due to a change in configuration";
 
 /// Writes the Event, or counts it again if it exists.
 pub(super) async fn send(client: &Client, identity: &Identity) -> kube::Result<()> {
     // Without the right to see pods the Event says the name alone.
     let uid = uid(client, identity).await.ok().flatten();
-    put(client, &event(identity, uid, Timestamp::now())).await
+    let event = message(identity, uid).event(identity, Timestamp::now());
+    put(client, &event).await
 }
 
 /// `kubectl describe` asks by UID.
@@ -32,18 +33,12 @@ async fn uid(client: &Client, identity: &Identity) -> kube::Result<Option<String
     Ok(pod.and_then(|pod| Some(pod.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
 }
 
-fn event(identity: &Identity, uid: Option<String>, now: Timestamp) -> Event {
+fn message(identity: &Identity, uid: Option<String>) -> Message {
     let Identity { pod, namespace } = identity;
-    Event {
-        metadata: ObjectMeta {
-            name: Some(event_name(
-                pod,
-                &[uid.as_deref().unwrap_or_default(), REASON],
-            )),
-            namespace: Some(namespace.clone()),
-            ..ObjectMeta::default()
-        },
-        involved_object: ObjectReference {
+    Message {
+        name: event_name(pod, &[uid.as_deref().unwrap_or_default(), REASON]),
+        namespace: namespace.clone(),
+        object: ObjectReference {
             api_version: Some("v1".to_owned()),
             kind: Some("Pod".to_owned()),
             namespace: Some(namespace.clone()),
@@ -51,18 +46,8 @@ fn event(identity: &Identity, uid: Option<String>, now: Timestamp) -> Event {
             uid,
             ..ObjectReference::default()
         },
-        type_: Some("Normal".to_owned()),
-        reason: Some(REASON.to_owned()),
-        message: Some(MESSAGE.to_owned()),
-        source: Some(EventSource {
-            component: Some(MANAGER.to_owned()),
-            host: None,
-        }),
-        reporting_component: Some(MANAGER.to_owned()),
-        reporting_instance: Some(pod.clone()),
-        first_timestamp: Some(Time(now)),
-        last_timestamp: Some(Time(now)),
-        count: Some(1),
-        ..Event::default()
+        kind: "Normal",
+        reason: REASON,
+        text: TEXT.to_owned(),
     }
 }

@@ -18,6 +18,7 @@ use super::raw::{Raw, Whole};
 use super::references::{self, Name};
 use super::scopes::{ScopeEvent, Scopes};
 use super::{IngressRef, Listeners, Settings};
+use crate::Notification;
 
 /// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
 /// at once are some dozens of publications, and an endpoint that moves alone does not wait at all.
@@ -164,6 +165,7 @@ impl Collector {
                 };
                 let is_ingress = kind == Kind::Ingress;
                 let unread = self.unread(&consequences);
+                self.notify(&key, &consequences);
                 self.follow_up(consequences);
                 let event = Event::Apply(object);
                 // Before that, everything waits for the first lists.
@@ -192,6 +194,19 @@ impl Collector {
                     &self.listeners.notifications,
                 );
             }
+        }
+    }
+
+    /// Tells of an Ingress of ours, unless it was there before us.
+    fn notify(&self, key: &ObjectKey, consequences: &Consequences) {
+        let synced = consequences.synced.as_ref().filter(|_| self.is_ready);
+        if let Some(uid) = synced {
+            let notification = Notification::IngressSynced {
+                key: key.clone(),
+                uid: uid.clone(),
+            };
+            // The receiver is gone only when the program ends.
+            self.listeners.notifications.send(vec![notification]).ok();
         }
     }
 

@@ -3,6 +3,7 @@
 //! Only Ingresses of our classes make Secrets readable, and only those get a status.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress, IngressSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -33,6 +34,8 @@ pub(super) struct Consequences {
     pub(super) wanted: Vec<Name>,
     pub(super) unwanted: Vec<Name>,
     pub(super) changed_ingresses: Vec<IngressRef>,
+    /// UID of an Ingress of ours that is new, or says something else than before.
+    pub(super) synced: Option<String>,
 }
 
 /// Every Ingress in scope.
@@ -54,6 +57,8 @@ struct Known {
     is_ours: bool,
     names: BTreeSet<Name>,
     status: IngressStatus,
+    /// Hash of what its owner has written.
+    content: u64,
 }
 
 impl Ingresses {
@@ -81,9 +86,15 @@ impl Ingresses {
             is_ours,
             names: references::named_by(ingress),
             status,
+            content: content(ingress),
         };
+        let (uid, content) = (known.status.uid.clone(), known.content);
         let mut consequences = Consequences::default();
         let before = self.known.insert(key.clone(), known);
+        let is_same = before
+            .as_ref()
+            .is_some_and(|before| before.content == content);
+        consequences.synced = (is_ours && !is_same).then_some(uid);
         self.count(key, before.as_ref(), &mut consequences);
         consequences
     }
@@ -145,6 +156,7 @@ impl Ingresses {
                     is_ours: verdict,
                     names,
                     status,
+                    content: before.content,
                 },
             );
             self.count(&key, Some(&before), &mut consequences);
@@ -237,6 +249,16 @@ impl IngressStatus {
             addresses: addresses.collect(),
         }
     }
+}
+
+/// Metadata of a version and the status are not in it: those change with our own writes.
+fn content(ingress: &Ingress) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // Every Ingress can be written as JSON.
+    serde_json::to_string(ingress)
+        .unwrap_or_default()
+        .hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

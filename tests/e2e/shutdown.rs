@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use sluice_tests::http;
 use sluice_tests::script::Script;
 use sluice_tests::sluice::Options;
@@ -31,4 +31,28 @@ async fn shutdown_waits_only_for_the_open_request() -> Result<()> {
     sluice.stop()?;
     ensure!(request.await??.status == 200);
     Ok(())
+}
+
+/// Shorter than the tests wait for a process to end, and longer than it takes to look.
+const GRACE_SECONDS: &str = "5";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drained_controller_stays_for_its_grace_period() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let flags = ["--post-shutdown-grace-period", GRACE_SECONDS];
+    let sluice = Options::new(&fixture.manifests)
+        .arguments(flags.map(str::to_owned).into())
+        .start()
+        .await?;
+    let data_plane = sluice.data_plane_pid().context("no data plane")?;
+    sluice.signal("SIGTERM")?;
+    let drained = async || (!is_alive(data_plane)).then_some(());
+    wait::until("the data plane to end", drained).await?;
+    ensure!(is_alive(sluice.pid()), "the controller has not stayed");
+    ensure!(sluice.exit_status().await?.success());
+    Ok(())
+}
+
+fn is_alive(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}/exe")).exists()
 }

@@ -67,6 +67,25 @@ async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_that_come_together_share_a_reload() -> Result<()> {
+    const HOSTS: usize = 20;
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = start(&fixture).await?;
+    let name = |number: usize| format!("host{number}.test");
+    for number in 0..HOSTS {
+        let ingress = Ingress::new("default", &format!("more-{number}")).host(&name(number));
+        fixture.manifests.ingress(&ingress.path("/", "web", 80))?;
+    }
+    for number in 0..HOSTS {
+        sluice.wait_for_status(&name(number), "/", 200).await?;
+    }
+    // They are written in far less time than so many reloads take.
+    let reloads = reloads(&sluice);
+    ensure!(reloads <= HOSTS / 4, "{reloads} reloads");
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
     let fixture = Fixture::start(2, 2).await?;
     let sluice = start(&fixture).await?;

@@ -2,6 +2,7 @@
 //! of no others. One that is not served, or that no service is asked for, guards as before: its paths are closed.
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
 use sluice_tests::echo::{Echo, EchoIdentity, Journal, Setup};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
@@ -64,28 +65,7 @@ async fn auth_snippet_sets_headers_of_the_auth_request_alone(plane: Plane) -> Re
     tenants
         .manifests
         .service(OWNER, "auth", 80, &[service.addr()])?;
-    let ingress = |name: &str, snippet: &str| {
-        Ingress::new(OWNER, name)
-            .annotation("auth-snippet", snippet)
-            .host(&format!("{name}.test"))
-            .path("/", "web", 80)
-    };
-    let mut objects = vec![snippets_permitted(), headers()];
-    for (number, (snippet, _)) in SERVED.iter().enumerate() {
-        objects.push(
-            ingress(&format!("s{number}"), snippet)
-                .annotation("auth-url", URL)
-                .to_json(),
-        );
-    }
-    for (number, (snippet, beside)) in CLOSED.iter().enumerate() {
-        let closed = beside.iter().fold(
-            ingress(&format!("c{number}"), snippet),
-            |ingress, (name, value)| ingress.annotation(name, value),
-        );
-        objects.push(closed.to_json());
-    }
-    tenants.write("all.yaml", &objects)?;
+    tenants.write("all.yaml", &objects())?;
     let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;
     for (number, (snippet, expected)) in SERVED.iter().enumerate() {
@@ -116,6 +96,32 @@ async fn auth_snippet_sets_headers_of_the_auth_request_alone(plane: Plane) -> Re
     sluice.stop()
 }
 
-fn headers() -> serde_json::Value {
-    serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": OWNER, "name": "headers"}, "data": {"X-Scope": "b"}})
+/// An Ingress for each snippet, on a host of its own.
+fn objects() -> Vec<Value> {
+    let ingress = |name: &str, snippet: &str| {
+        Ingress::new(OWNER, name)
+            .annotation("auth-snippet", snippet)
+            .host(&format!("{name}.test"))
+            .path("/", "web", 80)
+    };
+    let mut objects = vec![snippets_permitted(), headers()];
+    for (number, (snippet, _)) in SERVED.iter().enumerate() {
+        objects.push(
+            ingress(&format!("s{number}"), snippet)
+                .annotation("auth-url", URL)
+                .to_json(),
+        );
+    }
+    for (number, (snippet, beside)) in CLOSED.iter().enumerate() {
+        let closed = beside.iter().fold(
+            ingress(&format!("c{number}"), snippet),
+            |ingress, (name, value)| ingress.annotation(name, value),
+        );
+        objects.push(closed.to_json());
+    }
+    objects
+}
+
+fn headers() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": OWNER, "name": "headers"}, "data": {"X-Scope": "b"}})
 }

@@ -121,6 +121,16 @@ async fn status_follows_the_publish_service() -> Result<()> {
     .await
 }
 
+fn node(name: &str, inside: &str, outside: Option<&str>) -> Value {
+    let inside = json!({ "type": "InternalIP", "address": inside });
+    let outside = outside.map(|address| json!({ "type": "ExternalIP", "address": address }));
+    let all: Vec<Value> = [inside].into_iter().chain(outside).collect();
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": { "name": name },
+        "status": { "addresses": all },
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn status_lists_node_addresses_without_a_service() -> Result<()> {
     let test = async |cluster: &Cluster| {
@@ -129,19 +139,8 @@ async fn status_lists_node_addresses_without_a_service() -> Result<()> {
             print("not played in a real cluster: it makes Nodes");
             return Ok(());
         };
-        for (name, inside, outside) in [
-            ("a", "10.0.0.1", Some("192.0.2.1")),
-            ("b", "10.0.0.2", None),
-        ] {
-            let inside = json!({ "type": "InternalIP", "address": inside });
-            let outside =
-                outside.map(|address| json!({ "type": "ExternalIP", "address": address }));
-            let all: Vec<Value> = [inside].into_iter().chain(outside).collect();
-            fake.put(json!({
-                "apiVersion": "v1", "kind": "Node", "metadata": { "name": name },
-                "status": { "addresses": all },
-            }))?;
-        }
+        fake.put(node("a", "10.0.0.1", Some("192.0.2.1")))?;
+        fake.put(node("b", "10.0.0.2", None))?;
         for (name, node, ready) in [
             ("one", "a", "True"),
             ("two", "b", "True"),
@@ -155,8 +154,11 @@ async fn status_lists_node_addresses_without_a_service() -> Result<()> {
             }))?;
         }
         apply_web_ingress(cluster, "web", "web.test").await?;
-        let sluice = start(cluster, &["--publish-pods=app=edge"]).await?;
+        let outside = ["--publish-pods=app=edge", INTERVAL];
+        let sluice = start(cluster, &outside).await?;
         wait_for_addresses(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
+        fake.put(node("b", "10.0.0.2", Some("192.0.2.2")))?;
+        wait_for_addresses(cluster, "web", &["192.0.2.1", "192.0.2.2"]).await?;
         sluice.stop()?;
         let internal = [
             "--publish-pods=app=edge",

@@ -78,6 +78,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "serde_path_to_error",
             "sha2",
             "sluice-basic-auth",
+            "sluice-digest-auth",
             "sluice-ir",
             "sluice-syntax",
         ],
@@ -95,6 +96,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "subtle",
         ],
     ),
+    ("sluice-digest-auth", &["base64", "md-5", "sha2", "subtle"]),
     // Shares are numbers.
     ("sluice-fair", &[]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),

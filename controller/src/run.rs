@@ -1,5 +1,6 @@
 //! `sluice run`: everything put together.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use futures::future::OptionFuture;
 use rustix::process::Pid;
-use sluice_authz::Authorizer;
+use sluice_authz::{Authorizer, NonceKey};
 use sluice_dataplane::run_dir::RunDir;
 use sluice_dataplane::{memory, open_files, process};
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options};
-use sluice_xds::{Certificate, Settings};
+use sluice_xds::{Certificate, KEY_FILE, Settings};
 use sluice_xds_server::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -175,7 +176,13 @@ impl Started {
 }
 
 /// Services for data planes.
-fn served(view: &View, options: &Options, dns: Dns, tasks: &Tasks) -> anyhow::Result<Served> {
+fn served(
+    view: &View,
+    options: &Options,
+    dns: Dns,
+    nonces: NonceKey,
+    tasks: &Tasks,
+) -> anyhow::Result<Served> {
     let settings = sluice_authz::Settings {
         addresses: options.addresses.clone(),
         cdn_id: options.cdn_id.clone(),
@@ -184,8 +191,19 @@ fn served(view: &View, options: &Options, dns: Dns, tasks: &Tasks) -> anyhow::Re
     Ok(Served {
         log: SharedLog::default(),
         store: Store::new(),
-        authorizer: Authorizer::new(policies, settings, dns, tasks)?,
+        authorizer: Authorizer::new(policies, settings, dns, nonces, tasks)?,
     })
+}
+
+/// Key of the nonces of digest authentication. It comes from the private key that all replicas have; without one, from that of the
+/// run directory, which the next controller has.
+fn nonces(args: &Run, default: &Certificate) -> anyhow::Result<NonceKey> {
+    let Some(folder) = &args.xds_certificates else {
+        return Ok(NonceKey::from_secret(default.key.as_bytes()));
+    };
+    let path = folder.join(KEY_FILE);
+    let key = fs::read(&path).with_context(|| path.display().to_string())?;
+    Ok(NonceKey::from_secret(&key))
 }
 
 async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
@@ -193,13 +211,14 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let options = translation_options(args)?;
     let certificate = certificate::of_folder(&run_dir.path)?;
     let default_chain = certificate.chain.clone();
+    let nonces = nonces(args, &certificate)?;
     let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
     let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks).await?;
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let served = served(&view, &options, dns.clone(), tasks)?;
+    let served = served(&view, &options, dns.clone(), nonces, tasks)?;
     let (running, probe) = (child.running(), child.probe());
     let inputs = ObserverInputs {
         view: &view,

@@ -18,6 +18,7 @@ pub mod certificate;
 pub mod connection;
 pub mod data_plane;
 pub mod dial;
+pub mod digest;
 pub mod dns;
 pub mod dns_server;
 pub mod echo;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::FutureExt as _;
-use sluice_ir::{Config, HeaderName};
+use sluice_digest_auth::NonceKey;
+use sluice_ir::{Config, HeaderName, PasswordAuth, PasswordScheme};
 use sluice_resolver::Dns;
 use sluice_tasks::Tasks;
 use sluice_translate::AddressPolicy;
@@ -12,6 +13,7 @@ use sluice_xds_server::{AuthzDecision, AuthzRequest, AuthzService, Changes};
 use crate::access_list::{self, ListMatch};
 use crate::basic::BasicAuthenticator;
 use crate::deny::deny;
+use crate::digest::DigestAuthenticator;
 use crate::external::{self, Backends, ExternalAuthenticator, Settings};
 use crate::policies::{Policies, RoutePolicy};
 
@@ -20,12 +22,13 @@ use crate::policies::{Policies, RoutePolicy};
 pub struct Authorizer {
     policies: Arc<RwLock<Arc<Policies>>>,
     basic: Arc<BasicAuthenticator>,
+    digest: Arc<DigestAuthenticator>,
     external: Arc<ExternalAuthenticator>,
 }
 
 impl Authorizer {
     /// Everything is closed until something is published. `dns` has the addresses of hosts that clients name; `tasks` has the
-    /// threads that compute hashes.
+    /// threads that compute hashes. Controllers with one `nonces` know the nonces of each other.
     ///
     /// # Errors
     ///
@@ -34,13 +37,16 @@ impl Authorizer {
         backends: Arc<dyn Backends>,
         settings: Settings,
         dns: Dns,
+        nonces: NonceKey,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let basic = Arc::new(BasicAuthenticator::new(tasks)?);
+        let digest = Arc::new(DigestAuthenticator::new(nonces)?);
         let external = Arc::new(ExternalAuthenticator::new(backends, settings, dns)?);
         Ok(Authorizer {
             policies: Arc::default(),
             basic,
+            digest,
             external,
         })
     }
@@ -110,8 +116,8 @@ impl Authorizer {
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<Changes, AuthzDecision> {
-        if let Some(asked) = &route.authentication.basic {
-            self.basic.check(asked, route, policies, check).await?;
+        if let Some(asked) = &route.authentication.passwords {
+            self.password(asked, route, policies, check).await?;
         }
         match &route.authentication.external {
             Some(external) => self.external.check(external, route, check).await,
@@ -132,8 +138,8 @@ impl Authorizer {
             ListMatch::Denied => refused = Some(deny(403)),
             ListMatch::Unknown => {}
         }
-        if let Some(asked) = &route.authentication.basic {
-            match self.basic.check(asked, route, policies, check).await {
+        if let Some(asked) = &route.authentication.passwords {
+            match self.password(asked, route, policies, check).await {
                 Ok(()) => return Ok(Changes::default()),
                 Err(decision) => refused = Some(decision),
             }
@@ -146,6 +152,19 @@ impl Authorizer {
             }
         }
         Err(refused.unwrap_or_else(|| deny(403)))
+    }
+
+    async fn password(
+        &self,
+        asked: &PasswordAuth,
+        route: &RoutePolicy,
+        policies: &Policies,
+        check: &AuthzRequest,
+    ) -> Result<(), AuthzDecision> {
+        match asked.scheme {
+            PasswordScheme::Basic => self.basic.check(asked, route, policies, check).await,
+            PasswordScheme::Digest => self.digest.check(asked, route, policies, check),
+        }
     }
 
     fn policies(&self) -> Arc<Policies> {
@@ -172,7 +191,11 @@ fn is_authority(host: &str) -> bool {
 /// Headers that an authentication service may set and did not are not taken from a client, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
 fn without_forgeries(route: &RoutePolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
-    let passwords = route.authentication.basic.iter().map(|_| "authorization");
+    let passwords = route
+        .authentication
+        .passwords
+        .iter()
+        .map(|_| "authorization");
     let all: Vec<&str> = route
         .auth_headers
         .iter()

@@ -4,7 +4,7 @@
 //!   Publisher --publish--> policies (what each route asks for, its users)
 //!                             ^
 //!   Envoy, ext_authz -----+   |      +--> basic/: remembered, or computed where it may take its time
-//!                         +-> authorizer
+//!                         +-> authorizer --> digest: is the nonce ours, and the answer new
 //!   nginx, auth_request --+          +--> external/: remembered, or asked of a service
 //!          (nginx_endpoint)                  client --> pool --> dial
 //! ```
@@ -19,6 +19,7 @@ mod access_list;
 mod authorizer;
 mod basic;
 mod deny;
+mod digest;
 mod external;
 mod nginx_endpoint;
 mod policies;
@@ -27,3 +28,4 @@ mod random;
 pub use authorizer::Authorizer;
 pub use external::{Backends, Settings};
 pub use nginx_endpoint::auth_request;
+pub use sluice_digest_auth::NonceKey;

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use sluice_basic_auth::Users;
 use sluice_fair::Key;
 use sluice_ir::{
-    Authentication, Config, ExternalAuth, HeaderName, HttpRoute, IpAccess, SecretId, Sensitive,
-    Server, changed,
+    Authentication, Config, ExternalAuth, HeaderName, HttpRoute, IpAccess, PasswordScheme,
+    SecretId, Server, UserFile, changed,
 };
 
 /// Access control of one route.
@@ -22,11 +21,17 @@ pub(crate) struct RoutePolicy {
     pub(crate) external: Key,
 }
 
-/// Users of a Secret.
+/// A file of users, and what it says.
 #[derive(Debug)]
 struct Known {
-    text: Sensitive,
+    file: UserFile,
     users: Users,
+}
+
+#[derive(Debug)]
+enum Users {
+    Basic(sluice_basic_auth::Users),
+    Digest(sluice_digest_auth::Users),
 }
 
 /// Access control of all routes.
@@ -45,9 +50,9 @@ impl Policies {
         let mut of_now = (0, 0);
         // If both have it, the new one wins.
         for config in [now].into_iter().chain(before) {
-            for (id, text) in &config.users {
-                let same = last.users.get(id).filter(|known| known.text == *text);
-                let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(text)));
+            for (id, file) in &config.users {
+                let same = last.users.get(id).filter(|known| known.file == *file);
+                let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(file)));
                 policies.users.entry(id.clone()).or_insert_with(known);
             }
             for (id, policy) in config.routes().filter_map(policy_of) {
@@ -79,16 +84,31 @@ impl Policies {
         self.routes.get(id)
     }
 
-    pub(crate) fn users(&self, id: &SecretId) -> Option<&Users> {
-        self.users.get(id).map(|known| &known.users)
+    pub(crate) fn basic_users(&self, id: &SecretId) -> Option<&sluice_basic_auth::Users> {
+        match &self.users.get(id)?.users {
+            Users::Basic(users) => Some(users),
+            Users::Digest(_) => None,
+        }
+    }
+
+    pub(crate) fn digest_users(&self, id: &SecretId) -> Option<&sluice_digest_auth::Users> {
+        match &self.users.get(id)?.users {
+            Users::Digest(users) => Some(users),
+            Users::Basic(_) => None,
+        }
     }
 }
 
 impl Known {
-    fn of(text: &Sensitive) -> Self {
+    fn of(file: &UserFile) -> Self {
+        let text = file.text.reveal();
+        let users = match file.scheme {
+            PasswordScheme::Basic => Users::Basic(sluice_basic_auth::Users::parse(text)),
+            PasswordScheme::Digest => Users::Digest(sluice_digest_auth::Users::parse(text)),
+        };
         Known {
-            text: text.clone(),
-            users: Users::parse(text.reveal()),
+            file: file.clone(),
+            users,
         }
     }
 }

@@ -65,9 +65,10 @@ pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
 pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
 pub use path::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
 pub use policy::{
-    AllowedOrigin, AllowedOrigins, AuthCache, Authentication, BasicAuth, Buffering, ClientLimits,
-    ConnectionLimit, Cors, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Policy, Rate,
-    Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
+    AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
+    ConnectionLimit, Cors, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, PasswordAuth,
+    PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
+    UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
@@ -116,9 +117,9 @@ pub struct Config {
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: SharedMap<SecretId, SecretValue>,
-    /// Every file of users that something names: a name, a colon and the hash of a password in each line.
+    /// Every file of users that something names.
     #[serde(skip_serializing_if = "is_default")]
-    pub users: SharedMap<SecretId, Sensitive>,
+    pub users: SharedMap<SecretId, UserFile>,
 }
 
 impl Config {

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Authentication, Backend, BackendId, BasicAuth, Config, ErrorPages, Expression,
-    ExternalAuth, HttpRoute, Mirror, PathMatch, Policy, SecretId, Server, ServerName,
+    Action, Authentication, Backend, BackendId, Config, ErrorPages, Expression, ExternalAuth,
+    HttpRoute, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server,
+    ServerName,
 };
 use sluice_nginx::render;
 
@@ -35,13 +36,14 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     let guarded = |passwords, question| Policy {
         authentication: Some(Authentication {
             tenant: "d".to_owned(),
-            basic: passwords,
+            passwords,
             external: question,
             satisfy_any: false,
         }),
         ..Policy::default()
     };
-    let passwords = BasicAuth {
+    let passwords = PasswordAuth {
+        scheme: PasswordScheme::Basic,
         realm: "r".to_owned(),
         users: SecretId::new("d/users/ca"),
     };

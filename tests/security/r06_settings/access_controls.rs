@@ -47,7 +47,7 @@ pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
     access_control("whitelist-source-range", &[], "192.0.2.0/24", &["192.0.2.0/24,nonsense", "192.0.2.0/33", ","]),
     access_control("denylist-source-range", &[], "127.0.0.0/8", &["192.0.2.0/24,nonsense", "127.0.0.0/33", ","]),
     access_control("satisfy", ALLOWED, "all", &["Any", "any,all"]),
-    access_control("auth-type", &[("auth-secret", "users")], "basic", &["xbasic", "digest", "Basic"]),
+    access_control("auth-type", &[("auth-secret", "users")], "basic", &["xbasic", "xdigest", "Basic", "Digest"]),
     access_control("auth-secret", &[("auth-type", "basic")], "users", &["absent", "foreign/users", "a/b/c", "users,users"]),
     access_control("auth-secret-type", BASIC, "auth-file", &["auth-files"]),
     access_control("auth-realm", BASIC, "shop", &["a\"b", "$host"]),

@@ -3,8 +3,8 @@ use std::sync::Arc as Shared;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_ir::{
-    Action, Authentication, Backend, BackendId, BasicAuth as Asked, Cidr, HttpRoute, IpAccess,
-    PathMatch, Policy, SecretId, Sensitive, Server, ServerName,
+    Action, Authentication, Backend, BackendId, Cidr, HttpRoute, IpAccess, PasswordAuth,
+    PasswordScheme, PathMatch, Policy, SecretId, Sensitive, Server, ServerName, UserFile,
 };
 
 use super::*;
@@ -12,15 +12,20 @@ use super::*;
 const BCRYPT_OF_BAR: &str = "foo:$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6\n";
 
 fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
+    config_with(PasswordScheme::Basic, users, any, allow)
+}
+
+fn config_with(scheme: PasswordScheme, users: &str, any: bool, allow: &[Cidr]) -> Config {
     let id = SecretId::new("default/creds/users");
-    let asked = Asked {
+    let asked = PasswordAuth {
+        scheme,
         realm: "the shop".to_owned(),
         users: id.clone(),
     };
     let policy = Policy {
         authentication: Some(Authentication {
             tenant: "default".to_owned(),
-            basic: Some(asked),
+            passwords: Some(asked),
             external: None,
             satisfy_any: any,
         }),
@@ -42,7 +47,8 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
         }
         .into(),
     );
-    config.users.insert(id, Sensitive::new(users.to_owned()));
+    let text = Sensitive::new(users.to_owned());
+    config.users.insert(id, UserFile { scheme, text });
     config
 }
 
@@ -77,6 +83,7 @@ fn authorizer() -> Authorizer {
         Shared::new(Nowhere),
         settings,
         Dns::new(&[]),
+        NonceKey::from_secret(b"shared"),
         &Tasks::default(),
     )
     .unwrap()

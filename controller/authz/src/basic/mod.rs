@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 use sluice_basic_auth::{Credentials, Remembered};
-use sluice_ir::BasicAuth;
+use sluice_ir::PasswordAuth;
 use sluice_tasks::Tasks;
 use sluice_xds_server::{AuthzDecision, AuthzRequest};
 
@@ -38,13 +38,13 @@ impl BasicAuthenticator {
     /// Nothing, or what the client gets instead.
     pub(crate) async fn check(
         &self,
-        asked: &BasicAuth,
+        asked: &PasswordAuth,
         route: &RoutePolicy,
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<(), AuthzDecision> {
         // A route and its users are published together.
-        let Some(users) = policies.users(&asked.users) else {
+        let Some(users) = policies.basic_users(&asked.users) else {
             return Err(deny(503));
         };
         let Some(credentials) = check.header("authorization").and_then(Credentials::parse) else {

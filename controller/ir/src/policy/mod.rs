@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::{Expression, Header, HeaderName, SpanPolicy, is_default};
 
-pub use authentication::{Authentication, BasicAuth};
+pub use authentication::{Authentication, PasswordAuth, PasswordScheme, UserFile};
 pub use buffering::Buffering;
 pub use cors::{AllowedOrigin, AllowedOrigins, Cors};
 pub use errors::ErrorPages;

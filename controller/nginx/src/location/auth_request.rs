@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_filter_config::host_contract;
-use sluice_ir::{Authentication, HeaderName, HttpRoute, Policy};
+use sluice_ir::{Authentication, HeaderName, HttpRoute, PasswordScheme, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::context::Host;
@@ -82,7 +82,7 @@ impl AuthRequest {
             )
         });
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
-        let may_be_busy = authentication.basic.is_some() && !has_page;
+        let may_be_busy = has_slow_hashes(authentication) && !has_page;
         let busy = may_be_busy.then(|| {
             let status = Text::default().variable("upstream_status").quoted();
             [
@@ -142,7 +142,7 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
     let is_asked_for = policy
         .authentication
         .as_ref()
-        .is_some_and(|authentication| authentication.basic.is_some());
+        .is_some_and(|authentication| authentication.passwords.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
     let external = policy
@@ -218,7 +218,7 @@ impl AuthLocation {
                 .any(|authentication| AuthRequest::new(authentication, false, host).signs_in),
             may_be_busy: host.server.routes.iter().any(|route| {
                 let authentication = authentication_of(route).filter(|_| !has_page(route));
-                authentication.is_some_and(|authentication| authentication.basic.is_some())
+                authentication.is_some_and(has_slow_hashes)
             }),
         })
     }
@@ -230,6 +230,11 @@ pub(crate) fn has_page(route: &HttpRoute) -> bool {
         .error_pages
         .as_ref()
         .is_some_and(|pages| pages.statuses.contains(&500))
+}
+
+fn has_slow_hashes(authentication: &Authentication) -> bool {
+    let passwords = authentication.passwords.as_ref();
+    passwords.is_some_and(|passwords| passwords.scheme == PasswordScheme::Basic)
 }
 
 fn authentication_of(route: &HttpRoute) -> Option<&Authentication> {

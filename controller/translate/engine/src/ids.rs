@@ -1,6 +1,6 @@
 //! Ids of backends and secrets. To the model they are opaque; they are composed and parsed here only.
 
-use sluice_ir::{BackendId, SecretId, ServerName};
+use sluice_ir::{BackendId, PasswordScheme, SecretId, ServerName};
 use sluice_syntax::DnsName;
 
 use crate::{ObjectKey, Port};
@@ -66,16 +66,15 @@ pub fn authorities(secret: &ObjectKey) -> SecretId {
     SecretId::new(format!("{secret}/ca"))
 }
 
-/// Users in one entry of a Secret.
+/// Users in one entry of a Secret, or in all of them.
 #[must_use]
-pub fn users(secret: &ObjectKey) -> SecretId {
-    SecretId::new(format!("{secret}/users"))
-}
-
-/// Users that are entries of a Secret.
-#[must_use]
-pub fn users_by_entry(secret: &ObjectKey) -> SecretId {
-    SecretId::new(format!("{secret}/users-by-entry"))
+pub fn users(secret: &ObjectKey, scheme: PasswordScheme, by_entry: bool) -> SecretId {
+    let scheme = match scheme {
+        PasswordScheme::Basic => "",
+        PasswordScheme::Digest => "digest-",
+    };
+    let entries = if by_entry { "-by-entry" } else { "" };
+    SecretId::new(format!("{secret}/{scheme}users{entries}"))
 }
 
 /// Secret that an id was composed of.
@@ -87,6 +86,8 @@ pub fn secret_of(id: &SecretId) -> Option<ObjectKey> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -101,9 +102,15 @@ mod tests {
                 assert_eq!(without_variant(id), service_backend(&key, &port));
             }
         }
-        for id in [certificate, authorities, users, users_by_entry] {
-            assert_eq!(secret_of(&id(&key)), Some(key.clone()));
-        }
+        let schemes = [PasswordScheme::Basic, PasswordScheme::Digest];
+        let files = schemes
+            .iter()
+            .flat_map(|scheme| [false, true].map(|by_entry| users(&key, *scheme, by_entry)));
+        let all: BTreeSet<SecretId> = files
+            .chain([certificate(&key), authorities(&key)])
+            .collect();
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|id| secret_of(id) == Some(key.clone())));
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use k8s_openapi::api::core::v1::Secret;
-use sluice_basic_auth::{InvalidHash, Users};
-use sluice_ir::{SecretId, SecretValue, Sensitive};
+use sluice_ir::{PasswordScheme, SecretId, SecretValue, Sensitive};
 use sluice_syntax::certificate::{CertificatePair, authorities};
 
 use crate::ObjectKey;
 use crate::ids;
-use crate::known_secret::{entries, entry_of};
+use crate::known_secret::entry_of;
 use crate::references::{References, with_namespace};
 use crate::report::Cause;
+use crate::user_list::UserList;
 
 /// The Secrets of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -21,15 +21,6 @@ pub struct Secrets {
     pub values: BTreeMap<SecretId, SecretValue>,
     /// Users with the hashes of their passwords.
     pub users: BTreeMap<SecretId, UserList>,
-}
-
-/// Users of a Secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserList {
-    /// As a file of nginx's.
-    pub text: Sensitive,
-    /// Places of hashes that nothing can match, and why.
-    pub unreadable: Vec<String>,
 }
 
 /// The contents of a Secret for TLS to an upstream.
@@ -86,19 +77,16 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
+        scheme: PasswordScheme,
         by_entry: bool,
     ) -> Result<(SecretId, &UserList), Cause> {
         let (key, secret) = references.secret(namespace, text)?;
-        let id = if by_entry {
-            ids::users_by_entry
-        } else {
-            ids::users
-        };
-        let id = id(&key);
+        let id = ids::users(&key, scheme, by_entry);
         let listed = match self.users.entry(id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                new.insert(UserList::parse(&secret.secret, by_entry).map_err(Cause::invalid_ref)?)
+                let list = UserList::parse(&secret.secret, scheme, by_entry);
+                new.insert(list.map_err(Cause::invalid_ref)?)
             }
         };
         Ok((id, listed))
@@ -128,43 +116,6 @@ impl Secrets {
         self.values.insert(id.clone(), value);
         Ok(Some(id))
     }
-}
-
-impl UserList {
-    fn parse(secret: &Secret, by_entry: bool) -> Result<Self, String> {
-        let (text, names) = if by_entry {
-            let entry = |name: String| {
-                let text = format!("{name}:{}\n", line(&entry_of(secret, &name)?)?);
-                Some((text, format!("entry {name}")))
-            };
-            entries(secret).into_iter().filter_map(entry).unzip()
-        } else {
-            let text = entry_of(secret, "auth")
-                .ok_or("expected an entry auth, got a Secret without it")?;
-            (text, Vec::new())
-        };
-        let place = |(line, reason): &(usize, InvalidHash)| {
-            let name = names
-                .get(line - 1)
-                .cloned()
-                .unwrap_or_else(|| format!("line {line} of auth"));
-            match reason {
-                InvalidHash::TooSlow => format!("{name} (too slow)"),
-                InvalidHash::Unknown => name,
-            }
-        };
-        let unreadable = Users::parse(&text).unreadable().iter().map(place).collect();
-        Ok(UserList {
-            text: Sensitive::new(text),
-            unreadable,
-        })
-    }
-}
-
-/// One line and no more, so that no entry brings users of another name.
-fn line(text: &str) -> Option<&str> {
-    let text = text.trim();
-    (!text.contains(['\n', '\r'])).then_some(text)
 }
 
 fn has_certificate(secret: &Secret) -> bool {

@@ -1,8 +1,8 @@
-//! Basic authentication against a Secret.
+//! Authentication by name and password against a Secret: basic and digest.
 
-use sluice_ir::{BasicAuth, ReasonCode};
+use sluice_ir::{PasswordAuth, PasswordScheme, ReasonCode};
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::{Cause, Reporter, Severity};
+use sluice_translate_engine::{Reporter, Severity, UserList};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -10,8 +10,9 @@ use crate::risk::Risk;
 
 /// [`sluice_basic_auth::LONGEST_BCRYPT`] and [`sluice_basic_auth::MOST_ROUNDS`].
 const HASHES: &str = "bcrypt (up to cost 13), apr1, MD5, SHA (up to 656000 rounds) or DES";
-const SLOW: &str = "hashes of bcrypt up to cost 13, apr1, MD5, SHA-1, SHA-256 and SHA-512 up to 656000 rounds, and DES; \
+const SLOW: &str = "for basic, hashes of bcrypt up to cost 13, apr1, MD5, SHA-1, SHA-256 and SHA-512 up to 656000 rounds, and DES; \
                     slower ones are reported, and their users not let in";
+const DIGESTS: &str = "user:realm:hash, with a hash of MD5 or SHA-256 in hexadecimal digits";
 /// More places are not named in one report.
 const SHOWN: usize = 5;
 
@@ -25,7 +26,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .access_control()
-        .partly("basic; with digest, paths answer 503"),
+        .full(),
         annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
             .access_control()
             .partly(SLOW),
@@ -48,31 +49,34 @@ pub(super) const GROUP: Group = Group {
 const SECRET: &str = "auth-secret";
 
 /// Without a type no password is asked for, whatever the other annotations say.
-pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
+pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<PasswordAuth> {
     let realm = view.read("auth-realm", realm).unwrap_or_default();
     let by_entry = view.read("auth-secret-type", by_entry).unwrap_or_default();
     let secret = view.text(SECRET);
-    let Some(kind) = view.text("auth-type") else {
+    if view.text("auth-type").is_none() {
         // In ingress-nginx no password is asked for then.
         if secret.is_some() {
             view.not_honoured(SECRET, "auth-type is not set", "");
         }
         return None;
-    };
-    if !is_basic(kind, view) {
-        return None;
     }
+    let scheme = view.read("auth-type", scheme)?;
     let Some(secret) = secret else {
         view.not_honoured("auth-type", "auth-secret is not set", "");
         return None;
     };
     match view
         .secrets
-        .users(view.references, &view.namespace, secret, by_entry)
+        .users(view.references, &view.namespace, secret, scheme, by_entry)
     {
         Ok((users, listed)) => {
-            report_unreadable(&listed.unreadable, &mut view.reporter);
-            Some(BasicAuth { realm, users })
+            report_unreadable(listed, &mut view.reporter);
+            report_realm(&realm, listed, &mut view.reporter);
+            Some(PasswordAuth {
+                scheme,
+                realm,
+                users,
+            })
         }
         Err(error) => {
             view.not_honoured(SECRET, error, "");
@@ -81,29 +85,41 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     }
 }
 
-fn is_basic(kind: &str, view: &mut View<'_, '_>) -> bool {
-    const NAME: &str = "auth-type";
-    match kind {
-        "basic" => return true,
-        "digest" => {
-            let reason = "digest authentication is not supported; use basic";
-            view.not_honoured(NAME, Cause::new(ReasonCode::Unsupported, reason), "");
-        }
-        _ => view.reject(NAME, "basic"),
+fn scheme(text: &str) -> Parsed<PasswordScheme> {
+    match text {
+        "basic" => Ok(PasswordScheme::Basic),
+        "digest" => Ok(PasswordScheme::Digest),
+        _ => Err("basic or digest".into()),
     }
-    false
 }
 
-fn report_unreadable(hashes: &[String], reporter: &mut Reporter<'_>) {
-    if hashes.is_empty() {
+fn report_unreadable(listed: &UserList, reporter: &mut Reporter<'_>) {
+    let lines = &listed.unreadable;
+    if lines.is_empty() {
         return;
     }
-    let (count, shown) = (hashes.len(), hashes.iter().take(SHOWN));
+    let (count, shown) = (lines.len(), lines.iter().take(SHOWN));
     let shown = shown.cloned().collect::<Vec<_>>().join(", ");
     let more = if count > SHOWN { ", ..." } else { "" };
-    let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
+    let expected = match listed.file.scheme {
+        PasswordScheme::Basic => format!("hashes of {HASHES}"),
+        PasswordScheme::Digest => DIGESTS.to_owned(),
+    };
+    let reason = format!("expected {expected}, got {count} others: {shown}{more}");
+    report_users(&reason, "these users cannot log in", reporter);
+}
+
+/// The realm is part of the hashes, so a file has users of its realms only.
+fn report_realm(realm: &str, listed: &UserList, reporter: &mut Reporter<'_>) {
+    let is_digest = listed.file.scheme == PasswordScheme::Digest;
+    if is_digest && !listed.realms.contains(realm.as_bytes()) {
+        let reason = format!("expected users of the realm {realm:?} (auth-realm), got none");
+        report_users(&reason, "nobody can log in", reporter);
+    }
+}
+
+fn report_users(reason: &str, consequence: &str, reporter: &mut Reporter<'_>) {
     let field = format!("annotation {SECRET}");
-    let consequence = "these users cannot log in";
     reporter.report(
         ReasonCode::InvalidRef,
         Severity::Warning,

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
+    affinity, auth_external, auth_password, auth_tls, backend, body, canary, cors, errors, hash,
     headers, ip_access, limits, load_balance, mirror, observability, outlier_detection, proxy,
     proxy_ssl, redirect, rewrite, server, snippets, tls_redirect, waf,
 };
@@ -43,7 +43,7 @@ pub static GROUPS: [&Group; 25] = [
     &headers::GROUP,
     &cors::GROUP,
     &ip_access::GROUP,
-    &auth_basic::GROUP,
+    &auth_password::GROUP,
     &auth_external::GROUP,
     &auth_tls::GROUP,
     &limits::GROUP,

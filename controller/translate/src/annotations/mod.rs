@@ -8,8 +8,8 @@
 mod admission_denied;
 mod affinity;
 mod alternatives;
-mod auth_basic;
 mod auth_external;
+mod auth_password;
 mod auth_tls;
 mod authentication;
 mod backend;

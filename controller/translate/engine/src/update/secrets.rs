@@ -18,7 +18,7 @@ impl<S> Translation<S> {
         self.config.secrets.extend(values);
         self.config
             .users
-            .extend(users.into_iter().map(|(id, list)| (id, list.text)));
+            .extend(users.into_iter().map(|(id, list)| (id, list.file)));
         ids
     }
 

@@ -89,10 +89,12 @@ async fn invalid_annotation_becomes_an_event_on_its_ingress() -> Result<()> {
 async fn changed_ingress_becomes_an_event_for_each_change() -> Result<()> {
     on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;
-        cluster
-            .apply(&web_ingress(cluster, "before", "before.test").to_json())
-            .await?;
+        let before = web_ingress(cluster, "before", "before.test");
+        let before = before.annotation("proxy-read-timeout", "soon");
+        cluster.apply(&before.to_json()).await?;
         let sluice = start(cluster).await?;
+        // Then it has read what was there before.
+        wait_for_event(cluster, "before", |_| true).await?;
         let created = web_ingress(cluster, "web", "web.test");
         cluster.apply(&created.to_json()).await?;
         let is_sync =
@@ -109,7 +111,7 @@ async fn changed_ingress_becomes_an_event_for_each_change() -> Result<()> {
         let events = cluster.list("v1", "Event").await?;
         let others = events
             .iter()
-            .filter(|event| event["involvedObject"]["name"] != "web")
+            .filter(|event| event["involvedObject"]["name"] != "web" && event["reason"] == "Sync")
             .count();
         ensure!(others == 0, "{events:?}");
         Ok(())

@@ -157,6 +157,8 @@ async fn status_lists_node_addresses_without_a_service() -> Result<()> {
         let outside = ["--publish-pods=app=edge", INTERVAL];
         let sluice = start(cluster, &outside).await?;
         wait_for_addresses(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
+        // To replace an object leaves its status as it was.
+        fake.remove(&node("b", "10.0.0.2", None))?;
         fake.put(node("b", "10.0.0.2", Some("192.0.2.2")))?;
         wait_for_addresses(cluster, "web", &["192.0.2.1", "192.0.2.2"]).await?;
         sluice.stop()?;

@@ -35,13 +35,18 @@ impl Synced {
         if !leads {
             self.forget_old();
         }
-        let since = Instant::now();
+        // One that changes again keeps its place.
+        let since = self
+            .0
+            .get(&key)
+            .map_or_else(Instant::now, |known| known.since);
         self.0.insert(key, Ingress { uid, since });
     }
 
-    /// Name of the next.
+    /// Name of the one that waits longest.
     pub(super) fn first(&self) -> Option<&ObjectKey> {
-        self.0.first_key_value().map(|(key, _)| key)
+        let longest = self.0.iter().min_by_key(|(_, ingress)| ingress.since);
+        longest.map(|(key, _)| key)
     }
 
     /// Its UID; it is told of now.
@@ -81,5 +86,27 @@ fn message(key: &ObjectKey, uid: &str) -> Message {
         kind: "Normal",
         reason: REASON,
         text: TEXT.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ingress_that_changes_again_keeps_its_place() {
+        let [a, b] = ["a", "b"].map(|name| ObjectKey::new("n", name));
+        let mut synced = Synced::default();
+        synced.add(b.clone(), "1".to_owned(), true);
+        for version in ["2", "3"] {
+            synced.add(a.clone(), version.to_owned(), true);
+        }
+        let next = |synced: &mut Synced| {
+            let key = synced.first()?.clone();
+            Some((key.clone(), synced.remove(&key)?))
+        };
+        assert_eq!(next(&mut synced), Some((b, "1".to_owned())));
+        assert_eq!(next(&mut synced), Some((a, "3".to_owned())));
+        assert_eq!(next(&mut synced), None);
     }
 }

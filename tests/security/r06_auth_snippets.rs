@@ -15,8 +15,11 @@ on_every_plane!(auth_snippet_sets_headers_of_the_auth_request_alone);
 const URL: &str = "http://auth.owner.svc/verify";
 const FORGED: &str = "forged";
 
-/// Snippets, and the headers that the service then sees; `None`: none of that name.
-const SERVED: &[(&str, &[(&str, Option<&str>)])] = &[
+/// A header that the service sees; `None`: none of that name.
+type Seen = (&'static str, Option<&'static str>);
+
+/// Snippets, and headers of the requests to the service.
+const SERVED: &[(&str, &[Seen])] = &[
     (
         "proxy_set_header X-Scope tenant-1;\nproxy_set_header Host auth.test;",
         &[("x-scope", Some("tenant-1")), ("host", Some("auth.test"))],

@@ -11,6 +11,7 @@ mod endpoint_change;
 mod errors;
 mod failover;
 mod fake_controller;
+mod fastcgi;
 mod filter_faults;
 #[path = "../e2e/fixture.rs"]
 mod fixture;

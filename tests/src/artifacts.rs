@@ -79,6 +79,11 @@ pub fn nginx() -> Result<PathBuf> {
     )
 }
 
+/// PHP as a FastCGI application: `PHP_CGI`, or the one that `cargo xtask setup` installed.
+pub fn php_cgi() -> Result<PathBuf> {
+    find("PHP_CGI", "/usr/bin/php-cgi".into(), "php-cgi")
+}
+
 /// The library of nginx's stream module, where distributions have it; `None` where it should be a part of nginx.
 pub fn nginx_stream_module() -> Result<Option<PathBuf>> {
     let nginx = nginx()?;

@@ -146,6 +146,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let (lint, arguments): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| *argument == "--lint");
     let nginx = setup::nginx()?;
+    setup::php()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;

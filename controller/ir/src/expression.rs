@@ -34,6 +34,8 @@ pub enum Variable {
     EscapedRequestUri,
     /// The path.
     Path,
+    /// The path, with the index behind a slash at its end. Only in parameters of FastCGI.
+    ScriptName,
     /// `X-Request-ID`, the client's or a new one.
     RequestId,
     /// The port that the client connected to.
@@ -65,6 +67,7 @@ impl std::fmt::Display for Variable {
             Variable::RequestUri => f.write_str("$request_uri"),
             Variable::EscapedRequestUri => f.write_str("$escaped_request_uri"),
             Variable::Path => f.write_str("$uri"),
+            Variable::ScriptName => f.write_str("$fastcgi_script_name"),
             Variable::RequestId => f.write_str("$request_id"),
             Variable::ServerPort => f.write_str("$server_port"),
             Variable::Header(name) => write!(f, "${{header {name}}}"),

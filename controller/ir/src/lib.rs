@@ -66,9 +66,9 @@ pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
 pub use path::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
-    ConnectionLimit, Cors, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, PasswordAuth,
-    PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
-    UserFile,
+    ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess, Mirror,
+    PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries, RetryOn,
+    Timeouts, UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};

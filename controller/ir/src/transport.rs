@@ -11,7 +11,7 @@ use crate::{SecretId, is_default};
 pub struct Transport {
     /// Seconds until a connection is made.
     pub connect_timeout: u32,
-    /// HTTP version.
+    /// Protocol, with its version.
     pub protocol: Protocol,
     /// TLS towards the endpoints; `None` is plain text.
     #[serde(skip_serializing_if = "is_default")]
@@ -63,7 +63,7 @@ impl Default for KeepAlive {
     }
 }
 
-/// HTTP version towards endpoints.
+/// Protocol towards endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -72,6 +72,8 @@ pub enum Protocol {
     Http1,
     /// HTTP/2, which gRPC needs.
     Http2,
+    /// FastCGI, which nginx alone speaks.
+    FastCgi,
 }
 
 /// TLS towards pods. As in ingress-nginx nothing is verified and no name is sent by default.

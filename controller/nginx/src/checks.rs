@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use sluice_ir::{
-    BackendId, ClientCertificates, Config, Destination, HttpRoute, Policy, Protocol, SecretId,
-    ServerName, UpstreamTls, VerifyClient,
+    BackendId, ClientCertificates, Config, Destination, HttpRoute, Policy, Protocol,
+    ResponseRewrite, SecretId, ServerName, UpstreamTls, VerifyClient,
 };
 
 use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::media_types;
+use crate::location::module::Module;
 use crate::location::{errors, redirect};
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
@@ -60,6 +61,9 @@ pub(crate) fn check_location(
         check_backends(main, route, context)
             .into_iter()
             .for_each(|what| add(what, true));
+        check_fastcgi(main, route, context)
+            .into_iter()
+            .for_each(|what| add(what, false));
         kong::unsupported(main, route, context)
             .into_iter()
             .for_each(|what| add(what, false));
@@ -202,6 +206,35 @@ fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&
     }
 }
 
+/// Policies that nginx's module for FastCGI does not have.
+fn check_fastcgi(
+    main: &BackendId,
+    route: &HttpRoute,
+    context: RenderContext<'_>,
+) -> Vec<&'static str> {
+    let module = Module::of(transport(main, context.config).protocol);
+    if module != Module::FastCgi {
+        return Vec::new();
+    }
+    let policy = &route.policy;
+    let mut statuses = policy.retries.on.statuses.iter();
+    let missing = [
+        (
+            policy.response_rewrite != ResponseRewrite::default(),
+            "proxy-redirect-from, proxy-cookie-domain, proxy-cookie-path: with FastCGI responses are not rewritten",
+        ),
+        (
+            statuses.any(|status| module.lacks(*status)),
+            "proxy-next-upstream: with FastCGI http_502 and http_504 are not tried again",
+        ),
+        (policy.http10, "proxy-http-version: FastCGI is not HTTP"),
+    ];
+    missing
+        .into_iter()
+        .filter_map(|(is_so, what)| is_so.then_some(what))
+        .collect()
+}
+
 /// Every field is named, so that a new one cannot be forgotten here: each is handled in `forward.rs` or in [`check_location`].
 fn assert_handled(policy: &Policy) {
     let Policy {
@@ -225,6 +258,8 @@ fn assert_handled(policy: &Policy) {
         mirrors: _,
         // In `location.rs`.
         access_log_off: _,
+        // In `fastcgi.rs`.
+        fastcgi: _,
         // Reported with their annotations: nginx has no spans.
         tracing: _,
     } = policy;

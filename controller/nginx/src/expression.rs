@@ -53,6 +53,7 @@ fn name(variable: &Variable) -> String {
         // Translation lets it through to questions only, which nginx does not ask.
         Variable::RequestUri | Variable::EscapedRequestUri => "request_uri".to_owned(),
         Variable::Path => PATH.to_owned(),
+        Variable::ScriptName => "fastcgi_script_name".to_owned(),
         Variable::RequestId => REQUEST_ID.to_owned(),
         Variable::ServerPort => PORT.to_owned(),
         Variable::Header(name) => format!("http_{name}"),

@@ -147,7 +147,8 @@ pub(crate) fn unsupported(
     }
     let (policy, retries) = (&route.policy, &route.policy.retries);
     let has_retries = retries.attempts.get() > 1 && RetryKind::of_route(route).is_none();
-    let streams = transport(main, context.config).protocol == Protocol::Http2;
+    let protocol = transport(main, context.config).protocol;
+    let streams = protocol == Protocol::Http2;
     let missing = [
         (
             !policy.buffering.request_buffering,
@@ -156,6 +157,10 @@ pub(crate) fn unsupported(
         (
             streams,
             "backend-protocol: ngx_wasm_module reads all of a request's body, so clients cannot stream",
+        ),
+        (
+            protocol == Protocol::FastCgi,
+            "backend-protocol: FCGI is not tested with ngx_wasm_module",
         ),
         (
             !retries.on.statuses.is_empty(),

@@ -58,7 +58,7 @@ fn variable(variable: &Variable) -> wire::Variable {
         Variable::RequestUri | Variable::EscapedRequestUri => {
             wire::Variable::Plain(Plain::RequestUri)
         }
-        Variable::Path => wire::Variable::Plain(Plain::Uri),
+        Variable::Path | Variable::ScriptName => wire::Variable::Plain(Plain::Uri),
         Variable::RequestId => header("x-request-id"),
         Variable::ServerPort => header("x-forwarded-port"),
         Variable::Header(name) => header(name),

@@ -7,7 +7,7 @@ use sluice_syntax::path::LONGEST;
 use sluice_syntax::settings::ext_auth::MAX_RESPONSE_HEADERS;
 use sluice_translate_engine::MAX_CANARIES;
 
-use crate::annotations::{MAX_ALIASES, MAX_ORIGINS};
+use crate::annotations::{MAX_ALIASES, MAX_ORIGINS, MAX_PARAMS_BYTES};
 use crate::servers::{
     MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES,
     MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
@@ -111,6 +111,11 @@ pub static LIMITS: &[Limit] = &[
         "names in `auth-response-headers`",
         MAX_RESPONSE_HEADERS as u64,
         "the paths answer 503",
+    ),
+    limit(
+        "bytes of names and values in `fastcgi-params-configmap`",
+        MAX_PARAMS_BYTES as u64,
+        "none of them is set",
     ),
     limit(
         "origins in `cors-allow-origin`",

@@ -155,3 +155,24 @@ fn response_headers_beyond_the_limit_close_the_paths() {
         assert_eq!(reports, usize::from(closes), "{count}");
     }
 }
+
+#[test]
+fn fastcgi_parameters_beyond_the_limit_are_not_set() {
+    let most = most("bytes of names and values in `fastcgi-params-configmap`");
+    for (length, is_set) in [(most / 2 - 1, true), (most / 2, false)] {
+        let value = "x".repeat(length);
+        let params = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "params", "namespace": "app"},
+            "data": {"A": value, "B": value},
+        });
+        let annotations = json!({
+            "nginx.ingress.kubernetes.io/backend-protocol": "FCGI",
+            "nginx.ingress.kubernetes.io/fastcgi-params-configmap": "params",
+        });
+        let translation = translated(&[params, ingress(&annotations, 2)]);
+        let route = &server(&translation).routes[0];
+        assert_eq!(!route.policy.fastcgi.params.is_empty(), is_set, "{length}");
+        let reports = reported(&translation, "annotation fastcgi-params-configmap");
+        assert_eq!(reports.len(), usize::from(!is_set), "{length}");
+    }
+}

@@ -1,8 +1,9 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP.
 
 mod apt;
 mod envoy;
 mod nginx;
+mod php;
 
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +14,7 @@ use crate::step::{Step, missing};
 
 pub(crate) use envoy::envoy;
 pub(crate) use nginx::{nginx, source as nginx_source};
+pub(crate) use php::php;
 
 /// Compilation target of the filter.
 pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
@@ -21,7 +23,8 @@ pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
 pub(crate) fn all() -> Result<()> {
     wasm_target()?;
     envoy()?;
-    nginx().map(drop)
+    nginx()?;
+    php()
 }
 
 /// Rust's standard library for the filter.

@@ -5,6 +5,7 @@ mod buffering;
 mod cors;
 mod errors;
 mod external_auth;
+mod fastcgi;
 mod ip_access;
 mod limits;
 mod mirror;
@@ -22,6 +23,7 @@ pub use buffering::Buffering;
 pub use cors::{AllowedOrigin, AllowedOrigins, Cors};
 pub use errors::ErrorPages;
 pub use external_auth::{AuthCache, ExternalAuth};
+pub use fastcgi::FastCgi;
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};
 pub use mirror::{Fraction, Mirror};
@@ -89,6 +91,9 @@ pub struct Policy {
     /// Requests are not logged.
     #[serde(skip_serializing_if = "is_default")]
     pub access_log_off: bool,
+    /// Parameters of FastCGI.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fastcgi: FastCgi,
     /// Spans of its requests.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: SpanPolicy,
@@ -123,6 +128,7 @@ impl Default for Policy {
             response_rewrite: ResponseRewrite::default(),
             mirrors: Vec::new(),
             access_log_off: false,
+            fastcgi: FastCgi::default(),
             tracing: SpanPolicy::default(),
         }
     }

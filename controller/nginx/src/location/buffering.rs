@@ -2,26 +2,30 @@
 
 use sluice_ir::Buffering;
 
+use crate::location::module::Module;
+
 /// A directive of nginx and what it says.
-pub(crate) type Directive = (&'static str, String);
+pub(crate) type Directive = (String, String);
 
 /// Directives for all locations.
 pub(crate) fn of_all(buffering: &Buffering) -> Vec<Directive> {
-    directives(buffering).into()
+    directives(buffering, Module::Proxy).into()
 }
 
-/// Directives of a location that differ from the global ones. Of gRPC only bodies of requests are kept, and those always stream.
-pub(crate) fn overrides(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directive> {
-    let is_own = |directive: &Directive| !directives(all).contains(directive);
+/// Directives of a location that differ from the global ones, which are those of `proxy`. Of gRPC only bodies of requests are kept,
+/// and those always stream.
+pub(crate) fn overrides(own: &Buffering, all: &Buffering, module: Module) -> Vec<Directive> {
+    let is_own = |directive: &Directive| !directives(all, Module::Proxy).contains(directive);
+    let is_grpc = module == Module::Grpc;
     let is_known = |(name, _): &Directive| !is_grpc || name.starts_with("client_");
-    directives(own)
+    directives(own, module)
         .into_iter()
         .filter(is_own)
         .filter(is_known)
         .collect()
 }
 
-fn directives(buffering: &Buffering) -> [Directive; 7] {
+fn directives(buffering: &Buffering, module: Module) -> [Directive; 7] {
     let Buffering {
         request_buffering: requests,
         request_buffer_size: request_memory,
@@ -36,14 +40,18 @@ fn directives(buffering: &Buffering) -> [Directive; 7] {
     let busy = busy.unwrap_or(least.saturating_mul(2)).clamp(least, most);
     let disk = if *disk == 0 { 0 } else { (*disk).max(least) };
     let on_off = |is_on: &bool| if *is_on { "on" } else { "off" }.to_owned();
+    let of_module = |name: &str| format!("{module}_{name}");
     [
-        ("client_body_buffer_size", request_memory.to_string()),
-        ("proxy_request_buffering", on_off(requests)),
-        ("proxy_buffering", on_off(answers)),
-        ("proxy_buffer_size", buffer.to_string()),
-        ("proxy_buffers", format!("{buffers} {buffer}")),
-        ("proxy_busy_buffers_size", busy.to_string()),
-        ("proxy_max_temp_file_size", disk.to_string()),
+        (
+            "client_body_buffer_size".to_owned(),
+            request_memory.to_string(),
+        ),
+        (of_module("request_buffering"), on_off(requests)),
+        (of_module("buffering"), on_off(answers)),
+        (of_module("buffer_size"), buffer.to_string()),
+        (of_module("buffers"), format!("{buffers} {buffer}")),
+        (of_module("busy_buffers_size"), busy.to_string()),
+        (of_module("max_temp_file_size"), disk.to_string()),
     ]
 }
 
@@ -60,7 +68,7 @@ mod tests {
                 max_temp_file_size: 1,
                 ..Buffering::default()
             };
-            let said = overrides(&buffering, &Buffering::default(), false);
+            let said = overrides(&buffering, &Buffering::default(), Module::Proxy);
             said.into_iter()
                 .map(|(name, value)| format!("{name} {value}"))
                 .collect::<Vec<_>>()

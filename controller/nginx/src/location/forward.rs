@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Protocol, RetryOn,
-    Timeouts, Transport, UpstreamTls,
+    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts, Transport,
+    UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -16,10 +16,12 @@ use crate::location::auth_request::{AuthRequest, has_page};
 use crate::location::buffering::{self, Directive};
 use crate::location::cors::{self, CorsConf};
 use crate::location::errors::{self, Page};
+use crate::location::fastcgi::FastCgiConf;
 use crate::location::headers::{self, Line, ResponseHeaders};
 use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
+use crate::location::module::Module;
 use crate::location::redirect::{self, RedirectConf};
 use crate::location::response_rewrite::{Replacing, replacing};
 use crate::upstream;
@@ -43,8 +45,7 @@ pub(crate) struct Forward {
     pub(crate) mirrors_heads: bool,
     /// Upstream responses that error pages replace.
     pub(crate) errors: Vec<Page>,
-    /// Prefix of the module's directives: `proxy` or `grpc`.
-    pub(crate) module: &'static str,
+    pub(crate) module: Module,
     pub(crate) connect: u32,
     pub(crate) timeouts: Timeouts,
     pub(crate) next: String,
@@ -57,7 +58,9 @@ pub(crate) struct Forward {
     pub(crate) replacing: Vec<Replacing>,
     /// Bytes, where the edge says something else; 0 is no limit.
     pub(crate) body: Option<u64>,
+    /// Request headers to pods. In FastCGI they are parameters.
     pub(crate) pods: Vec<Line>,
+    pub(crate) fastcgi: Option<FastCgiConf>,
     pub(crate) clients: Option<ResponseHeaders>,
     pub(crate) tls: Option<Tls>,
     pub(crate) scheme: &'static str,
@@ -93,9 +96,6 @@ pub(crate) struct Tls {
     pub(crate) verify: Option<(Pinned, u32)>,
 }
 
-/// Its names of headers are hashed into small buckets, unlike those of `proxy`.
-const GRPC: &str = "grpc";
-
 /// gRPC has no connection of its own to speak of.
 const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
@@ -107,10 +107,11 @@ impl Forward {
     ) -> Self {
         let (policy, global) = (&route.policy, &context.config.global);
         let (transport, for_https) = transports(route, context);
-        let is_grpc = transport.protocol == Protocol::Http2;
-        let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
+        let module = Module::of(transport.protocol);
         // Of what surrounds a location, only the directives of `proxy` are written there.
-        let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
+        let is_proxy = module == Module::Proxy;
+        let around = || (!is_proxy).then(|| ResponseHeaders::for_server(global));
+        let clients = ResponseHeaders::for_location(route, global).or_else(around);
         let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
         let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
@@ -133,24 +134,25 @@ impl Forward {
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
-            next: next(&policy.retries.on),
+            next: module.next_upstream(&policy.retries.on),
             tries: policy.retries.attempts.get(),
             tries_within: policy.retries.timeout,
-            version: (policy.http10 && !is_grpc).then_some("1.0"),
-            buffering: buffering::overrides(&policy.buffering, &global.buffering, is_grpc),
-            replacing: match is_grpc {
-                true => Vec::new(),
-                false => replacing(&policy.response_rewrite),
+            version: (policy.http10 && is_proxy).then_some("1.0"),
+            buffering: buffering::overrides(&policy.buffering, &global.buffering, module),
+            replacing: match is_proxy {
+                true => replacing(&policy.response_rewrite),
+                false => Vec::new(),
             },
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
-            pods: pods(route, host, context, is_grpc),
-            clients: ResponseHeaders::for_location(route, global).or_else(around),
+            pods: pods(route, host, context, module),
+            fastcgi: fastcgi(route, host, context, module),
+            clients: clients.map(|clients| clients.sent_by(module)),
             tls: transport
                 .tls
                 .as_ref()
                 .or(for_https.tls.as_ref())
                 .map(|tls| Tls::new(tls, context)),
-            scheme,
+            scheme: module.scheme(transport.tls.is_some()),
             retry: Retry::of((route, at), host, context),
             target: match route.action {
                 Action::Respond(status) => Target::nothing(status, context),
@@ -163,9 +165,11 @@ impl Forward {
     pub(crate) fn fits(&self) -> bool {
         let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
         let clients = self.clients.iter().flat_map(|clients| &clients.lines);
+        let params = self.fastcgi.iter().flat_map(FastCgiConf::lines);
         let lines = self
             .pods
             .iter()
+            .chain(params)
             .chain(clients)
             .flat_map(|(name, value)| [name, value]);
         let cors = self.cors.iter().flat_map(|cors| {
@@ -177,8 +181,17 @@ impl Forward {
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
         let hidden = self.clients.iter().flat_map(|clients| &clients.hidden);
-        let names = self.pods.iter().map(|(name, _)| name).chain(hidden);
-        if self.module == GRPC && !names.into_iter().all(|name| name.0.fits_small_bucket()) {
+        let headers = self
+            .fastcgi
+            .iter()
+            .flat_map(|fastcgi| &fastcgi.unless_empty);
+        let mut names = self
+            .pods
+            .iter()
+            .chain(headers)
+            .map(|(name, _)| name)
+            .chain(hidden);
+        if self.module.has_small_buckets() && !names.all(|name| name.0.fits_small_bucket()) {
             return false;
         }
         rewrite
@@ -212,15 +225,6 @@ impl Target {
 fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
     let authentication = route.policy.authentication.as_ref()?;
     Some(AuthRequest::new(authentication, has_page(route), host))
-}
-
-fn module_and_scheme(is_grpc: bool, is_tls: bool) -> (&'static str, &'static str) {
-    match (is_grpc, is_tls) {
-        (false, false) => ("proxy", "http"),
-        (false, true) => ("proxy", "https"),
-        (true, false) => (GRPC, "grpc"),
-        (true, true) => (GRPC, "grpcs"),
-    }
 }
 
 impl Tls {
@@ -279,17 +283,35 @@ fn rewrite(route: &HttpRoute) -> Option<(Word, Value)> {
 }
 
 /// Empty if `http {}` has the same directive.
-fn pods(route: &HttpRoute, host: Host<'_>, context: RenderContext<'_>, is_grpc: bool) -> Vec<Line> {
+fn pods(
+    route: &HttpRoute,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+    module: Module,
+) -> Vec<Line> {
     let own = headers::for_location(route, host.server.client_certificates.as_ref());
-    if is_grpc {
-        let mut lines = headers::for_upstream(&context.config.global, own);
-        lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
-        return lines;
+    let all = |own| headers::for_upstream(&context.config.global, own);
+    match module {
+        Module::FastCgi => Vec::new(),
+        Module::Proxy if own.is_empty() => Vec::new(),
+        Module::Proxy => all(own),
+        Module::Grpc => {
+            let mut lines = all(own);
+            lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
+            lines
+        }
     }
-    if own.is_empty() {
-        return Vec::new();
-    }
-    headers::for_upstream(&context.config.global, own)
+}
+
+fn fastcgi(
+    route: &HttpRoute,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+    module: Module,
+) -> Option<FastCgiConf> {
+    let own = || headers::for_location(route, host.server.client_certificates.as_ref());
+    let headers = || headers::texts_for_upstream(&context.config.global, own());
+    (module == Module::FastCgi).then(|| FastCgiConf::new(route, headers()))
 }
 
 fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {
@@ -299,42 +321,5 @@ fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'
         (true, false) => Target::CandidateByScheme,
         (false, true) => Target::Pods(upstream(transport)),
         (false, false) => Target::ByScheme(upstream(transport), upstream(for_https)),
-    }
-}
-
-fn next(on: &RetryOn) -> String {
-    let words = [
-        (on.error, "error"),
-        (on.timeout, "timeout"),
-        (on.invalid_header, "invalid_header"),
-        (on.non_idempotent, "non_idempotent"),
-    ];
-    let mut words: Vec<String> = words
-        .into_iter()
-        .filter(|(is_on, _)| *is_on)
-        .map(|(_, word)| word.to_owned())
-        .collect();
-    words.extend(on.statuses.iter().map(|status| format!("http_{status}")));
-    if words.is_empty() {
-        "off".to_owned()
-    } else {
-        words.join(" ")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn retries_have_nginxs_words() {
-        assert_eq!(next(&RetryOn::default()), "error timeout");
-        assert_eq!(next(&RetryOn::never()), "off");
-        let on = RetryOn {
-            statuses: [502, 503].into(),
-            non_idempotent: true,
-            ..RetryOn::never()
-        };
-        assert_eq!(next(&on), "non_idempotent http_502 http_503");
     }
 }

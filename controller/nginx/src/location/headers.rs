@@ -12,6 +12,7 @@ use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
 use crate::location::auth_request;
 use crate::location::cors;
+use crate::location::module::Module;
 use crate::tls;
 
 /// A header and its value.
@@ -36,6 +37,14 @@ pub(crate) fn client_variable(global: &GlobalConfig) -> Text {
 
 /// Request headers to upstreams: those of ingress-nginx, unless the operator or the location sets them.
 pub(crate) fn for_upstream(global: &GlobalConfig, own: Vec<(String, Text)>) -> Vec<Line> {
+    lines(texts_for_upstream(global, own))
+}
+
+/// The same before they are quoted.
+pub(crate) fn texts_for_upstream(
+    global: &GlobalConfig,
+    own: Vec<(String, Text)>,
+) -> Vec<(String, Text)> {
     let host = global
         .host
         .iter()
@@ -47,6 +56,12 @@ pub(crate) fn for_upstream(global: &GlobalConfig, own: Vec<(String, Text)>) -> V
         .chain(operators)
         .chain(defaults(global))
         .filter(|(name, _)| seen.insert(name.to_ascii_lowercase()))
+        .collect()
+}
+
+fn lines(headers: Vec<(String, Text)>) -> Vec<Line> {
+    headers
+        .into_iter()
         .map(|(name, text)| (word(name), text.quoted()))
         .collect()
 }
@@ -253,11 +268,16 @@ impl ResponseHeaders {
         ResponseHeaders {
             hidden: hidden.map(word).collect(),
             passes_server: !own().any(|name| is_always(&name)),
-            lines: lines
-                .into_iter()
-                .map(|(name, text)| (word(name), text.quoted()))
-                .collect(),
+            lines: self::lines(lines),
         }
+    }
+
+    /// As the module sends them: only `proxy` hides `Server` by itself.
+    pub(crate) fn sent_by(mut self, module: Module) -> Self {
+        if module == Module::FastCgi && !self.passes_server {
+            self.hidden.push(word(HIDDEN_BY_DEFAULT));
+        }
+        self
     }
 }
 

@@ -5,11 +5,13 @@ pub(crate) mod buffering;
 pub(crate) mod cors;
 pub(crate) mod direct_response;
 pub(crate) mod errors;
+pub(crate) mod fastcgi;
 pub(crate) mod forward;
 pub(crate) mod headers;
 pub(crate) mod limits;
 pub(crate) mod matching;
 pub(crate) mod mirror;
+pub(crate) mod module;
 pub(crate) mod redirect;
 pub(crate) mod response_rewrite;
 

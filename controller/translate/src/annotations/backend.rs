@@ -1,16 +1,31 @@
 //! Protocol of the upstream.
 
-use sluice_ir::Protocol;
+use std::collections::BTreeMap;
+
+use sluice_ir::{Expression, FastCgi, Protocol, ReasonCode};
+use sluice_syntax::expression;
 use sluice_syntax::settings::upstream::is_http10;
 use sluice_syntax::value::Parsed;
+use sluice_translate_engine::Cause;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::Support;
+use crate::support::{DataPlane, Support, Supports};
 
-const NO_FCGI: &str = "put an HTTP server in front of the FastCGI application";
+const NAME: &str = "backend-protocol";
+/// Of an index.
+const MAX_INDEX_BYTES: usize = 255;
+/// Of all names and values: each location has them.
+pub(crate) const MAX_PARAMS_BYTES: usize = 4 << 10;
+
+const NO_FCGI: &str = "--data-plane nginx serves FastCGI";
+/// Of a protocol that Envoy does not speak.
+const PROTOCOLS: Supports = Supports {
+    envoy: Support::Partly("FCGI is reported: --data-plane nginx serves FastCGI"),
+    nginx: Support::Full,
+};
 
 pub(super) const GROUP: Group = Group {
     title: "Upstream protocols",
@@ -21,7 +36,8 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .partly("FCGI is reported: put an HTTP server in front of the FastCGI application"),
+        .partly("FCGI is reported: --data-plane nginx serves FastCGI")
+        .nginx(Support::Full),
         annotation(
             "proxy-http-version",
             Value::OneOf(&["1.0", "1.1"]),
@@ -31,14 +47,19 @@ pub(super) const GROUP: Group = Group {
         .instead("upstreams are reached over HTTP/1.1")
         .nginx(Support::Full)
         .harmless(&["1.1"]),
-        annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location).instead(NO_FCGI),
+        annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location)
+            .instead(NO_FCGI)
+            .nginx(Support::Full),
         annotation(
             "fastcgi-params-configmap",
             Value::ConfigMap,
             Risk::Medium,
             Scope::Location,
         )
-        .instead(NO_FCGI),
+        .instead(NO_FCGI)
+        .nginx(Support::Partly(
+            "nginx variables that Sluice supports, and $fastcgi_script_name; names of request headers (HTTP_...) are reported",
+        )),
         annotation(
             "http2-push-preload",
             Value::Bool,
@@ -71,8 +92,76 @@ pub(super) enum Tls {
     LikeClients,
 }
 
-pub(super) fn spoken(view: &mut View<'_, '_>) -> Spoken {
-    view.read("backend-protocol", protocol).unwrap_or_default()
+pub(super) fn spoken(view: &mut View<'_, '_>, served_by: Option<DataPlane>) -> Spoken {
+    let spoken = view.read(NAME, protocol).unwrap_or_default();
+    let differs = PROTOCOLS.partly(served_by);
+    if let Some(applies_to) = differs.filter(|_| spoken.protocol == Protocol::FastCgi) {
+        let cause = Cause::new(ReasonCode::Unsupported, applies_to.note(NO_FCGI));
+        view.not_honoured(NAME, cause, "upstreams are spoken to with HTTP/1.1");
+    }
+    spoken
+}
+
+/// Parameters of FastCGI: nobody else hears them.
+pub(super) fn fastcgi(view: &mut View<'_, '_>) -> FastCgi {
+    FastCgi {
+        index: view.read("fastcgi-index", index),
+        params: params(view),
+    }
+}
+
+fn params(view: &mut View<'_, '_>) -> BTreeMap<String, Expression> {
+    const NAME: &str = "fastcgi-params-configmap";
+    let Some(text) = view.text(NAME) else {
+        return BTreeMap::new();
+    };
+    let data = match view.references.config_map(&view.namespace, text) {
+        Ok(data) => data,
+        Err(error) => {
+            view.not_honoured(NAME, error, "parameters not set");
+            return BTreeMap::new();
+        }
+    };
+    let bytes: usize = data
+        .iter()
+        .map(|(name, text)| name.len() + text.len())
+        .sum();
+    if bytes > MAX_PARAMS_BYTES {
+        let reason =
+            format!("expected at most {MAX_PARAMS_BYTES} bytes of names and values, got {bytes}");
+        view.not_honoured(NAME, reason, "parameters not set");
+        return BTreeMap::new();
+    }
+    let mut params = BTreeMap::new();
+    for (name, text) in data {
+        match param_name(name).and_then(|name| Ok((name, expression::for_fastcgi(text)?))) {
+            Ok((name, value)) => drop(params.insert(name, value)),
+            Err(expected) => view.reject_part(NAME, &expected, &format!("{name}: {text}")),
+        }
+    }
+    params
+}
+
+/// Request headers are what clients, the operator and access control say they are. `HTTP_PROXY` would also name a proxy for the
+/// application's own requests (CVE-2016-5385).
+fn param_name(name: &str) -> Parsed<String> {
+    let allowed = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let valid = !name.is_empty() && name.bytes().all(allowed);
+    if valid && !name.starts_with("HTTP_") {
+        Ok(name.to_owned())
+    } else {
+        Err("names of A-Z, 0-9 and _ that do not begin with HTTP_".into())
+    }
+}
+
+fn index(text: &str) -> Parsed<String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let valid = (1..=MAX_INDEX_BYTES).contains(&text.len()) && text.bytes().all(allowed);
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err("a file name of letters, digits, dots, hyphens and underscores".into())
+    }
 }
 
 fn protocol(text: &str) -> Parsed<Spoken> {
@@ -83,6 +172,7 @@ fn protocol(text: &str) -> Parsed<Spoken> {
         "AUTO_HTTP" => spoken(Protocol::Http1, Tls::LikeClients),
         "GRPC" => spoken(Protocol::Http2, Tls::Never),
         "GRPCS" => spoken(Protocol::Http2, Tls::Always),
-        _ => Err("HTTP, HTTPS, AUTO_HTTP, GRPC or GRPCS".into()),
+        "FCGI" => spoken(Protocol::FastCgi, Tls::Never),
+        _ => Err("HTTP, HTTPS, AUTO_HTTP, GRPC, GRPCS or FCGI".into()),
     }
 }

@@ -59,6 +59,7 @@ use view::{Rules, View};
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 pub(crate) use alternatives::alternatives;
+pub(crate) use backend::MAX_PARAMS_BYTES;
 pub(crate) use catalogue::canonical;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
 pub(crate) use cors::MAX_ORIGINS;
@@ -267,6 +268,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
         bandwidth_limit: limits::rate(view, globals),
         bandwidth_limit_after: limits::rate_after(view, globals),
         http10: backend::http10(view, globals),
+        fastcgi: backend::fastcgi(view),
         buffering: body::buffering(view, globals),
         response_rewrite: response_rewrite::response_rewrite(view, globals),
         mirrors: Vec::new(),
@@ -280,7 +282,7 @@ fn upstream_settings(
     globals: &Globals,
     options: &Options,
 ) -> UpstreamSettings {
-    let spoken = backend::spoken(view);
+    let spoken = backend::spoken(view, options.data_plane);
     let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
         connect_timeout,

@@ -24,6 +24,14 @@ pub fn for_ext_auth(text: &str) -> Parsed<Expression> {
     })
 }
 
+/// As [`parse`], for parameters of FastCGI.
+pub fn for_fastcgi(text: &str) -> Parsed<Expression> {
+    parse_with(text, |name| {
+        let is_script = canonical(name) == "fastcgi_script_name";
+        is_script.then_some(ExpressionPart::Variable(Variable::ScriptName))
+    })
+}
+
 /// As [`parse`], without what a data plane cannot put into a header.
 pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)

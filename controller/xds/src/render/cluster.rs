@@ -146,9 +146,10 @@ fn limits(transport: &Transport) -> CircuitBreakers {
 
 fn protocol_options(transport: &Transport) -> Any {
     let spoken = match transport.protocol {
-        Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(header_case::preserved(
-            Http1ProtocolOptions::default(),
-        )),
+        // FastCGI is reported.
+        Protocol::Http1 | Protocol::FastCgi => ProtocolConfig::HttpProtocolOptions(
+            header_case::preserved(Http1ProtocolOptions::default()),
+        ),
         Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
     };
     let spoken = ExplicitHttpConfig {
@@ -175,7 +176,7 @@ fn protocol_options(transport: &Transport) -> Any {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
         http_filters: match transport.protocol {
-            Protocol::Http1 => Vec::new(),
+            Protocol::Http1 | Protocol::FastCgi => Vec::new(),
             Protocol::Http2 => without_choice(),
         },
         ..HttpProtocolOptions::default()

@@ -24,7 +24,7 @@ fn operator(variable: &Variable) -> String {
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
         Variable::RequestUri | Variable::EscapedRequestUri => SENT_TARGET.to_owned(),
-        Variable::Path => "%PATH(NQ)%".to_owned(),
+        Variable::Path | Variable::ScriptName => "%PATH(NQ)%".to_owned(),
         Variable::RequestId => "%REQ(x-request-id)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),
         Variable::Header(name) => format!("%REQ({name})%"),

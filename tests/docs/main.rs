@@ -201,12 +201,12 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 | directive | effect |
 |---|---|
-| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. |
-| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. Not with `break` or `last`, in a `location`, or where paths are regular expressions. |
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. |
+| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `break` or `last`, in a `location`, or where paths are regular expressions. |
 | `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`) |
 | `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
-| `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`. Requests without a `return` get 404. |
-| `default_type TYPE` | type of the texts; `text/html` without it |
+| `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`, `auth_request off`, `log_not_found`, `log_subrequest`, `rewrite_log`, `open_file_cache`. Requests without a `return` get 404. |
+| `default_type TYPE`, `add_header Content-Type TYPE` | type of the texts; `text/html` without it. In `location = /robots.txt` the extension comes first, as in nginx: `text/plain`. `add_header` is for blocks that answer all requests. |
 | `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. `allow` before `deny NETWORK` is not supported. |
 | `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors. Only headers that name software can be removed: `X-Powered-By`, `Server`, `Via` ... |
 | `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | in a `configuration-snippet`: headers of requests to pods; an empty value removes one |
@@ -224,7 +224,9 @@ with those of annotations.
 Conditions compare what nginx compares. A variable has to be set on every way to where it is read (`set $flag 0;` first), and its name
 must not be one of nginx's or of ingress-nginx's. Envoy has normalised a path before it is compared, so there `$request_uri` is compared
 with a text that it begins with (`~ ^/old`) or is, to `return` something; with `enable-underscores-in-headers`, conditions on headers are
-not supported on Envoy.
+not supported on Envoy. `X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone: Envoy has written its own by then
+(for a load balancer that ends TLS, `force-ssl-redirect` with `use-forwarded-headers`). So is `$scheme` with `use-forwarded-headers`: it
+is the connection's, whatever a header says. Of a header that was sent twice nginx compares the first, Envoy both with a comma between.
 
 A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the
 namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their

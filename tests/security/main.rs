@@ -26,6 +26,7 @@ mod r06_forged_headers;
 mod r06_guarding_snippets;
 mod r06_header_snippets;
 mod r06_hidden_headers;
+mod r06_second_readings;
 mod r06_settings;
 mod r06_snippets;
 mod r06_snippets_as_nginx;

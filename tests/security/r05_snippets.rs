@@ -228,6 +228,13 @@ const LONGEST: &[Lengths] = &[
             format!("if ($request_method = {value}) {{ return 403; }}"),
         )
     }),
+    ("text", 3500, |n| {
+        let text = "\n".repeat(n / 2) + &"t".repeat(n % 2);
+        (
+            "/".to_owned(),
+            format!("if ($http_x_a) {{ return 403 \"{text}\"; }}"),
+        )
+    }),
     ("path of a rewrite", 500, |n| {
         (
             format!("/{}", "r".repeat(n - 1)),

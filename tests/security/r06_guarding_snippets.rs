@@ -206,6 +206,15 @@ async fn locations_take_nothing_of_others(plane: Plane) -> Result<()> {
             .path("/foreign", "web", 80);
         objects.extend([owner.to_json(), foreign.to_json()]);
     }
+    let exact = "location = / { return 410; }\nlocation = /owned/ { return 410; }\nlocation = /foreign/ { return 410; }";
+    let owner = Ingress::new(OWNER, "exact").host("exact.test");
+    let owner = owner.path("/", "web", 80).path("/owned/", "web", 80);
+    let foreign = Ingress::new(FOREIGN, "exact").host("exact.test");
+    let foreign = foreign.annotation("server-snippet", exact);
+    objects.extend([
+        owner.to_json(),
+        foreign.path("/foreign", "web", 80).to_json(),
+    ]);
     tenants.write("all.yaml", &objects)?;
     let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;
@@ -220,6 +229,11 @@ async fn locations_take_nothing_of_others(plane: Plane) -> Result<()> {
         ("patterns.test", "/owned/x", Some(OWNER), 200),
         ("patterns.test", "/public/secret", None, 403),
         ("patterns.test", "/foreign/x", None, 410),
+        ("exact.test", "/", Some(OWNER), 200),
+        ("exact.test", "//?x", Some(OWNER), 200),
+        ("exact.test", "/owned/", Some(OWNER), 200),
+        ("exact.test", "/foreign", Some(FOREIGN), 200),
+        ("exact.test", "/foreign/", None, 410),
     ] {
         sluice.wait_for_status(host, path, status).await?;
         let answer = sluice.get(host, path).await?;

@@ -74,6 +74,14 @@ const WRITTEN: &[(&str, &str)] = &[
         "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
         "return 404;",
     ),
+    (
+        "",
+        "rewrite ^(/shop)$ $1/ redirect; rewrite ^([^.]*[^/.])$ $1/ permanent;",
+    ),
+    (
+        "location = /robots.txt { log_not_found off; return 200 \"User-agent: *\\nDisallow: /\\n\"; }\nlocation = /a.JSON { default_type text/plain; return 200 [1]; }\nlocation /metrics { default_type text/plain; return 404 'no\tmetrics'; }",
+        "return 503 '<p>\nback at 9 \"o\\'clock\"\\r\n</p>';",
+    ),
 ];
 
 const CONDITIONS: &[&str] = &[
@@ -121,6 +129,8 @@ const TARGETS: &[&str] = &[
     "/x/../shop/a",
     "/shop/a/.",
     "/x.p%68p?a.php",
+    "/robots.txt",
+    "/a.JSON",
 ];
 
 type Headers = &'static [(&'static str, &'static str)];
@@ -203,7 +213,10 @@ fn all() -> Vec<Snippets> {
 /// nginx with these snippets where ingress-nginx puts them.
 async fn reference(all: &[Snippets], pod: std::net::SocketAddr) -> Result<(Nginx, Port)> {
     let port = Port::reserve()?;
-    let mut http = String::from("server_names_hash_bucket_size 128;\nport_in_redirect off;\n");
+    let mut http = String::from(
+        "server_names_hash_bucket_size 128;\nport_in_redirect off;\n\
+         types { text/plain txt; application/json json; }\ndefault_type text/html;\n",
+    );
     for (number, Snippets { server, location }) in all.iter().enumerate() {
         let location = format!("{location}\nproxy_pass http://{pod};");
         writeln!(
@@ -277,6 +290,7 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                     location(&expected),
                     location(&got)
                 );
+                ensure!(text(&expected) == text(&got), "{}: {got:?}", what());
                 requests += 1;
                 let_in += usize::from(expected.status == 200);
             }
@@ -288,6 +302,14 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
     );
     nginx.stop()?;
     stop(sluice)
+}
+
+/// Text and type of an answer that the snippet itself has written: not a pod's, nor a page of the proxy.
+fn text(answer: &http::Response) -> Option<(Option<String>, String)> {
+    let is_own = answer.pod().is_none() && answer.header("location").is_none();
+    let text = answer.text();
+    let is_page = text.is_empty() || text.contains("<center>");
+    (is_own && !is_page).then(|| (answer.header("content-type").map(str::to_owned), text))
 }
 
 fn stop(sluice: Sluice) -> Result<()> {

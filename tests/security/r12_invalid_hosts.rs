@@ -12,7 +12,31 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(
     invalid_host_takes_no_requests,
     no_redirect_names_a_port_that_is_none,
+    word_of_the_data_plane_is_a_host,
 );
+
+/// Words that mean something to nginx or to Envoy, where hosts may stand.
+const WORDS: &[&str] = &[
+    "default",
+    "include",
+    "hostnames",
+    "volatile",
+    "ranges",
+    "proxy",
+    "delete",
+    "server",
+    "location",
+    "on",
+    "off",
+    "any",
+    "all",
+    "none",
+    "blocked",
+    "unix",
+    "localhost",
+    "default.test",
+    "include.test",
+];
 
 /// Wildcards that are too wide, words and patterns of nginx, other spellings of the neighbour's host, and no names at all.
 const INVALID_HOSTS: &[&str] = &[
@@ -73,6 +97,43 @@ const UNCLAIMED_HOSTS: [&str; 6] = [
     "localhost",
     "127.0.0.1",
 ];
+
+/// It is served, and so is what comes after it.
+async fn word_of_the_data_plane_is_a_host(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let neighbour = Ingress::new(OWNER, "neighbour").host("neighbour.test");
+    tenants.manifests.ingress(&neighbour.path("/", "web", 80))?;
+    let (hosts, aliases) = WORDS.split_at(WORDS.len() / 2);
+    let words = hosts
+        .iter()
+        .fold(Ingress::new(FOREIGN, "words"), |ingress, host| {
+            ingress.host(host).path("/", "web", 80)
+        });
+    let aliased = Ingress::new(FOREIGN, "aliases").annotation("server-alias", &aliases.join(","));
+    let aliased = aliased.host("aliased.test").path("/", "web", 80);
+    let passed = Ingress::new(FOREIGN, "passed").annotation("ssl-passthrough", "true");
+    let passed = passed.host("volatile.default").path("/", "web", 80);
+    tenants.write(
+        "words.yaml",
+        &[words.to_json(), aliased.to_json(), passed.to_json()],
+    )?;
+    let flags = vec!["--enable-ssl-passthrough".to_owned()];
+    let options = plane.options(&tenants.manifests).arguments(flags);
+    let sluice = options.start().await?;
+    for host in WORDS {
+        sluice.wait_for_pod(host, FOREIGN).await?;
+        let page = Connection::open_tls(sluice.https(), host)
+            .await?
+            .send(&Request::get(host, "/"))
+            .await?;
+        ensure!(page.pod() == Some(FOREIGN), "{host} over TLS: {page:?}");
+    }
+    let later = Ingress::new(OWNER, "later").host("later.test");
+    tenants.manifests.ingress(&later.path("/", "web", 80))?;
+    sluice.wait_for_pod("later.test", OWNER).await?;
+    sluice.wait_for_pod("neighbour.test", OWNER).await?;
+    sluice.stop()
+}
 
 async fn invalid_host_takes_no_requests(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;

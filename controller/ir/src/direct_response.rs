@@ -24,10 +24,18 @@ impl DirectResponse {
         self.conditions.is_empty()
     }
 
-    /// The response and its conditions, counted.
+    /// The response and its conditions, counted; a long text counts as several.
     #[must_use]
     pub fn size(&self) -> usize {
-        1 + self.conditions.len()
+        /// Bytes that cost proxies as much as a response.
+        const OF_ONE: usize = 1000;
+        let text = match &self.content {
+            ResponseContent::Text { text, .. } => text.len() / OF_ONE,
+            ResponseContent::Page
+            | ResponseContent::Location(_)
+            | ResponseContent::Rewritten { .. } => 0,
+        };
+        1 + self.conditions.len() + text
     }
 }
 

@@ -54,6 +54,16 @@ impl Expression {
     pub fn literal(text: &str) -> Self {
         Expression(vec![ExpressionPart::Text(text.to_owned())])
     }
+
+    /// The text, if there is nothing of the request in it.
+    #[must_use]
+    pub fn as_literal(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [ExpressionPart::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
 }
 
 impl std::fmt::Display for Variable {

@@ -173,6 +173,10 @@ impl Hsts {
 pub struct Forwarded {
     /// Connections begin with a PROXY protocol header, which has the client address.
     pub proxy_protocol: bool,
+    /// Peers whose PROXY headers are believed; `None` is everybody. Envoy closes the connections of others, and to nginx their clients
+    /// are they themselves.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_protocol_peers: Option<Vec<Cidr>>,
     /// Milliseconds for the PROXY header, if configured.
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_timeout: Option<u32>,

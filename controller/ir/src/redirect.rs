@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Hostname, PathRewrite, Template};
+use crate::{Expression, Hostname, PathRewrite, Template};
 
 /// A redirect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,8 +17,8 @@ pub struct Redirect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedirectTo {
-    /// Exactly there: a URL, or a path for clients to resolve.
-    Url(String),
+    /// Exactly there: a URL, or a path for clients to resolve. Its variables are the scheme, the host and the target of the request.
+    Url(Expression),
     /// Another path of the same host; the query goes along.
     Path(String),
     /// The same, for clients to resolve.

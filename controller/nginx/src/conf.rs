@@ -78,6 +78,17 @@ pub(crate) fn word(text: impl Display) -> Word {
     Safe(Quoted(quoted))
 }
 
+/// Quotes a text as a key of `map`. Some words are directives there, also in quotes, and a `~` begins a pattern; to all of them a
+/// backslash in front says that they are texts.
+pub(crate) fn map_key(text: &str) -> Word {
+    const DIRECTIVES: [&str; 4] = ["default", "hostnames", "include", "volatile"];
+    if DIRECTIVES.contains(&text) || text.starts_with(['~', '\\']) {
+        word(format!("\\{text}"))
+    } else {
+        word(text)
+    }
+}
+
 /// A socket in the file system, where an address can be.
 pub(crate) fn unix(file: &Path) -> Word {
     word(format!("unix:{}", file.display()))
@@ -134,6 +145,22 @@ pub(crate) fn plain(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
+/// A body: a value whose lines and tabs stay. Never for a header, where the end of a line ends the header.
+pub(crate) fn body(text: &str) -> Value {
+    let mut quoted = Text::default();
+    for piece in text.split_inclusive(['\n', '\r', '\t']) {
+        let (text, escape) = match piece.char_indices().next_back() {
+            Some((at, '\n')) => (&piece[..at], r"\n"),
+            Some((at, '\r')) => (&piece[..at], r"\r"),
+            Some((at, '\t')) => (&piece[..at], r"\t"),
+            _ => (piece, ""),
+        };
+        quoted = quoted.then(text);
+        quoted.0.push_str(escape);
+    }
+    quoted.quoted()
+}
+
 /// A value without anything of the request in it.
 pub(crate) fn value(text: impl Display) -> Value {
     Text::default().then(&text.to_string()).quoted()
@@ -162,6 +189,19 @@ mod tests {
             .group(1)
             .quoted();
         assert_eq!(text.0.to_string(), r#""v=${http_x_a__b}$1""#);
+    }
+
+    #[test]
+    fn key_of_a_map_is_a_text() {
+        for (text, key) in [
+            ("default", r#""\\default""#),
+            ("include", r#""\\include""#),
+            ("~a", r#""\\~a""#),
+            ("\\a", r#""\\\\a""#),
+            ("a.default", r#""a.default""#),
+        ] {
+            assert_eq!(map_key(text).0.to_string(), key);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use askama::Template;
 use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
 
-use crate::conf::{Text, Value, Word, value, word};
+use crate::conf::{Text, Value, Word, map_key, value, word};
 use crate::files::cert_links;
 use crate::files::{self, Pinned};
 use crate::settings::Settings;
@@ -45,7 +45,7 @@ impl TlsConf {
 fn asked(name: &ServerName) -> Option<Word> {
     match name {
         ServerName::CatchAll => None,
-        ServerName::Exact(name) => Some(word(name.as_str())),
+        ServerName::Exact(name) => Some(map_key(name.as_str())),
         ServerName::Wildcard(suffix) => Some(word(format!(
             r"~*^[^.]+\.{}$",
             suffix.as_str().replace('.', r"\.")

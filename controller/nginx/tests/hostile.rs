@@ -66,7 +66,7 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
     let location = |path, action| HttpRoute::new(name, path, action, Arc::clone(&policy));
     let to_url = Action::Redirect(Redirect {
         status: 301,
-        to: RedirectTo::Url(text.to_owned()),
+        to: RedirectTo::Url(Expression::literal(text)),
     });
     let rewritten = HttpRoute {
         rewrite: Some(PathRewrite::Template(template)),

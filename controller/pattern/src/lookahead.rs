@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   /(?!api|v1(/|$))(.*)    behind the slash is neither "api" nor the segment "v1":
-//!   /()((?:$|[^av]|a$|a[^p]|ap$|ap[^i]|v$|v[^1]|v1[^\/]).*)
+//!   /()((?:$|[^av]|a$|a[^p]|ap$|ap[^i]|v$|v[^1]|v1[^\/\n]|v1\n(?:.|\n)).*)
 //! ```
 //!
 //! Neither RE2 nor the filter knows lookahead. Where nothing but `.*` follows one that excludes a few texts, a tree of their
-//! letters says the same.
+//! letters says the same; where a path has a line break, its groups may hold more.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,6 +33,7 @@ pub fn without_lookahead(pattern: &str) -> Cow<'_, str> {
 fn rewritten(pattern: &str) -> Option<String> {
     let (head, mut rest) = pattern.split_at(position(pattern)?);
     let (mut tree, mut groups) = (Tree::default(), 0);
+    let mut needs_letter = false;
     while let Some(body) = rest.strip_prefix(BEGIN) {
         let mut texts = Texts {
             rest: body,
@@ -51,7 +52,7 @@ fn rewritten(pattern: &str) -> Option<String> {
     let (any, rest) = if let Some(rest) = rest.strip_prefix(".*") {
         (".*", rest)
     } else if let Some(rest) = rest.strip_prefix(".+") {
-        tree.may_end = false;
+        needs_letter = true;
         (".*", rest)
     } else {
         ("", rest)
@@ -61,7 +62,11 @@ fn rewritten(pattern: &str) -> Option<String> {
         "" => opening.is_empty() && rest.is_empty(),
         _ => rest.chars().all(|letter| matches!(letter, ')' | '$')),
     };
-    let left = tree.pattern().filter(|_| ends)?;
+    let style = Style {
+        needs_letter,
+        is_anchored: rest.contains('$'),
+    };
+    let left = tree.pattern(style).filter(|_| ends)?;
     // Groups within the lookahead are empty, but counted.
     let groups = "()".repeat(groups);
     Some(format!("{head}{groups}{opening}{left}{any}{rest}"))
@@ -211,29 +216,54 @@ impl Tree {
     }
 
     /// A pattern of what may follow, up to the first letter that makes the difference; `None`: nothing may.
-    fn pattern(&self) -> Option<String> {
+    fn pattern(&self, style: Style) -> Option<String> {
         let mut alternatives = Vec::new();
-        self.write("", &mut alternatives);
+        self.write("", style, &mut alternatives);
         (!alternatives.is_empty()).then(|| format!("(?:{})", alternatives.join("|")))
     }
 
     /// Groups in groups would be too deep for a word.
-    fn write(&self, before: &str, alternatives: &mut Vec<String>) {
-        if self.may_end {
+    fn write(&self, before: &str, style: Style, alternatives: &mut Vec<String>) {
+        if self.may_end && !style.needs_letter {
             alternatives.push(format!("{before}$"));
         }
         if !self.may_go_on {
             return;
         }
         let letters = self.children.keys().map(|letter| escaped(*letter));
-        alternatives.push(match letters.collect::<String>().as_str() {
-            "" => format!("{before}."),
-            letters => format!("{before}[^{letters}]"),
+        let letters: String = letters.collect();
+        // `.` is no line break, and the end of an excluded text may be in front of a last one.
+        let may_break = !style.needs_letter && !style.is_anchored;
+        alternatives.push(match (letters.as_str(), may_break && self.may_end) {
+            ("", true) => format!(r"{before}(?:.|\n)"),
+            ("", false) => format!("{before}."),
+            (letters, true) => format!("{before}[^{letters}]"),
+            (letters, false) => format!(r"{before}[^{letters}\n]"),
         });
+        if may_break && !self.may_end {
+            alternatives.push(format!(r"{before}\n(?:.|\n)"));
+        }
+        let style = Style {
+            needs_letter: false,
+            ..style
+        };
         for (letter, child) in &self.children {
-            child.write(&format!("{before}{}", escaped(*letter)), alternatives);
+            child.write(
+                &format!("{before}{}", escaped(*letter)),
+                style,
+                alternatives,
+            );
         }
     }
+}
+
+/// Pattern behind a lookahead.
+#[derive(Clone, Copy)]
+struct Style {
+    /// `.+`
+    needs_letter: bool,
+    /// It ends with the path.
+    is_anchored: bool,
 }
 
 fn escaped(letter: char) -> String {
@@ -267,7 +297,6 @@ mod tests {
         all
     }
 
-    /// As nginx compares a path: from its beginning, in any case.
     fn groups(captures: &[Option<&str>]) -> Vec<String> {
         captures
             .iter()
@@ -279,6 +308,7 @@ mod tests {
     fn the_same_is_taken_and_captured() {
         let paths: Vec<String> = texts("aB/c", 6)
             .into_iter()
+            .chain(texts("aB\n", 6))
             .map(|text| format!("/{text}"))
             .collect();
         for pattern in [
@@ -302,7 +332,9 @@ mod tests {
         ] {
             let written = without_lookahead(pattern);
             assert!(!written.contains(BEGIN), "{pattern}: {written}");
-            let as_nginx = |pattern: &str| format!("(?i)^(?:{pattern})");
+            // PCRE's end is in front of a last line break, too.
+            let as_nginx =
+                |pattern: &str| format!("(?i)^(?:{})", pattern.replace('$', r"(?=\n?\z)"));
             let original = fancy_regex::Regex::new(&as_nginx(pattern)).unwrap();
             let other = fancy_regex::Regex::new(&as_nginx(&written)).unwrap();
             for path in &paths {
@@ -311,7 +343,11 @@ mod tests {
                     let groups: Vec<_> = (1..found.len())
                         .map(|n| found.get(n).map(|group| group.as_str()))
                         .collect();
+                    // A group may go on behind a line break.
+                    let is_compared = !path.contains('\n');
                     Some(self::groups(&groups))
+                        .filter(|_| is_compared)
+                        .or(Some(Vec::new()))
                 });
                 assert_eq!(got, expected, "{pattern}: {written}: {path}");
             }
@@ -322,7 +358,7 @@ mod tests {
     fn a_tree_has_the_letters_that_make_the_difference() {
         assert_eq!(
             without_lookahead("/(?!api|v1(/|$))(.*)"),
-            r"/()((?:$|[^av]|a$|a[^p]|ap$|ap[^i]|v$|v[^1]|v1[^\/]).*)"
+            r"/()((?:$|[^av]|a$|a[^p]|ap$|ap[^i]|v$|v[^1]|v1[^\/\n]|v1\n(?:.|\n)).*)"
         );
     }
 

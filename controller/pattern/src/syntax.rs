@@ -3,6 +3,7 @@
 use regex_syntax::ast::{
     AssertionKind, Ast, ClassBracketed, ClassSet, ClassSetItem, Error, ErrorKind, FlagsItemKind,
     Group, GroupKind, Literal, LiteralKind, Repetition, RepetitionKind, RepetitionRange,
+    SpecialLiteralKind,
 };
 
 /// Reason why a pattern cannot be parsed.
@@ -140,6 +141,8 @@ fn one_byte(letter: char) -> Result<(), String> {
 fn character(kind: &LiteralKind) -> Result<(), String> {
     match kind {
         LiteralKind::Verbatim | LiteralKind::Meta | LiteralKind::Superfluous => Ok(()),
+        // What has been a lookahead needs it.
+        LiteralKind::Special(SpecialLiteralKind::LineFeed) => Ok(()),
         _ => Err("a character by its number or name".to_owned()),
     }
 }

@@ -72,11 +72,13 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
 }
 
 /// As many spans at once as ingress-nginx sends (`otel-max-export-batch-size`); Envoy's own number is 5. And patterns up to the
-/// size that translation lets through; Envoy's own limit is 100 instructions, which nine words fill.
+/// size that translation lets through; Envoy's own limit is 100 instructions, which nine words fill. And a header that was sent
+/// several times is compared with commas between: compared one by one, a second value would get round what the first one is not.
 fn runtime() -> Value {
     json!({
         "tracing.opentelemetry.min_flush_spans": 512,
         "re2.max_program_size.error_level": sluice_pattern::MOST_INSTRUCTIONS,
+        "envoy.reloadable_features.match_headers_individually": false,
     })
 }
 

@@ -77,6 +77,8 @@ struct GlobalConf<'a> {
     types: Vec<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
+    /// Peers whose PROXY header is believed.
+    believed_peers: Vec<String>,
     pods: Vec<Line>,
     clients: ResponseHeaders,
     buffering: Vec<Directive>,
@@ -248,6 +250,7 @@ impl<'a> GlobalConf<'a> {
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(headers::hsts),
             trusted: trusted(global),
+            believed_peers: passthrough::believed_peers(&global.forwarded),
             pods: headers::for_upstream(global, Vec::new()),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),

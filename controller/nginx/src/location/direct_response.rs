@@ -5,7 +5,7 @@ use sluice_ir::{
 };
 use sluice_pattern::Subject;
 
-use crate::conf::{Value, Word, value, word};
+use crate::conf::{Value, Word, body, value, word};
 use crate::expression::{expression, name_of};
 use crate::location::{matching, redirect};
 
@@ -69,7 +69,7 @@ impl Return {
     fn new(direct: &DirectResponse) -> Self {
         let text = match &direct.content {
             ResponseContent::Page => None,
-            ResponseContent::Text { text, .. } => Some(value(text)),
+            ResponseContent::Text { text, .. } => Some(body(text)),
             ResponseContent::Location(url) => Some(expression(url).quoted()),
             ResponseContent::Rewritten { to, .. } => Some(redirect::rewritten(to)),
         };
@@ -124,6 +124,8 @@ impl If {
         If {
             variable: match variable {
                 Variable::Path => "uri".to_owned(),
+                // Whatever a client says of it.
+                Variable::Scheme => "scheme".to_owned(),
                 variable => name_of(&variable),
             },
             operator,

@@ -5,7 +5,7 @@ use sluice_ir::{
 };
 
 use crate::conf::{Text, Value, Word, word};
-use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, template};
+use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, expression, template};
 use crate::location::matching;
 
 /// A status and where it leads.
@@ -91,7 +91,7 @@ pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
     }
     let to = match &redirect.to {
         RedirectTo::Parts { .. } | RedirectTo::Template { .. } => return parts(redirect, path),
-        RedirectTo::Url(url) => Text::default().then(url),
+        RedirectTo::Url(url) => expression(url),
         RedirectTo::Path(path) => here().then(path).variable("is_args").variable("args"),
         RedirectTo::RelativePath(path) => Text::default()
             .then(path)

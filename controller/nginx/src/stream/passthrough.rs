@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{BackendId, Config};
+use sluice_ir::{BackendId, Cidr, Config, Forwarded};
 
 use crate::LONGEST_SOCKET;
-use crate::conf::{Value, Word, unix, value, word};
+use crate::conf::{Value, Word, map_key, unix, value};
 use crate::files::names::hash;
 use crate::settings::{Settings, Streams};
 use crate::stream::backends::{most, upstream};
@@ -34,6 +34,8 @@ const LONG_FOLDER: &str =
 pub(crate) struct Passthrough {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) reads_header: bool,
+    /// Peers whose header is believed.
+    pub(crate) believed_peers: Vec<String>,
     pub(crate) https: Word,
     pub(crate) hosts: Vec<PassedHost>,
     pub(crate) services: Vec<PassedService>,
@@ -60,7 +62,10 @@ impl Passthrough {
     pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
         let https = https(config, settings)?;
         let hosts = config.passthrough.iter().map(|(host, backend)| PassedHost {
-            names: [word(host.as_str()), word(format!("{}.", host.as_str()))],
+            names: [
+                map_key(host.as_str()),
+                map_key(&format!("{}.", host.as_str())),
+            ],
             socket: unix(&service_socket(&settings.folder, backend)),
         });
         let services: BTreeSet<&BackendId> = config.passthrough.values().collect();
@@ -70,6 +75,7 @@ impl Passthrough {
         Some(Passthrough {
             addresses: settings.on_port(settings.https.port()),
             reads_header: config.global.forwarded.proxy_protocol,
+            believed_peers: believed_peers(&config.global.forwarded),
             https,
             hosts: hosts.collect(),
             services: services.collect(),
@@ -89,6 +95,14 @@ impl PassedService {
             // Each takes four connections of a worker, and what comes back to us leaves it half of them.
             most: (most(backend) / 8).max(1),
         })
+    }
+}
+
+/// Peers whose PROXY header is believed, as nginx writes networks.
+pub(crate) fn believed_peers(forwarded: &Forwarded) -> Vec<String> {
+    match &forwarded.proxy_protocol_peers {
+        None => ["0.0.0.0/0", "::/0"].map(str::to_owned).into(),
+        Some(peers) => peers.iter().map(Cidr::to_string).collect(),
     }
 }
 

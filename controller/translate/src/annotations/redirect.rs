@@ -1,6 +1,7 @@
 //! Answers that lead elsewhere.
 
-use sluice_ir::{ReasonCode, Redirect, RedirectTo};
+use sluice_ir::{Expression, ReasonCode, Redirect, RedirectTo};
+use sluice_syntax::expression;
 use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Scope, Value, annotation};
@@ -8,6 +9,8 @@ use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
 use crate::support::VARIABLES_NO_PATTERNS;
+
+const VARIABLES_OF_URLS: &str = "of nginx variables $scheme, $host and $request_uri";
 
 pub(super) const GROUP: Group = Group {
     title: "Redirects",
@@ -18,7 +21,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .full(),
+        .partly(VARIABLES_OF_URLS),
         annotation(
             "permanent-redirect-code",
             Value::Int,
@@ -32,7 +35,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .full(),
+        .partly(VARIABLES_OF_URLS),
         annotation(
             "temporal-redirect-code",
             Value::Int,
@@ -90,17 +93,16 @@ pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redire
             .same_as_ingress_nginx = true;
             None
         }
-        _ => view.read("permanent-redirect", value::url),
+        _ => view.read("permanent-redirect", url),
     };
     let (url, status) = match (temporal, permanent) {
         (Some(url), _) => (url, within(temporal_code, 300..=307).unwrap_or(302)),
         (None, Some(url)) => (url, within(permanent_code, 300..=308).unwrap_or(301)),
         (None, None) => return None,
     };
-    let to = if url.starts_with('/') && !relative {
-        RedirectTo::PathOnly(url)
-    } else {
-        RedirectTo::Url(url)
+    let to = match url.as_literal() {
+        Some(path) if path.starts_with('/') && !relative => RedirectTo::PathOnly(path.to_owned()),
+        _ => RedirectTo::Url(url),
     };
     Some(Redirect { status, to })
 }
@@ -114,9 +116,20 @@ fn within(code: Option<i64>, range: std::ops::RangeInclusive<u16>) -> Option<u16
         .filter(|code| range.contains(code))
 }
 
-fn absolute_url(text: &str) -> Parsed<String> {
+/// ingress-nginx takes variables with `enable-annotation-validation: "false"`, and took them always before that was there.
+fn url(text: &str) -> Parsed<Expression> {
+    let without_variables: String = text.chars().filter(|c| !"${}".contains(*c)).collect();
+    let plain = value::url(&without_variables)?;
+    if plain == text {
+        Ok(Expression::literal(text))
+    } else {
+        expression::for_redirects(text)
+    }
+}
+
+fn absolute_url(text: &str) -> Parsed<Expression> {
     if text.starts_with("http") {
-        value::url(text)
+        url(text)
     } else {
         Err("a URL that begins with http".into())
     }

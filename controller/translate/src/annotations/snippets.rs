@@ -262,6 +262,8 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
         comparable: Comparable {
             received_target: is_nginx,
             headers: is_nginx || !settings.globals.config.underscores_in_headers,
+            received_headers: is_nginx,
+            scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
         },
     };
     let compiled = compile(snippet.text, block, options).map_err(Obstacle::Content)?;

@@ -253,7 +253,11 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         value::bool,
     );
     let header = believed_header(view);
-    let trusted = trusted(view, forwarded.trust_forwarded || real_ip);
+    let is_asked = forwarded.trust_forwarded || real_ip || forwarded.proxy_protocol;
+    let trusted = trusted(view, is_asked);
+    if forwarded.proxy_protocol && trusted != everybody() {
+        forwarded.proxy_protocol_peers = Some(trusted.clone());
+    }
     let (Some(header), false) = (header, trusted.is_empty()) else {
         forwarded.trust_forwarded = false;
         return;

@@ -17,6 +17,7 @@ use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::precedence;
 use super::server_builder::{ServerBuilder, routes_of_namespace};
 use super::server_snippet::NamespaceSnippet;
+use super::snippet_locations;
 
 impl ServerBuilder {
     /// Leaves out paths that take nothing but what an older namespace's paths take as well.
@@ -88,7 +89,7 @@ pub(super) fn routes<'a>(
         .values()
         .filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
     let written: BTreeSet<&str> = literal.flatten().map(|rule| rule.path.as_str()).collect();
-    let parts: Vec<Vec<RuleRoute<'a>>> = by_age
+    let mut parts: Vec<Vec<RuleRoute<'a>>> = by_age
         .values()
         .map(|rules| {
             let namespace = rules.first().map(|rule| &rule.owner.key.namespace);
@@ -109,6 +110,7 @@ pub(super) fn routes<'a>(
             part
         })
         .collect();
+    yield_locations_to_older(&mut parts, reports);
     let paths: Vec<Vec<&PathMatch>> = parts
         .iter()
         .map(|part| part.iter().map(|(route, _)| &route.matches.path).collect())
@@ -124,6 +126,43 @@ pub(super) fn routes<'a>(
     without_seconds(sorted, reports)
 }
 
+/// Leaves out locations of snippets that take nothing but what an older namespace's path takes: nginx would find them first, wherever
+/// they stand.
+fn yield_locations_to_older(parts: &mut [Vec<RuleRoute<'_>>], reports: &mut Vec<Report>) {
+    let bare = |path: &str| path.trim_end_matches('/').to_owned();
+    let mut older: BTreeMap<String, ObjectRef> = BTreeMap::new();
+    for part in parts {
+        part.retain(|(route, rule)| {
+            let taken = rule.and_then(|rule| {
+                let path = snippet_locations::literal(route, rule)?;
+                Some((rule, older.get(&bare(path))?))
+            });
+            if let Some((rule, owner)) = taken {
+                claimed(rule, owner, reports);
+            }
+            taken.is_none()
+        });
+        for (route, rule) in part {
+            if let (PathMatch::Prefix(path), Some(rule)) = (&route.matches.path, rule) {
+                let owner = || rule.owner.clone();
+                older.entry(bare(path)).or_insert_with(owner);
+            }
+        }
+    }
+}
+
+fn claimed(rule: &PathRule, owner: &ObjectRef, reports: &mut Vec<Report>) {
+    let reason = format!("path already claimed by {owner}, which matches the same requests");
+    let mut reporter = Reporter::new(rule.owner.clone(), reports);
+    reporter.report(
+        ReasonCode::Conflicted,
+        Severity::Warning,
+        rule.field.clone(),
+        reason,
+        "path not used",
+    );
+}
+
 /// The second of two is never reached.
 fn without_seconds<'a>(
     routes: impl Iterator<Item = RuleRoute<'a>>,
@@ -137,18 +176,7 @@ fn without_seconds<'a>(
                 first.insert(route.matches.path.clone(), rule.map(|rule| &rule.owner));
                 kept.push((route, rule));
             }
-            (Some(Some(owner)), Some(rule)) => {
-                let reason =
-                    format!("path already claimed by {owner}, which matches the same requests");
-                let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.report(
-                    ReasonCode::Conflicted,
-                    Severity::Warning,
-                    rule.field.clone(),
-                    reason,
-                    "path not used",
-                );
-            }
+            (Some(Some(owner)), Some(rule)) => claimed(rule, owner, reports),
             (Some(_), _) => {}
         }
     }

@@ -70,8 +70,6 @@ impl LocationRule {
     }
 
     fn route<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> RuleRoute<'a> {
-        let starting_with =
-            |text: &str| PathMatch::Regex(PathRegex::starting_with(&sluice_pattern::escape(text)));
         let path = match &self.path {
             LocationPath::Exact(text) => PathMatch::Exact(text.clone()),
             LocationPath::PrefixBeforePatterns(text) | LocationPath::Prefix(text) => {
@@ -99,6 +97,17 @@ impl LocationRule {
         let is_below = |other: &String| other.len() > text.len() && other.starts_with(text);
         !plain.iter().any(is_below)
     }
+}
+
+fn starting_with(text: &str) -> PathMatch {
+    PathMatch::Regex(PathRegex::starting_with(&sluice_pattern::escape(text)))
+}
+
+/// Path of a location that is no pattern; `None` also for routes of no snippet.
+pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a str> {
+    let path = &route.matches.path;
+    let is_literal = matches!(path, PathMatch::Exact(_)) || *path == starting_with(&rule.path);
+    (rule.field == FIELD && is_literal).then_some(rule.path.as_str())
 }
 
 /// Routes of a namespace on a host with the locations of its snippet among them.

@@ -19,12 +19,10 @@ use super::defaults;
 use super::error::SnippetError;
 use super::filters::HeaderChanges;
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
+use super::media_type::MediaTypes;
 use super::responses::Responses;
 use super::tree::{Directive, directives};
 use crate::route_names::RouteHeader;
-
-/// ingress-nginx's `default_type`.
-const MEDIA_TYPE: &str = "text/html";
 
 /// Policies that do what a snippet says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,16 +63,18 @@ pub(crate) fn compile(
             ..Compiled::default()
         });
     }
-    compile_directives(&directives(text)?, block, options)
+    compile_directives(&directives(text)?, block, None, options)
 }
 
+/// `path`: the only one that the block is for.
 fn compile_directives(
     all: &[Directive],
     block: Block,
+    path: Option<&str>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetError> {
-    let media_type = media_type(all)?;
-    let mut responses = Responses::new(media_type, options.comparable);
+    let media_types = MediaTypes::read(all, block, path)?;
+    let mut responses = Responses::new(media_types, options.comparable);
     let mut headers = HeaderChanges::new(options.is_set_elsewhere);
     let mut access = Access::default();
     let mut access_log_off = false;
@@ -90,13 +90,13 @@ fn compile_directives(
                 add_location(&mut locations, directive, options)?;
                 continue;
             }
-            (["default_type", ..], None) => Some(()),
+            (_, None) if MediaTypes::reads(directive) => Some(()),
             (["access_log", "off"], None) => {
                 access_log_off = true;
                 Some(())
             }
             ([name @ ("allow" | "deny"), network], None) => access.add(name, network),
-            (words, None) if has_no_effect(words, block, media_type) => Some(()),
+            (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) => headers.add(words, block),
             _ => None,
         };
@@ -139,7 +139,12 @@ fn add_location(
 fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Location, SnippetError> {
     let unsupported = || directive.unsupported();
     let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
+    let path = path.ok_or_else(unsupported)?;
     let block = directive.block.as_deref().ok_or_else(unsupported)?;
+    let only = match &path {
+        LocationPath::Exact(path) => Some(path.as_str()),
+        _ => None,
+    };
     let Compiled {
         filters,
         route_headers: _,
@@ -149,9 +154,9 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access_log_off,
         locations: _,
         auth_request: _,
-    } = compile_directives(block, Block::LocationOfServer, options)?;
+    } = compile_directives(block, Block::LocationOfServer, only, options)?;
     Ok(Location {
-        path: path.ok_or_else(unsupported)?,
+        path,
         filters,
         direct_responses,
         access,
@@ -178,48 +183,13 @@ fn check_rewrites(
 }
 
 /// True if a directive changes nothing where it stands.
-fn has_no_effect(words: &[&str], block: Block, media_type: &str) -> bool {
+fn has_no_effect(words: &[&str], block: Block) -> bool {
     defaults::is_default(words)
         || match block {
             Block::Location | Block::AuthRequest => false,
             Block::Server => defaults::is_overridden_by_locations(words),
-            // Nobody is asked for a password before a direct response, and its type is sent anyway.
-            Block::LocationOfServer => {
-                matches!(words, ["auth_basic" | "auth_request", "off"])
-                    || matches!(words, ["add_header", name, value, ..]
-                        if name.eq_ignore_ascii_case("content-type") && *value == media_type)
-            }
+            Block::LocationOfServer => defaults::is_without_effect_on_direct_responses(words),
         }
-}
-
-/// Type of texts: `default_type`.
-fn media_type(all: &[Directive]) -> Result<&str, SnippetError> {
-    let mut media_type = None;
-    for directive in all
-        .iter()
-        .filter(|directive| directive.name() == "default_type")
-    {
-        match directive.words.as_slice() {
-            [_, said] if media_type.is_none() && is_media_type(said) => {
-                media_type = Some(said.as_str());
-            }
-            _ => return Err(directive.unsupported()),
-        }
-    }
-    Ok(media_type.unwrap_or(MEDIA_TYPE))
-}
-
-/// RFC 6838, section 4.2, without parameters, and without what begins a variable.
-fn is_media_type(text: &str) -> bool {
-    let is_token = |text: &str| {
-        !text.is_empty()
-            && text.len() <= 100
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"!#&-^_.+".contains(&byte))
-    };
-    text.split_once('/')
-        .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 #[cfg(test)]
@@ -308,16 +278,6 @@ mod tests {
             media_type("return 200 a; default_type 'application/json';"),
             "application/json"
         );
-        for bad in [
-            "default_type a;",
-            "default_type a/b c;",
-            "default_type $a/b;",
-            "default_type a/b; default_type a/b;",
-            "default_type 'a/b; c=d';",
-            "default_type a/;",
-        ] {
-            assert!(compiled(bad, Block::Location).is_err(), "{bad}");
-        }
     }
 
     fn locations(text: &str) -> Result<Vec<Location>, SnippetError> {
@@ -328,7 +288,7 @@ mod tests {
     fn a_location_answers_all_of_its_requests() {
         let text = "
             location = /health { auth_basic off; access_log off; default_type text/plain;
-                add_header Content-Type text/plain; return 200 OK; }
+                add_header Content-Type text/plain; log_not_found off; return 200 OK; }
             location /metrics { allow 10.0.0.0/8; deny all; }
             location ~* ^/(a|b) { if ($request_method = POST) { return 405; } }";
         let all = locations(text).unwrap();

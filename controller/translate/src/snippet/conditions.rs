@@ -6,7 +6,7 @@ use sluice_ir::{
 use sluice_pattern::Subject;
 use sluice_syntax::expression;
 
-use super::filters::is_reserved_in_requests;
+use super::filters::{is_about_clients, is_reserved_in_requests};
 
 /// Bytes of a text that is compared.
 const MAX_TEXT: usize = 1000;
@@ -18,6 +18,10 @@ pub(crate) struct Comparable {
     pub(crate) received_target: bool,
     /// Headers in both spellings: with `enable-underscores-in-headers` `X_A` and `X-A` are one to nginx, and two to Envoy.
     pub(crate) headers: bool,
+    /// Headers about the client as it sent them. Envoy writes its own in their place.
+    pub(crate) received_headers: bool,
+    /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
+    pub(crate) scheme: bool,
 }
 
 /// Bytes of a path that is compared: encoded it may be three times as long, and Envoy limits the program of a pattern.
@@ -51,6 +55,8 @@ impl Comparable {
     pub(crate) const ALL: Comparable = Comparable {
         received_target: true,
         headers: true,
+        received_headers: true,
+        scheme: true,
     };
 }
 
@@ -186,7 +192,7 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
             let name = name.clone();
             RequestTest::Cookie { name, value }
         }
-        (Variable::Scheme, comparison) => RequestTest::Scheme(comparison),
+        (Variable::Scheme, comparison) if comparable.scheme => RequestTest::Scheme(comparison),
         (Variable::Method, comparison) => RequestTest::Method(comparison),
         (Variable::RequestUri, comparison)
             if comparable.received_target || means_the_same_normalised(&comparison) =>
@@ -197,7 +203,8 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
             let name = HeaderName::parse(name).ok()?;
             // Of several the data planes make one value, each in its own way.
             let is_cookie = name.is_alike("cookie");
-            let is_readable = !is_cookie && !is_reserved_in_requests(&name);
+            let is_received = comparable.received_headers && is_about_clients(&name);
+            let is_readable = !is_cookie && (is_received || !is_reserved_in_requests(&name));
             is_readable.then_some(RequestTest::Header { name, value })?
         }
         _ => return None,
@@ -234,6 +241,8 @@ mod tests {
     const ENVOY: Comparable = Comparable {
         received_target: false,
         headers: false,
+        received_headers: false,
+        scheme: false,
     };
 
     fn is_comparable(condition: &str) -> bool {
@@ -262,8 +271,24 @@ mod tests {
             "($request_uri = /a?b)",
             "($request_uri = /%61)",
             "($http_a = b)",
+            "($scheme = http)",
         ] {
             assert!(!is_comparable(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn headers_about_the_client_are_compared_where_they_stay_as_they_came() {
+        let condition = ["($http_x_forwarded_proto", "=", "http)"];
+        for received_headers in [true, false] {
+            let comparable = Comparable {
+                received_headers,
+                ..Comparable::ALL
+            };
+            let read = read(&condition, |_| false, comparable);
+            assert_eq!(read.is_some(), received_headers);
+        }
+        let of_sluice = ["($http_x_request_id", "=", "a)"];
+        assert!(read(&of_sluice, |_| false, Comparable::ALL).is_none());
     }
 }

@@ -53,6 +53,22 @@ pub(super) fn is_overridden_by_locations(words: &[&str]) -> bool {
         .is_some_and(|name| OF_EVERY_LOCATION.contains(name))
 }
 
+/// Directives about logs and about files, of which there are none.
+const OF_LOGS_AND_FILES: &[&str] = &[
+    "log_not_found",
+    "log_subrequest",
+    "open_file_cache",
+    "rewrite_log",
+];
+
+/// True if a directive of a location changes nothing in what the location itself answers: nobody is asked for a password before that.
+pub(super) fn is_without_effect_on_direct_responses(words: &[&str]) -> bool {
+    matches!(words, ["auth_basic" | "auth_request", "off"])
+        || words
+            .first()
+            .is_some_and(|name| OF_LOGS_AND_FILES.contains(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

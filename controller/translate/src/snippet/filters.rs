@@ -281,12 +281,12 @@ pub(super) fn is_reserved_in_requests(name: &HeaderName) -> bool {
 }
 
 fn is_reserved(name: &HeaderName, reserved: &[&str]) -> bool {
-    reserved.iter().any(|other| name.is_alike(other)) || is_about_clients(name.as_str())
+    reserved.iter().any(|other| name.is_alike(other)) || is_about_clients(name)
 }
 
-/// To CGI and WSGI an underscore is a hyphen.
-fn is_about_clients(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('_', "-");
+/// A header that Sluice sets for pods. To CGI and WSGI an underscore is a hyphen.
+pub(super) fn is_about_clients(name: &HeaderName) -> bool {
+    let name = name.as_str().to_ascii_lowercase().replace('_', "-");
     ABOUT_CLIENTS.iter().any(|prefix| name.starts_with(prefix))
 }
 

@@ -21,6 +21,7 @@ mod filters;
 mod harmless;
 mod headers;
 mod locations;
+mod media_type;
 mod mod_security;
 mod responses;
 mod statements;

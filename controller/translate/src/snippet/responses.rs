@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Condition, DirectResponse, Expression, ExpressionPart, PathRewrite, RedirectTo, RequestTest,
-    ResponseContent, TemplatePart, Variable,
+    Condition, DirectResponse, PathRegex, PathRewrite, RedirectTo, RequestTest, ResponseContent,
+    Template, TemplatePart,
 };
 use sluice_pattern::Subject;
 use sluice_syntax::expression;
@@ -18,6 +18,7 @@ use sluice_syntax::variables::{Segment, segments};
 use super::conditions::{self, Comparable, If, literal};
 use super::error::SnippetError;
 use super::locations;
+use super::media_type::MediaTypes;
 use super::tree::Directive;
 use super::variables;
 
@@ -34,13 +35,15 @@ pub(crate) const MAX_DIRECTIVES: usize = 200;
 const MAX_FLAGS: usize = 16;
 /// Bytes of a variable.
 const MAX_VALUE: usize = 100;
+/// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
+const MAX_BODY: usize = 3500;
 /// nginx closes the connection.
 const NO_RESPONSE: u16 = 444;
 
 /// Responses of a snippet, in the making.
 #[derive(Clone, Debug)]
-pub(super) struct Responses {
-    media_type: String,
+pub(super) struct Responses<'a> {
+    media_types: MediaTypes<'a>,
     comparable: Comparable,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
@@ -59,11 +62,10 @@ struct Branch {
     flags: BTreeMap<String, String>,
 }
 
-impl Responses {
-    /// `media_type`: the type of texts.
-    pub(super) fn new(media_type: &str, comparable: Comparable) -> Self {
+impl<'a> Responses<'a> {
+    pub(super) fn new(media_types: MediaTypes<'a>, comparable: Comparable) -> Self {
         Responses {
-            media_type: media_type.to_owned(),
+            media_types,
             comparable,
             flags: BTreeMap::new(),
             asked: BTreeSet::new(),
@@ -225,10 +227,12 @@ impl Responses {
         let content = match (status, text) {
             (NO_RESPONSE, Some(_)) => return None,
             (200..=599, None) => ResponseContent::Page,
-            (301..=303 | 307 | 308, Some(url)) => ResponseContent::Location(self::url(url)?),
+            (301..=303 | 307 | 308, Some(url)) => {
+                ResponseContent::Location(expression::for_redirects(url).ok()?)
+            }
             (200..=599, Some(text)) => ResponseContent::Text {
-                media_type: self.media_type.clone(),
-                text: literal(text)?,
+                media_type: self.media_types.of(status).to_owned(),
+                text: body(text)?,
             },
             _ => return None,
         };
@@ -313,8 +317,7 @@ fn rewritten(words: &[&str]) -> Option<(u16, ResponseContent)> {
         }
     } else {
         let path = target.with_groups(regex.groups);
-        let begins = path.0.first();
-        matches!(begins, Some(TemplatePart::Text(text)) if text.starts_with('/')).then_some(())?;
+        is_absolute(&path, &regex).then_some(())?;
         RedirectTo::Parts {
             scheme: None,
             host: None,
@@ -325,29 +328,29 @@ fn rewritten(words: &[&str]) -> Option<(u16, ResponseContent)> {
     Some((status, ResponseContent::Rewritten { regex, to }))
 }
 
-/// Target of a redirect. A path is one of the same host.
-fn url(text: &str) -> Option<Expression> {
-    let written = if text.starts_with('/') {
-        format!("$scheme://$host{text}")
-    } else {
-        text.to_owned()
-    };
-    let has_scheme = ["http://", "https://", "$scheme://"];
-    if !has_scheme.iter().any(|scheme| written.starts_with(scheme)) {
-        return None;
-    }
-    let Expression(parts) = expression::for_headers(&written).ok()?;
-    // A path that is decoded may have ends of lines in it.
-    let part = |part| match part {
-        ExpressionPart::Variable(Variable::Host) => {
-            Some(ExpressionPart::Variable(Variable::Hostname))
+/// True if a path always begins with a slash: its text does, or a group at the beginning of the path that was asked for, also
+/// where that is empty.
+fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
+    let begins_so = |part: Option<&TemplatePart>| matches!(part, Some(TemplatePart::Text(text)) if text.starts_with('/'));
+    let mut parts = path.0.iter();
+    match parts.next() {
+        Some(TemplatePart::Group(1)) => {
+            let is_at_beginning =
+                regex.pattern.starts_with("^(") && !regex.pattern.starts_with("^(?");
+            is_at_beginning && !regex.alternatives && begins_so(parts.next())
         }
-        ExpressionPart::Text(_)
-        | ExpressionPart::Variable(Variable::Scheme | Variable::RequestUri) => Some(part),
-        ExpressionPart::Variable(_) => None,
-    };
-    let parts = parts.into_iter().map(part).collect::<Option<_>>()?;
-    Some(Expression(parts))
+        first => begins_so(first),
+    }
+}
+
+/// A text to send, without variables.
+fn body(text: &str) -> Option<String> {
+    let is_line_break = |letter| matches!(letter, '\n' | '\r' | '\t');
+    let mut letters = text.chars();
+    let is_plain = letters.all(|c| c != '$' && (!c.is_control() || is_line_break(c)));
+    // Each of these is two bytes to nginx.
+    let escaped = text.bytes().filter(|byte| b"\n\r\t\"\\".contains(byte));
+    (is_plain && text.len() + escaped.count() <= MAX_BODY).then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -37,6 +37,32 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
+/// A URL to redirect to, with `$scheme`, `$host` and `$request_uri` in it. A path is one of the same host.
+pub fn for_redirects(text: &str) -> Parsed<Expression> {
+    const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host and $request_uri alone";
+    let written = if text.starts_with('/') {
+        format!("$scheme://$host{text}")
+    } else {
+        text.to_owned()
+    };
+    let mut schemes = ["http://", "https://", "$scheme://"].into_iter();
+    if !schemes.any(|scheme| written.starts_with(scheme)) {
+        return Err(EXPECTED.into());
+    }
+    let Expression(parts) = for_headers(&written)?;
+    // A path that is decoded may have ends of lines in it.
+    let part = |part| match part {
+        ExpressionPart::Variable(Variable::Host) => {
+            Some(ExpressionPart::Variable(Variable::Hostname))
+        }
+        ExpressionPart::Text(_)
+        | ExpressionPart::Variable(Variable::Scheme | Variable::RequestUri) => Some(part),
+        ExpressionPart::Variable(_) => None,
+    };
+    let parts = parts.into_iter().map(part).collect::<Option<_>>();
+    parts.map(Expression).ok_or_else(|| EXPECTED.into())
+}
+
 /// As [`for_headers`], with constants in the place of variables.
 pub fn for_headers_with<'a>(
     text: &str,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use envoy_types::pb::envoy::config::core::v3::CidrRange;
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::listener_filter::ConfigType as ListenerConfig;
 use envoy_types::pb::envoy::config::listener::v3::{
@@ -14,7 +15,7 @@ use prost::{Message, Name};
 use sluice_ir::{ClientValidation, Config, GlobalConfig, HostTls, SecretId};
 
 use super::manager::{Front, Scheme, manager};
-use super::proto::{address, any, millis_long, yes};
+use super::proto::{address, any, cidr_range, millis_long, number, yes};
 use super::{Discovery, HTTP, HTTPS, filter_chains, passthrough, tls};
 use crate::Settings;
 
@@ -93,7 +94,7 @@ fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<List
     Some(Listener {
         listener_filters_timeout: proxy_timeout(front.global),
         listener_filters: proxy_protocol(front.global).into_iter().collect(),
-        filter_chains: vec![filter_chain(name, None, front)],
+        filter_chains: vec![from_believed(front.global, filter_chain(name, None, front))],
         ..on(addresses, name)?
     })
 }
@@ -153,6 +154,15 @@ fn secure(
         "envoy.filters.listener.tls_inspector",
         TlsInspector::default(),
     );
+    let mut default = (!rejects).then(|| chain(&HostTls::default()));
+    if global.forwarded.proxy_protocol_peers.is_some() {
+        // The default one is for everybody.
+        chains.extend(default.take());
+    }
+    let chains = chains
+        .into_iter()
+        .map(|chain| from_believed(global, chain))
+        .collect();
     Some(Listener {
         listener_filters_timeout: proxy_timeout(global),
         listener_filters: proxy_protocol(global)
@@ -160,7 +170,7 @@ fn secure(
             .chain([inspector])
             .collect(),
         filter_chains: chains,
-        default_filter_chain: (!rejects).then(|| chain(&HostTls::default())),
+        default_filter_chain: default,
         ..on(addresses, name)?
     })
 }
@@ -172,6 +182,29 @@ fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
     };
     FilterChain {
         filter_chain_match: Some(hosts),
+        ..chain
+    }
+}
+
+/// The chain for those whose PROXY header is believed: Envoy cannot take their own address in its place.
+fn from_believed(global: &GlobalConfig, chain: FilterChain) -> FilterChain {
+    let Some(peers) = &global.forwarded.proxy_protocol_peers else {
+        return chain;
+    };
+    let mut peers: Vec<CidrRange> = peers.iter().copied().map(cidr_range).collect();
+    if peers.is_empty() {
+        // Without any everybody would be meant. This is nobody.
+        peers.push(CidrRange {
+            address_prefix: "::".to_owned(),
+            prefix_len: number(128),
+        });
+    }
+    let matched = FilterChainMatch {
+        direct_source_prefix_ranges: peers,
+        ..chain.filter_chain_match.clone().unwrap_or_default()
+    };
+    FilterChain {
+        filter_chain_match: Some(matched),
         ..chain
     }
 }

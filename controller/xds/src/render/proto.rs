@@ -65,6 +65,24 @@ pub(super) fn cidr_range(cidr: Cidr) -> CidrRange {
     }
 }
 
+/// The addresses of a list: those of IPv4 also as IPv6 writes them (`::ffff:10.0.0.1`), which a PROXY header or a forwarded one may
+/// do. To Envoy they are others.
+pub(super) fn address_ranges(cidrs: &[Cidr]) -> Vec<CidrRange> {
+    let mapped = cidrs.iter().filter_map(|cidr| match cidr.address() {
+        IpAddr::V4(address) => Some(CidrRange {
+            address_prefix: address.to_ipv6_mapped().to_string(),
+            prefix_len: number(96 + u32::from(cidr.prefix_len())),
+        }),
+        IpAddr::V6(_) => None,
+    });
+    cidrs
+        .iter()
+        .copied()
+        .map(cidr_range)
+        .chain(mapped)
+        .collect()
+}
+
 /// A virtual host, whose routes have maps with several entries: each is written by itself, in order, and whoever decodes them
 /// puts them together.
 pub(super) fn encoded_host(mut host: VirtualHost) -> Vec<u8> {

@@ -1,11 +1,14 @@
 use super::*;
+use crate::snippet::block::Block;
 use crate::snippet::tree::directives;
 
 fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
     let all = || {
-        let mut responses = Responses::new("text/html", Comparable::ALL);
-        for directive in directives(text)? {
-            responses.add(&directive)?;
+        let all = directives(text)?;
+        let media_types = MediaTypes::read(&all, Block::Location, None)?;
+        let mut responses = Responses::new(media_types, Comparable::ALL);
+        for directive in &all {
+            responses.add(directive)?;
         }
         responses.finish()
     };
@@ -33,6 +36,10 @@ fn return_has_nginxs_forms() {
     assert_eq!(
         shown("return 200 'so it is';"),
         [r#"200 {"text":{"media_type":"text/html","text":"so it is"}}"#]
+    );
+    assert_eq!(
+        shown("return 200 'a\\n\tb\r\n';"),
+        [r#"200 {"text":{"media_type":"text/html","text":"a\n\tb\r\n"}}"#]
     );
     assert_eq!(
         shown("return 301 https://b.test$request_uri;"),
@@ -126,7 +133,6 @@ fn conditions_are_those_that_every_data_plane_can_compare() {
         "$host = A.test",
         "$uri ~ a",
         "$remote_addr = 127.0.0.1",
-        "$http_x_forwarded_for = a",
         "$http_upgrade = a",
         "$http_host = a",
         "$HTTP_HOST = a",

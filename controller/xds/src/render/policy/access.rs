@@ -22,7 +22,7 @@ use prost::{Message, Name};
 use sluice_ir::{Blocked, Cidr, IpAccess, TextMatch};
 use sluice_pattern::Subject;
 
-use crate::render::proto::{any, cidr_range, extension};
+use crate::render::proto::{address_ranges, any, extension};
 use crate::render::route::matching::{is_in_any_case, matches};
 
 /// Denied addresses come first.
@@ -38,7 +38,7 @@ pub(super) fn filters(access: &IpAccess) -> Vec<TypedExtensionConfig> {
 /// One trie for the whole list: each address as a principal of its own takes Envoy a kilobyte, and a comparison per request.
 fn by_address(name: &str, cidrs: &[Cidr], inside: Action, outside: Action) -> Rbac {
     let addresses = Ip {
-        cidr_ranges: cidrs.iter().map(|cidr| cidr_range(*cidr)).collect(),
+        cidr_ranges: address_ranges(cidrs),
         stat_prefix: name.to_owned(),
     };
     let is_inside = SinglePredicate {
@@ -86,10 +86,9 @@ pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
         let texts: Vec<_> = texts.iter().map(|text| by_text(name, text)).collect();
         texts.into_iter().map(principal::Identifier::Header)
     };
-    let addresses = blocked
-        .addresses
-        .iter()
-        .map(|cidr| principal::Identifier::RemoteIp(cidr_range(*cidr)));
+    let addresses = address_ranges(&blocked.addresses)
+        .into_iter()
+        .map(principal::Identifier::RemoteIp);
     let agents = by_header("user-agent", &blocked.user_agents);
     let all: Vec<_> = addresses
         .chain(agents)

@@ -6,25 +6,21 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use envoy_types::pb::google::protobuf::Struct;
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, Expression, ExpressionPart, HttpRoute, RequestTest,
-    ResponseContent, ServerName, Variable,
+    Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent, ServerName,
 };
 use sluice_pattern::{Subject, escape};
 
 use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
-use crate::render::format::format;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
-/// `route` takes what the HTTP route takes, and does nothing yet.
+/// `route` takes what the HTTP route takes, changes the headers of its responses, and does nothing yet.
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
-    let mut route = route.clone();
-    header::modify_response(&mut route, http_route.filters.iter());
     let direct = http_route.direct_responses.iter();
     direct
-        .map(|direct| answering(&route, direct, server))
+        .map(|direct| answering(route, direct, server))
         .collect()
 }
 
@@ -39,8 +35,7 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
             }
         }
         ResponseContent::Location(url) => {
-            let url = format(&with_name(url, server));
-            to_url(route, direct.status, &url)
+            to_url(route, direct.status, &redirect::format_url(url, server))
         }
         ResponseContent::Page => with_body(route, direct.status, None),
         ResponseContent::Text { media_type, text } => {
@@ -54,20 +49,6 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
         }
     };
     direct.conditions.iter().map(matcher).fold(answer, only_for)
-}
-
-/// Without a port, which Envoy's own variable has.
-fn with_name(url: &Expression, server: &ServerName) -> Expression {
-    let ServerName::Exact(name) = server else {
-        return url.clone();
-    };
-    let parts = url.0.iter().map(|part| match part {
-        ExpressionPart::Variable(Variable::Hostname) => {
-            ExpressionPart::Text(name.as_str().to_owned())
-        }
-        ExpressionPart::Text(_) | ExpressionPart::Variable(_) => part.clone(),
-    });
-    Expression(parts.collect())
 }
 
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
@@ -98,6 +79,8 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
         }
         RequestTest::Cookie { name, value } => cookie(name, value),
         RequestTest::Scheme(comparison) => compared(PROTO, comparison),
+        // As it is written, where whoever has another one is kept out.
+        RequestTest::Method(comparison) if condition.negated => compared(":method", comparison),
         RequestTest::Method(comparison) => compared(":method", &in_any_case(comparison)),
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
         RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),

@@ -53,9 +53,10 @@ pub(super) fn routes(
             }]
         }
         Action::Redirect(redirect) => {
-            let direct = direct_response::routes(&route, http_route, server).into_iter();
+            let answering = answering(&route, http_route);
+            let direct = direct_response::routes(&answering, http_route, server).into_iter();
             direct
-                .chain(redirect::routes(&route, http_route, redirect))
+                .chain(redirect::routes(&route, http_route, redirect, server))
                 .collect()
         }
         Action::Respond(status) => responding(&route, http_route, *status, server, global),
@@ -74,11 +75,22 @@ pub(super) fn to_https(
         tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     };
+    let answering = answering(
+        &with_response_headers(&route, &http_route.policy),
+        http_route,
+    );
     http_route
         .https_redirect
         .iter()
-        .flat_map(|https| redirect::to_https(&route, https, server))
+        .flat_map(|https| redirect::to_https(&answering, https, server))
         .collect()
+}
+
+/// A route for what the data plane answers itself: with the response headers that the pods' answers have, as in nginx.
+fn answering(route: &Route, http_route: &HttpRoute) -> Route {
+    let mut route = route.clone();
+    header::modify_response(&mut route, http_route.filters.iter());
+    route
 }
 
 /// In nginx's order: what CORS asks first, then direct responses, then https, then the pods.
@@ -91,12 +103,13 @@ fn forwarding(
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let mut routes = direct_response::routes(&route, http_route, server);
+    let answering = answering(&route, http_route);
+    let mut routes = direct_response::routes(&answering, http_route, server);
     routes.extend(
         http_route
             .https_redirect
             .iter()
-            .flat_map(|https| redirect::to_https(&route, https, server)),
+            .flat_map(|https| redirect::to_https(&answering, https, server)),
     );
     routes.extend(
         http_route
@@ -112,7 +125,7 @@ fn forwarding(
     }
     routes.extend(upstream_routes(&route, http_route, to.primary(), global));
     match &policy.cors {
-        Some(cors) => cors::routes(routes, &route, cors),
+        Some(cors) => cors::routes(routes, &answering, cors),
         None => routes,
     }
 }
@@ -126,7 +139,7 @@ fn responding(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let policy = &http_route.policy;
-    let route = with_response_headers(route, policy);
+    let route = answering(&with_response_headers(route, policy), http_route);
     let redirects = http_route.https_redirect.iter();
     let mut routes = direct_response::routes(&route, http_route, server);
     routes.extend(redirects.flat_map(|https| redirect::to_https(&route, https, server)));
@@ -134,13 +147,11 @@ fn responding(
         status: status.into(),
         ..DirectResponseAction::default()
     };
-    let mut last = Route {
+    routes.push(Route {
         action: Some(RouteKind::DirectResponse(response)),
         typed_per_filter_config: policy::per_route(http_route, global.max_body_size, false),
         ..route.clone()
-    };
-    header::modify_response(&mut last, http_route.filters.iter());
-    routes.push(last);
+    });
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
@@ -362,7 +373,7 @@ mod tests {
         assert_eq!(denied.status, 503);
         let redirect = Redirect {
             status: 304,
-            to: RedirectTo::Url("/b".into()),
+            to: RedirectTo::Url(sluice_ir::Expression::literal("/b")),
         };
         let RouteKind::DirectResponse(moved) = action(Action::Redirect(redirect)) else {
             panic!("no response")

@@ -7,14 +7,14 @@ use envoy_types::pb::envoy::config::route::v3::redirect_action::{
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
 use sluice_ir::{
-    Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect, RedirectTo, Scheme,
-    ServerName,
+    Expression, ExpressionPart, Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect,
+    RedirectTo, Scheme, ServerName, Variable,
 };
 
 use super::matching::{bare_root, contains, only_for, present, spoken};
 use super::rewrite;
 use crate::render::encoded::{SENT, SENT_UNSLASHED};
-use crate::render::format::QUERY;
+use crate::render::format::{QUERY, format};
 use crate::render::header::{literal, set};
 use crate::settings::PATH_HEADER;
 
@@ -24,10 +24,15 @@ const PORT: &str = "%REQ(x-forwarded-port)%";
 const AUTHORITY: &str = "%REQ(:authority)%";
 
 /// `route` takes what the HTTP route takes, and does nothing yet.
-pub(super) fn routes(route: &Route, http_route: &HttpRoute, redirect: &Redirect) -> Vec<Route> {
+pub(super) fn routes(
+    route: &Route,
+    http_route: &HttpRoute,
+    redirect: &Redirect,
+    server: &ServerName,
+) -> Vec<Route> {
     let status = redirect.status;
     match &redirect.to {
-        RedirectTo::Url(url) => vec![to_url(route, status, &literal(url))],
+        RedirectTo::Url(url) => vec![to_url(route, status, &format_url(url, server))],
         RedirectTo::PathOnly(path) => {
             vec![to_url(
                 route,
@@ -244,6 +249,25 @@ fn acting(route: &Route, action: RedirectAction) -> Route {
 }
 
 /// With exactly this `Location`, which is a format.
+/// A URL to go to, as a format.
+pub(super) fn format_url(url: &Expression, server: &ServerName) -> String {
+    format(&without_port(url, server))
+}
+
+/// Envoy's own variable has a port.
+fn without_port(url: &Expression, server: &ServerName) -> Expression {
+    let ServerName::Exact(name) = server else {
+        return url.clone();
+    };
+    let parts = url.0.iter().map(|part| match part {
+        ExpressionPart::Variable(Variable::Hostname) => {
+            ExpressionPart::Text(name.as_str().to_owned())
+        }
+        ExpressionPart::Text(_) | ExpressionPart::Variable(_) => part.clone(),
+    });
+    Expression(parts.collect())
+}
+
 pub(super) fn to_url(route: &Route, status: u16, format: &str) -> Route {
     let answer = DirectResponseAction {
         status: status.into(),

@@ -1,0 +1,209 @@
+//! `Content-Type` of texts that a snippet returns.
+
+use super::block::Block;
+use super::error::SnippetError;
+use super::tree::Directive;
+
+/// ingress-nginx's `default_type`.
+const DEFAULT: &str = "text/html";
+
+/// Types by the extension of a path, from nginx's `mime.types`: those of texts. They come before `default_type`.
+#[rustfmt::skip]
+const BY_EXTENSION: &[(&str, &str)] = &[
+    ("atom", "application/atom+xml"), ("css", "text/css"), ("htc", "text/x-component"), ("htm", "text/html"),
+    ("html", "text/html"), ("jad", "text/vnd.sun.j2me.app-descriptor"), ("js", "application/javascript"),
+    ("json", "application/json"), ("m3u8", "application/vnd.apple.mpegurl"), ("mml", "text/mathml"),
+    ("rss", "application/rss+xml"), ("rtf", "application/rtf"), ("shtml", "text/html"), ("svg", "image/svg+xml"),
+    ("svgz", "image/svg+xml"), ("txt", "text/plain"), ("wml", "text/vnd.wap.wml"), ("xhtml", "application/xhtml+xml"),
+    ("xml", "text/xml"), ("xspf", "application/xspf+xml"),
+];
+
+/// Statuses whose responses have headers of `add_header` without `always`.
+const WITH_ADDED_HEADERS: [u16; 10] = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308];
+
+/// The types of a block's texts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MediaTypes<'a> {
+    own: &'a str,
+    added: Option<Added<'a>>,
+}
+
+/// `add_header Content-Type TYPE`: a second header in nginx, of which browsers take the last.
+#[derive(Clone, Copy, Debug)]
+struct Added<'a> {
+    media_type: &'a str,
+    always: bool,
+}
+
+impl<'a> MediaTypes<'a> {
+    /// Types in a block of these directives. `path`: the only one that it is for.
+    pub(super) fn read(
+        all: &'a [Directive],
+        block: Block,
+        path: Option<&str>,
+    ) -> Result<Self, SnippetError> {
+        let default = default_type(all)?;
+        let by_extension = path.and_then(of_extension);
+        Ok(MediaTypes {
+            own: by_extension.or(default).unwrap_or(DEFAULT),
+            added: added(all, block)?,
+        })
+    }
+
+    /// The type of a text with this status.
+    pub(super) fn of(&self, status: u16) -> &'a str {
+        match self.added {
+            Some(added) if added.always || WITH_ADDED_HEADERS.contains(&status) => added.media_type,
+            _ => self.own,
+        }
+    }
+
+    /// True if it is one of the directives that types are read from.
+    pub(super) fn reads(directive: &Directive) -> bool {
+        directive.name() == "default_type" || adds_content_type(directive)
+    }
+}
+
+fn default_type(all: &[Directive]) -> Result<Option<&str>, SnippetError> {
+    let mut media_type = None;
+    for directive in all.iter().filter(|it| it.name() == "default_type") {
+        match directive.words.as_slice() {
+            [_, said] if media_type.is_none() && is_media_type(said) => {
+                media_type = Some(said.as_str());
+            }
+            _ => return Err(directive.unsupported()),
+        }
+    }
+    Ok(media_type)
+}
+
+/// Only where all requests are answered: it would be a header of what pods answer as well.
+fn added(all: &[Directive], block: Block) -> Result<Option<Added<'_>>, SnippetError> {
+    let answers_all =
+        block == Block::LocationOfServer || all.iter().any(|it| it.name() == "return");
+    let mut found = None;
+    for directive in all.iter().filter(|it| adds_content_type(it)) {
+        let (said, always) = match directive.words.as_slice() {
+            [_, _, said] => (said, false),
+            [_, _, said, always] if always == "always" => (said, true),
+            _ => return Err(directive.unsupported()),
+        };
+        if found.is_some() || !answers_all || !is_media_type(said) {
+            return Err(directive.unsupported());
+        }
+        found = Some(Added {
+            media_type: said,
+            always,
+        });
+    }
+    Ok(found)
+}
+
+fn adds_content_type(directive: &Directive) -> bool {
+    let mut words = directive.words.iter();
+    words.next().is_some_and(|name| name == "add_header")
+        && words
+            .next()
+            .is_some_and(|header| header.eq_ignore_ascii_case("content-type"))
+}
+
+/// nginx takes what is behind the last dot of the last segment, in any case.
+fn of_extension(path: &str) -> Option<&'static str> {
+    let (_, name) = path.rsplit_once('/')?;
+    let (_, extension) = name.rsplit_once('.')?;
+    let mut known = BY_EXTENSION.iter();
+    known
+        .find(|(known, _)| known.eq_ignore_ascii_case(extension))
+        .map(|(_, media_type)| *media_type)
+}
+
+/// RFC 6838, section 4.2, without what begins a variable; of parameters, `charset` alone.
+fn is_media_type(text: &str) -> bool {
+    let is_token = |text: &str| {
+        !text.is_empty()
+            && text.len() <= 100
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#&-^_.+".contains(&byte))
+    };
+    let (essence, parameter) = match text.split_once(';') {
+        Some((essence, parameter)) => (essence, Some(parameter.trim_start())),
+        None => (text, None),
+    };
+    let is_charset = |parameter: &str| {
+        let value = parameter
+            .get(.."charset=".len())
+            .filter(|name| name.eq_ignore_ascii_case("charset="))
+            .and_then(|name| parameter.get(name.len()..));
+        value.is_some_and(is_token)
+    };
+    parameter.is_none_or(is_charset)
+        && essence
+            .split_once('/')
+            .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::directives;
+    use super::*;
+
+    fn types(text: &str, path: Option<&str>, status: u16) -> Option<String> {
+        let all = directives(text).unwrap();
+        let types = MediaTypes::read(&all, Block::LocationOfServer, path).ok()?;
+        Some(types.of(status).to_owned())
+    }
+
+    #[test]
+    fn extension_of_the_path_comes_before_default_type() {
+        for (path, media_type) in [
+            ("/robots.txt", "text/plain"),
+            ("/.well-known/assetlinks.JSON", "application/json"),
+            ("/a.txt/b", "text/a"),
+            ("/a.unknown", "text/a"),
+            ("/txt", "text/a"),
+        ] {
+            let read = types("default_type text/a; return 200 x;", Some(path), 200);
+            assert_eq!(read.as_deref(), Some(media_type), "{path}");
+        }
+        assert_eq!(types("return 200 x;", None, 200).as_deref(), Some(DEFAULT));
+    }
+
+    #[test]
+    fn added_header_is_the_type_of_what_it_is_added_to() {
+        for (added, status, media_type) in [
+            ("text/b", 200, "text/b"),
+            ("text/b", 503, "text/a"),
+            ("text/b always", 503, "text/b"),
+            ("'text/b; charset=utf-8'", 200, "text/b; charset=utf-8"),
+        ] {
+            let text = format!("default_type text/a; add_header content-type {added};");
+            assert_eq!(
+                types(&text, None, status).as_deref(),
+                Some(media_type),
+                "{added}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_type_or_says_it_twice_is_refused() {
+        for bad in [
+            "default_type a;",
+            "default_type a/b c;",
+            "default_type $a/b;",
+            "default_type a/b; default_type a/b;",
+            "default_type 'a/b; c=d';",
+            "default_type 'a/b; charset=';",
+            "default_type 'a/b; charset=$x';",
+            "default_type a/;",
+            "add_header Content-Type $a;",
+            "add_header Content-Type a/b; add_header Content-Type a/b;",
+            "add_header Content-Type a/b sometimes;",
+        ] {
+            assert_eq!(types(bad, None, 200), None, "{bad}");
+        }
+        let all = directives("add_header Content-Type a/b;").unwrap();
+        assert!(MediaTypes::read(&all, Block::Location, None).is_err());
+    }
+}

@@ -183,6 +183,11 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
             believes_headers: true,
             reads_names: true,
         }),
+        modsecurity: (host == NginxHost::Sluice).then(|| sluice_nginx::ModSecurity {
+            module: "ngx_http_modsecurity_module.so".into(),
+            core_rules: vec!["core-rules.conf".into()],
+            unicode_map: Some("unicode.mapping".into()),
+        }),
         ..nginx_on(listeners, engine)
     }
 }

@@ -86,6 +86,10 @@ fn write(
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;
     write_text(&out.join("nginx.conf"), &rendered.text)?;
+    // Others hold keys.
+    for (name, rules) in rendered.files.rules() {
+        write_text(&out.join(name), rules)?;
+    }
     write_json(
         &out.join("xds.json"),
         &sluice_xds::RenderedResources::render(config, &settings).to_json()?,

@@ -242,7 +242,8 @@ close nothing: leaving them out admits no client, forwards no forged header and 
 
 - a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
 - `server-snippet`: all paths that its namespace has on its hosts;
-- `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on): the paths of its Ingress;
+- `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on; docs/waf.md says what of it nginx serves): the
+  paths of its Ingress;
 - a snippet of the ConfigMap: the paths of all Ingresses.
 ";
 

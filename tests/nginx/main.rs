@@ -36,6 +36,8 @@ mod server_header;
 mod shutdown;
 mod streams;
 mod variables;
+mod waf;
+mod waf_texts;
 mod weak_certificate;
 mod websockets;
 mod zones;

@@ -22,6 +22,7 @@ mod r06_auth_cache;
 mod r06_auth_snippets;
 mod r06_authorized_server;
 mod r06_digest;
+mod r06_firewall;
 mod r06_forged_headers;
 mod r06_guarding_snippets;
 mod r06_header_snippets;

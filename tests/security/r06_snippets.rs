@@ -186,10 +186,11 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
         ("main-snippet", "http { deny all; }"),
         ("stream-snippet", "deny all;"),
         ("global-auth-snippet", "proxy_set_header X-Remote-User '';"),
-        ("modsecurity-snippet", "SecRuleEngine On"),
+        ("modsecurity-snippet", "SecRuleEngine On\nSecTmpDir /tmp"),
     ];
     for (key, text) in guarding {
-        tenants.write("operator.yaml", &[config_map(&json!({key: text}))])?;
+        let settings = json!({key: text, "enable-modsecurity": "true"});
+        tenants.write("operator.yaml", &[config_map(&settings)])?;
         sluice.wait_for_status("a.test", "/", 503).await?;
         tenants.write("operator.yaml", &[config_map(&json!({}))])?;
         sluice.wait_for_status("a.test", "/", 200).await?;

@@ -70,6 +70,11 @@ pub fn nginx_module() -> Result<PathBuf> {
     )
 }
 
+/// ModSecurity's module for nginx, which `cargo xtask setup` installs.
+pub fn nginx_modsecurity_module() -> PathBuf {
+    PathBuf::from("/usr/lib/nginx/modules/ngx_http_modsecurity_module.so")
+}
+
 /// nginx: `NGINX_BINARY`, or the one that `cargo xtask setup` unpacked.
 pub fn nginx() -> Result<PathBuf> {
     find(

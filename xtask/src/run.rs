@@ -149,6 +149,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
         arguments.iter().partition(|argument| *argument == "--lint");
     let nginx = setup::nginx()?;
     setup::php()?;
+    setup::waf()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     AccessLog, Buffering, Cidr, Compression, Expression, Header, HeaderName, ServerTls, Tracing,
-    is_default,
+    Waf, is_default,
 };
 
 /// Number of times that one request may come back. A gateway behind us that leads here again has a reason; two are rare. On
@@ -68,6 +68,9 @@ pub struct GlobalConfig {
     /// Tracing; `None` is none.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: Option<Tracing>,
+    /// Web application firewall of all routes that have one; `None`: each route has its own rules only.
+    #[serde(skip_serializing_if = "is_default")]
+    pub waf: Option<Waf>,
 }
 
 impl Default for GlobalConfig {
@@ -91,6 +94,7 @@ impl Default for GlobalConfig {
             cdn_id: CDN_ID.to_owned(),
             kept_body: KEPT_BODY,
             tracing: None,
+            waf: None,
         }
     }
 }

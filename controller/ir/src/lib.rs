@@ -38,6 +38,7 @@ mod stream;
 mod tls;
 mod tracing;
 mod transport;
+pub mod waf;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -82,6 +83,7 @@ pub use stream::{L4Protocol, Stream, StreamPort};
 pub use tls::{ClientCertificates, ClientValidation, HostTls, ServerTls, VerifyClient};
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
 pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use waf::Waf;
 
 /// Defaults are not serialised, so that golden files show only what differs.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -82,6 +82,7 @@ impl HttpRoute {
             || self.policy.authentication.is_some()
             || self.policy.ip_access != IpAccess::default()
             || !self.direct_responses.is_empty()
+            || self.policy.rejects_attacks()
     }
 
     /// Backends of a route that forwards.

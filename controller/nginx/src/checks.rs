@@ -54,6 +54,9 @@ pub(crate) fn check_location(
             route.has_access_control(),
         );
     }
+    if let Some((what, closes)) = check_waf(route, context) {
+        add(what, closes);
+    }
     for (what, closes) in check_responses(route) {
         add(what, closes);
     }
@@ -118,6 +121,26 @@ fn check_client_certificates(
     } else {
         None
     }
+}
+
+/// A firewall that nginx cannot load. `true`: it may reject requests.
+fn check_waf(route: &HttpRoute, context: RenderContext<'_>) -> Option<(&'static str, bool)> {
+    let waf = route.policy.waf.as_ref()?;
+    let all = context.config.global.waf.as_ref();
+    let needs_core_rules = waf.core_rules || all.is_some_and(|all| all.core_rules);
+    let what = match &context.settings.modsecurity {
+        None if context.settings.engine.is_kongs() => {
+            "enable-modsecurity: not with ngx_wasm_module"
+        }
+        None => {
+            "enable-modsecurity, without nginx's module for ModSecurity (Debian: libnginx-mod-http-modsecurity)"
+        }
+        Some(module) if needs_core_rules && module.core_rules.is_empty() => {
+            "enable-owasp-core-rules, without the OWASP Core Rule Set (Debian: modsecurity-crs)"
+        }
+        Some(_) => return None,
+    };
+    Some((what, waf.may_block(all)))
 }
 
 /// nginx has one type for all texts of a location.
@@ -260,6 +283,8 @@ fn assert_handled(policy: &Policy) {
         access_log_off: _,
         // In `fastcgi.rs`.
         fastcgi: _,
+        // In `waf/`, and in `check_waf`.
+        waf: _,
         // Reported with their annotations: nginx has no spans.
         tracing: _,
     } = policy;

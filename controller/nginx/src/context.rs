@@ -3,6 +3,7 @@
 use sluice_ir::{ClientCertificates, Config, Server, ServerName, VerifyClient};
 
 use crate::settings::Settings;
+use crate::waf::{Place, Sharing};
 
 /// Inputs that all hosts have in common.
 #[derive(Clone, Copy)]
@@ -11,6 +12,10 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) settings: &'a Settings,
     /// Requests are written down.
     pub(crate) logs: bool,
+    /// Rules of firewalls around all servers.
+    pub(crate) waf: &'a Sharing,
+    /// Rules of firewalls around the locations of the server.
+    pub(crate) place: Place,
 }
 
 /// One host of the IR.

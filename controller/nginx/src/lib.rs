@@ -29,6 +29,7 @@ mod stream;
 mod tls;
 mod unsupported;
 mod upstream;
+mod waf;
 mod word_limits;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ use sluice_ir::Config;
 
 pub use files::Files;
 pub use location::auth_request;
-pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
+pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;
 pub use unsupported::{Element, Unsupported};
 
@@ -76,10 +77,12 @@ pub fn status_socket(features: &str, folder: &Path) -> Option<PathBuf> {
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
     let mut unsupported = Vec::new();
     let config = word_limits::apply(config, settings, &mut unsupported);
+    let mut files = files::all(&config);
+    files.pinned.extend(waf::all(&config, settings));
     let text = http::render(&config, settings, &mut unsupported);
     Rendered {
         text,
-        files: files::all(&config),
+        files,
         unsupported,
     }
 }

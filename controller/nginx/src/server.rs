@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
+use crate::waf;
 
 /// `server {}`.
 #[derive(Template)]
@@ -43,6 +44,8 @@ pub(crate) struct ServerConf<'a> {
     /// Somebody is let in nowhere.
     blocks: bool,
     app_root: Option<Value>,
+    /// Rules of firewalls around its locations.
+    waf_files: Vec<Word>,
     locations: Vec<LocationConf>,
     copies: Vec<Copies>,
     errors: Vec<Asked>,
@@ -64,6 +67,10 @@ impl<'a> ServerConf<'a> {
                 config, settings, ..
             },
         ) = (Host { name, server }, context);
+        let context = RenderContext {
+            place: context.waf.server(server),
+            ..context
+        };
         let Locations {
             taken,
             locations,
@@ -88,6 +95,7 @@ impl<'a> ServerConf<'a> {
             is_whole: ["", "^~ "]
                 .iter()
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
+            waf_files: waf::around_server(&context.place, settings),
             copies: mirror::copies(&open, config),
             errors: errors::asked(&open, context),
             auth_location: AuthLocation::for_server(

@@ -30,6 +30,8 @@ pub struct Settings {
     pub access_log: Option<AccessLog>,
     /// The stream module of nginx, if it has one.
     pub streams: Option<Streams>,
+    /// ModSecurity's module, if nginx has it.
+    pub modsecurity: Option<ModSecurity>,
     /// Socket of nginx's counters of connections, if it has them.
     pub status: Option<PathBuf>,
     /// The OpenSSL that nginx runs with, where that is known.
@@ -56,6 +58,17 @@ pub struct Streams {
     pub believes_headers: bool,
     /// It can look at the name in a TLS handshake.
     pub reads_names: bool,
+}
+
+/// ModSecurity's module for nginx.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModSecurity {
+    /// The library.
+    pub module: PathBuf,
+    /// Files of the OWASP Core Rule Set, in their order; none where it is not installed.
+    pub core_rules: Vec<PathBuf>,
+    /// Unicode characters by code points.
+    pub unicode_map: Option<PathBuf>,
 }
 
 /// Host of the filter in nginx.
@@ -115,7 +128,6 @@ impl Streams {
     /// back would not end.
     #[must_use]
     pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
-        let mut words = said.split_whitespace();
         let has = |wanted: &str| said.split_whitespace().any(|word| word == wanted);
         if has("--without-stream_limit_conn_module") {
             return None;
@@ -129,26 +141,71 @@ impl Streams {
                 reads_names,
             });
         }
-        let folder = words
-            .find_map(|word| word.strip_prefix("--modules-path="))
-            .map(PathBuf::from);
-        let root = binary.parent().and_then(Path::parent);
-        let beside = root
-            .into_iter()
-            .flat_map(|root| [root.join("lib/nginx/modules"), root.join("modules")]);
-        let files = folder
-            .into_iter()
-            .chain(beside)
-            .map(|folder| folder.join("ngx_stream_module.so"));
-        let module = files
-            .into_iter()
-            .find(|file| has("--with-stream=dynamic") && is_file(file))?;
+        let module = library("ngx_stream_module.so", said, binary, is_file)
+            .filter(|_| has("--with-stream=dynamic"))?;
         Some(Streams {
             module: Some(module),
             believes_headers,
             reads_names,
         })
     }
+}
+
+/// Files of the core rules: as ingress-nginx's image has them, and as Debian has them.
+const CORE_RULES: [&[&str]; 2] = [
+    &["/etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf"],
+    &[
+        "/etc/modsecurity/crs/crs-setup.conf",
+        "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf",
+        "/usr/share/modsecurity-crs/rules/*.conf",
+        "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf",
+    ],
+];
+const UNICODE_MAPS: [&str; 2] = [
+    "/etc/nginx/modsecurity/unicode.mapping",
+    "/etc/nginx/unicode.mapping",
+];
+
+impl ModSecurity {
+    /// Reads the output of `nginx -V`, and finds the library and its files.
+    #[must_use]
+    pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
+        let module = library("ngx_http_modsecurity_module.so", said, binary, &is_file)?;
+        let is_there = |path: &&str| path.contains('*') || is_file(Path::new(path));
+        let core_rules = CORE_RULES.iter().find(|files| is_file(Path::new(files[0])));
+        let core_rules = core_rules.into_iter().flat_map(|files| files.iter());
+        let mut maps = UNICODE_MAPS.iter().filter(|path| is_there(path));
+        Some(ModSecurity {
+            module,
+            core_rules: core_rules
+                .filter(|path| is_there(path))
+                .map(PathBuf::from)
+                .collect(),
+            unicode_map: maps.next().map(PathBuf::from),
+        })
+    }
+}
+
+/// A module: where nginx looks for its libraries, or beside the program, if it was unpacked and not installed.
+fn library(
+    name: &str,
+    said: &str,
+    binary: &Path,
+    is_file: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let mut words = said.split_whitespace();
+    let folder = words
+        .find_map(|word| word.strip_prefix("--modules-path="))
+        .map(PathBuf::from);
+    let root = binary.parent().and_then(Path::parent);
+    let beside = root
+        .into_iter()
+        .flat_map(|root| [root.join("lib/nginx/modules"), root.join("modules")]);
+    let mut files = folder
+        .into_iter()
+        .chain(beside)
+        .map(|folder| folder.join(name));
+    files.find(|file| is_file(file))
 }
 
 impl Settings {
@@ -168,6 +225,7 @@ impl Settings {
             requests: None,
             access_log: None,
             streams: None,
+            modsecurity: None,
             status: None,
             openssl: None,
             drain: 10,

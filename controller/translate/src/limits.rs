@@ -4,6 +4,7 @@ use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
+use sluice_syntax::seclang;
 use sluice_syntax::settings::ext_auth::MAX_RESPONSE_HEADERS;
 use sluice_translate_engine::MAX_CANARIES;
 
@@ -30,6 +31,9 @@ const NO_PATTERN: &str =
 
 const UNKNOWN_ACCESS_CONTROL: &str =
     "the Ingress is not served; its paths answer 503, because its access control is unknown";
+
+const SNIPPET_MAY_CLOSE: &str =
+    "the snippet is not served, and its paths answer 503 if it may reject requests";
 
 const SNIPPET_CLOSES: &str = "the snippet is not served, and its paths answer 503";
 
@@ -116,6 +120,16 @@ pub static LIMITS: &[Limit] = &[
         "bytes of names and values in `fastcgi-params-configmap`",
         MAX_PARAMS_BYTES as u64,
         "none of them is set",
+    ),
+    limit(
+        "directives of `modsecurity-snippet`",
+        seclang::MAX_DIRECTIVES as u64,
+        SNIPPET_MAY_CLOSE,
+    ),
+    limit(
+        "bytes of `modsecurity-snippet`",
+        seclang::MAX_BYTES as u64,
+        SNIPPET_MAY_CLOSE,
     ),
     limit(
         "origins in `cors-allow-origin`",

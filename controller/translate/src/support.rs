@@ -17,6 +17,11 @@ pub(crate) const SEND_TIMEOUT: Supports = Supports {
 pub(crate) const SEND_IS_LONGER: &str =
     "it is longer than proxy-read-timeout, which limits both directions";
 
+/// Why Envoy has no web application firewall.
+pub(crate) const NO_WAF: &str = "--data-plane nginx serves ModSecurity";
+/// Of nginx.
+pub(crate) const WAF_MODULE: &str = "where nginx has ModSecurity's module (docs/waf.md)";
+
 /// Why nginx has no spans.
 pub(crate) const NO_SPANS: &str =
     "trace in the upstreams: this nginx has no module for OpenTelemetry";

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 use sluice_ir::{Action, Server, ServerName};
-use sluice_translate::{LIMITS, Object, Options, Resources, Severity, Translation, translate};
+use sluice_translate::{
+    DataPlane, LIMITS, Object, ObjectKey, Options, Resources, Severity, Translation, translate,
+};
 
 fn most(what: &str) -> usize {
     let limit = LIMITS.iter().find(|limit| limit.what == what).unwrap();
@@ -35,6 +37,27 @@ fn translated(objects: &[Value]) -> Translation {
         &resources,
         &Options {
             class_is_implied: true,
+            ..Options::default()
+        },
+    )
+}
+
+/// On nginx, where the operator permits snippets.
+fn with_snippets(ingress: &Value) -> Translation {
+    let settings = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sluice", "namespace": "app"},
+        "data": {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"},
+    });
+    let mut resources = Resources::default();
+    for object in [settings, ingress.clone()] {
+        resources.apply(Object::from_value(object).unwrap());
+    }
+    translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            configmap: Some(ObjectKey::new("app", "sluice")),
+            data_plane: Some(DataPlane::Nginx),
             ..Options::default()
         },
     )
@@ -153,6 +176,30 @@ fn response_headers_beyond_the_limit_close_the_paths() {
         );
         let reports = reported(&translation, "annotation auth-response-headers").len();
         assert_eq!(reports, usize::from(closes), "{count}");
+    }
+}
+
+#[test]
+fn rules_of_a_firewall_beyond_the_limits_close_the_paths() {
+    let directives = most("directives of `modsecurity-snippet`");
+    let bytes = most("bytes of `modsecurity-snippet`");
+    let rules = |count: usize| "SecRuleEngine On\n".repeat(count);
+    let long = |bytes: usize| format!("SecRuleEngine On\n#{}", "x".repeat(bytes - 18));
+    for (snippet, is_served) in [
+        (rules(directives), true),
+        (rules(directives + 1), false),
+        (long(bytes), true),
+        (long(bytes + 1), false),
+    ] {
+        let annotations = json!({
+            "nginx.ingress.kubernetes.io/enable-modsecurity": "true",
+            "nginx.ingress.kubernetes.io/modsecurity-snippet": snippet,
+        });
+        let translation = with_snippets(&ingress(&annotations, 2));
+        let reports = reported(&translation, "annotation modsecurity-snippet");
+        assert_eq!(reports.is_empty(), is_served, "{} bytes", snippet.len());
+        let route = &server(&translation).routes[0];
+        assert_eq!(route.action == Action::Denied, !is_served);
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use sluice_filter_config::Host;
 use sluice_ir::Config;
-use sluice_nginx::{AccessLog, Engine, Files, OpenSsl, Settings, Streams, render};
+use sluice_nginx::{AccessLog, Engine, Files, ModSecurity, OpenSsl, Settings, Streams, render};
 use sluice_tests::artifacts;
 use sluice_tests::certificate::Pair;
 use sluice_tests::ports::Port;
@@ -74,6 +74,13 @@ impl Tried {
                 errors: at("errors"),
             }),
             streams: Streams::of_nginx(&said, &binary, Path::is_file),
+            // Without the core rules, which take long to parse.
+            modsecurity: ModSecurity::of_nginx(&said, &binary, Path::is_file)
+                .filter(|_| !engine.is_kongs())
+                .map(|module| ModSecurity {
+                    core_rules: Vec::new(),
+                    ..module
+                }),
             openssl: OpenSsl::of_nginx(&said),
             ..Settings::new(engine, ports[0].addr(), ports[1].addr())
         };

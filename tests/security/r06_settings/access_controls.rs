@@ -14,6 +14,10 @@ pub(super) struct AccessControl {
 
 pub(super) const BASIC: &[(&str, &str)] = &[("auth-type", "basic"), ("auth-secret", "users")];
 pub(super) const EXTERNAL: &[(&str, &str)] = &[("auth-url", "http://auth.owner.svc/")];
+pub(super) const FIREWALL: &[(&str, &str)] = &[
+    ("auth-url", "http://auth.owner.svc/"),
+    ("enable-modsecurity", "true"),
+];
 pub(super) const ALLOWED: &[(&str, &str)] = &[
     ("auth-type", "basic"),
     ("auth-secret", "users"),
@@ -74,7 +78,7 @@ pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
     access_control("configuration-snippet", EXTERNAL, "", &["deny all;"]),
     access_control("server-snippet", EXTERNAL, "", &["deny all;"]),
     access_control("stream-snippet", EXTERNAL, "", &["deny all;"]),
-    access_control("modsecurity-snippet", EXTERNAL, "", &["SecRuleEngine On"]),
+    access_control("modsecurity-snippet", FIREWALL, "", &["SecRuleEngine On\nSecTmpDir /tmp"]),
 ];
 
 /// Those with which a client comes in, and with a bad value none does.

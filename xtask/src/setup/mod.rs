@@ -1,9 +1,10 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity.
 
 mod apt;
 mod envoy;
 mod nginx;
 mod php;
+mod waf;
 
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +16,7 @@ use crate::step::{Step, missing};
 pub(crate) use envoy::envoy;
 pub(crate) use nginx::{nginx, source as nginx_source};
 pub(crate) use php::php;
+pub(crate) use waf::waf;
 
 /// Compilation target of the filter.
 pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
@@ -24,7 +26,8 @@ pub(crate) fn all() -> Result<()> {
     wasm_target()?;
     envoy()?;
     nginx()?;
-    php()
+    php()?;
+    waf()
 }
 
 /// Rust's standard library for the filter.

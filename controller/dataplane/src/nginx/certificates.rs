@@ -91,6 +91,20 @@ impl Certificates {
         Ok(())
     }
 
+    /// Writes files that a configuration names which is only tested. They are removed with those of former configurations.
+    pub(super) fn add_pinned(&self, files: &Files) -> anyhow::Result<()> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        // The name of such a file has its content in it.
+        let is_new = |name: &&String| {
+            !held.latest.pinned.contains_key(*name) && !self.directory.join(name).exists()
+        };
+        let new = files.pinned.iter().filter(|(name, _)| is_new(name));
+        for (name, text) in new {
+            write(&self.directory, name, text.reveal())?;
+        }
+        Ok(())
+    }
+
     /// Removes files that neither the latest configuration nor this one, which nginx has loaded, names.
     pub(super) fn retain_named(&self, named: &BTreeSet<String>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

@@ -100,13 +100,17 @@ impl Configurations {
 
     /// Tests a configuration without serving it; the error is nginx's message. `None`: it could not be tested.
     pub async fn probe(&self, candidate: &Config) -> Option<Result<(), String>> {
-        let text = block_in_place(|| sluice_nginx::render(candidate, &self.settings).text);
+        let rendered = block_in_place(|| sluice_nginx::render(candidate, &self.settings));
+        if let Err(error) = self.certificates.add_pinned(&rendered.files) {
+            error!("cannot write files for nginx: {error:#}");
+            return None;
+        }
         let directory = &self.settings.folder;
         match test(
             &self.program,
             directory,
             &directory.join("probe.conf"),
-            &text,
+            &rendered.text,
         )
         .await
         {

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::Pid;
-use sluice_nginx::{Engine, OpenSsl, Streams};
+use sluice_nginx::{Engine, ModSecurity, OpenSsl, Streams};
 use sluice_tasks::Tasks;
 use sluice_xds::Certificate;
 use tokio::sync::watch;
@@ -223,6 +223,8 @@ fn detect_features(program: &Path, settings: sluice_nginx::Settings) -> sluice_n
     sluice_nginx::Settings {
         openssl: OpenSsl::of_nginx(&features),
         streams: Streams::of_nginx(&features, program, Path::is_file),
+        modsecurity: ModSecurity::of_nginx(&features, program, Path::is_file)
+            .filter(|_| !settings.engine.is_kongs()),
         status: sluice_nginx::status_socket(&features, &settings.folder),
         ..settings
     }

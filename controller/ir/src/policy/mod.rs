@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{Expression, Header, HeaderName, SpanPolicy, is_default};
+use crate::{Expression, Header, HeaderName, SpanPolicy, Waf, is_default};
 
 pub use authentication::{Authentication, PasswordAuth, PasswordScheme, UserFile};
 pub use buffering::Buffering;
@@ -94,9 +94,20 @@ pub struct Policy {
     /// Parameters of FastCGI.
     #[serde(skip_serializing_if = "is_default")]
     pub fastcgi: FastCgi,
+    /// Web application firewall; `None` is none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub waf: Option<Waf>,
     /// Spans of its requests.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: SpanPolicy,
+}
+
+impl Policy {
+    /// True if a firewall of its own may reject requests.
+    #[must_use]
+    pub fn rejects_attacks(&self) -> bool {
+        self.waf.as_ref().is_some_and(|waf| waf.may_block(None))
+    }
 }
 
 /// ingress-nginx: `client_max_body_size 1m`.
@@ -129,6 +140,7 @@ impl Default for Policy {
             mirrors: Vec::new(),
             access_log_off: false,
             fastcgi: FastCgi::default(),
+            waf: None,
             tracing: SpanPolicy::default(),
         }
     }

@@ -20,12 +20,25 @@ use crate::settings::Settings;
 /// Files in [`Settings::certificates`], by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// Files that nginx.conf names.
+    /// Files that nginx.conf names: certificates, authorities, rules of firewalls.
     pub pinned: BTreeMap<String, Sensitive>,
     /// Certificates that hosts present.
     pub presented: BTreeMap<String, Sensitive>,
     /// The link of each host, which nginx.conf names, and its target in [`Files::presented`], or `default.pem`.
     pub cert_links: BTreeMap<String, String>,
+}
+
+/// Extension of files of rules.
+pub(crate) const RULES: &str = ".conf";
+
+impl Files {
+    /// Rules of firewalls, which are no secrets.
+    pub fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.pinned.iter();
+        files
+            .filter(|(name, _)| name.ends_with(RULES))
+            .map(|(name, text)| (name.as_str(), text.reveal()))
+    }
 }
 
 /// A file that nginx reads when it loads its configuration.

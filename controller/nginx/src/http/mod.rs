@@ -24,6 +24,7 @@ use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
+use crate::waf::{self as firewall, Place, Sharing};
 
 /// nginx reads at most 4096 bytes as one word.
 const PART: usize = 1000;
@@ -54,6 +55,10 @@ struct MainConf<'a> {
     appended: BTreeSet<String>,
     cors: Vec<cors::Sent>,
     requests: Option<Word>,
+    /// Library of ModSecurity's module, where a route has a firewall.
+    waf_module: Option<Word>,
+    /// Rules of firewalls around all servers.
+    waf_files: Vec<Word>,
     /// Socket of nginx's counters.
     status: Option<Word>,
     access_log: Option<AccessLogConf>,
@@ -101,10 +106,13 @@ pub(crate) fn render(
 ) -> String {
     let zones = limits::zones(config);
     let access_log = AccessLogConf::of_requests(&config.global.log, settings);
+    let waf = Sharing::new(config);
     let context = RenderContext {
         config,
         settings,
         logs: access_log.is_some(),
+        waf: &waf,
+        place: Place::default(),
     };
     let servers = servers(context, unsupported);
     unsupported.extend(checks::check_listeners(config));
@@ -114,6 +122,7 @@ pub(crate) fn render(
         Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
         Engine::Kong { module, .. } => (module.as_deref().map(file), None),
     };
+    let waf_module = settings.modsecurity.as_ref().filter(|_| waf.is_used);
     let main = MainConf {
         settings,
         module,
@@ -133,6 +142,8 @@ pub(crate) fn render(
         appended: headers::appended(config),
         cors: cors::all_sent(config),
         requests: settings.requests.as_deref().map(file),
+        waf_module: waf_module.map(|waf| file(&waf.module)),
+        waf_files: firewall::around_all(config, &waf, settings),
         status: settings.status.as_deref().map(unix),
         access_log,
         global: GlobalConf::new(config, settings),
@@ -227,6 +238,8 @@ impl<'a> GlobalConf<'a> {
             http: _,
             // Reported with its keys: this nginx has no spans.
             tracing: _,
+            // In `waf/`.
+            waf: _,
             cdn_id,
             // nginx keeps bodies in files.
             kept_body: _,

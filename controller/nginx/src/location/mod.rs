@@ -14,6 +14,7 @@ pub(crate) mod mirror;
 pub(crate) mod module;
 pub(crate) mod redirect;
 pub(crate) mod response_rewrite;
+pub(crate) mod waf;
 
 use askama::Template;
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
@@ -23,6 +24,7 @@ use crate::context::{Host, RenderContext};
 use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
+use crate::location::waf::WafConf;
 
 /// `location {}`.
 #[derive(Template)]
@@ -42,6 +44,7 @@ pub(crate) struct LocationConf {
     certified: bool,
     /// Responses before the content. They come after a preflight.
     direct: DirectResponses,
+    waf: Option<WafConf>,
     content: Content,
 }
 
@@ -86,6 +89,7 @@ impl LocationConf {
         let unlogged = logged && route.policy.access_log_off;
         let (path, id) = (word(path), value(route.id.as_str()));
         let direct = DirectResponses::new(route);
+        let waf = WafConf::new(route, context);
         let made = LocationConf {
             sign,
             path,
@@ -95,6 +99,7 @@ impl LocationConf {
             unlogged,
             certified,
             direct,
+            waf,
             content,
         };
         made.fits().then_some(made)
@@ -107,7 +112,8 @@ impl LocationConf {
             Content::Redirect(answer) => answer.to.0.fits(),
             Content::Forward(forward) => forward.fits(),
         };
-        content && self.direct.fits() && self.path.0.fits() && self.id.0.fits()
+        let waf = self.waf.iter().all(WafConf::fits);
+        content && waf && self.direct.fits() && self.path.0.fits() && self.id.0.fits()
     }
 }
 

@@ -134,6 +134,7 @@ impl<'a> View<'a, '_> {
                     annotation,
                     text: value,
                     applies_to,
+                    is_served: matches!(support, Support::Partly(_)),
                     is_too_risky: annotation.risk > rules.risk,
                 });
             }

@@ -158,6 +158,7 @@ impl Annotations {
             || self.policy.ip_access != IpAccess::default()
             || !self.direct_responses.is_empty()
             || self.host.snippet.is_some()
+            || self.policy.rejects_attacks()
     }
 
     /// The same, or whether the host asks clients for certificates because of it.
@@ -269,6 +270,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
         bandwidth_limit_after: limits::rate_after(view, globals),
         http10: backend::http10(view, globals),
         fastcgi: backend::fastcgi(view),
+        waf: waf::waf(view, globals),
         buffering: body::buffering(view, globals),
         response_rewrite: response_rewrite::response_rewrite(view, globals),
         mirrors: Vec::new(),

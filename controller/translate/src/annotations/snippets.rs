@@ -1,10 +1,13 @@
 //! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); what the model can say becomes
 //! policies of routes.
 
+mod rules;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use sluice_ir::{DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode};
+use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
 use super::alternatives::alternatives;
@@ -15,7 +18,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, Judgement,
+    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, Judgement, Language,
     SnippetError, compile,
 };
 use crate::support::{AppliesTo, DataPlane};
@@ -62,6 +65,8 @@ pub(super) struct Snippet<'a> {
     pub(super) annotation: &'static Annotation,
     pub(super) text: &'a str,
     pub(super) applies_to: AppliesTo,
+    /// The data plane serves its kind.
+    pub(super) is_served: bool,
     /// The operator takes none of its risk.
     pub(super) is_too_risky: bool,
 }
@@ -93,6 +98,8 @@ pub(super) struct Effect {
     pub(super) access_log_off: bool,
     /// Headers of requests to its authentication service.
     pub(super) auth_request: AuthRequest,
+    /// Rules of its web application firewall.
+    pub(super) rules: Option<SecLang>,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -185,6 +192,10 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
             );
             continue;
         }
+        if snippet::language(snippet.annotation.name) == Some(Language::ModSecurity) {
+            effect.take_rules(view, snippet, settings);
+            continue;
+        }
         match compiled(snippet, settings) {
             Err(obstacle) => effect.closes_host |= refuse(view, snippet, &obstacle, settings),
             Ok(compiled) if compiled == Compiled::default() && !snippet.is_too_risky => {
@@ -207,6 +218,9 @@ impl Effect {
     pub(super) fn policy(&mut self, mut policy: Policy) -> Policy {
         policy.access_log_off |= self.access_log_off;
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
+        if let Some(rules) = self.rules.take() {
+            policy.waf = policy.waf.map(|waf| rules::with_rules(waf, rules));
+        }
         let authentication = policy.authentication.as_mut();
         if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
             std::mem::take(&mut self.auth_request).apply_to(service);
@@ -366,6 +380,7 @@ fn refuse(
         note_no_effect(view, snippet, "it sets only defaults");
         return false;
     }
+    let closing = closing.or_else(|| settings.closing(language));
     let closes = closing.is_some();
     view.denied |= closes;
     let (severity, consequence) = match closing {

@@ -1,15 +1,23 @@
 //! ModSecurity.
 
-use super::catalogue::{Group, Scope, Value, annotation};
-use crate::risk::Risk;
+use sluice_ir::{Expression, Waf};
+use sluice_syntax::value::Parsed;
+use sluice_syntax::{expression, value};
 
-const INSTEAD: &str = "put a web application firewall in front of Sluice";
+use super::catalogue::{Group, Scope, Value, annotation};
+use super::view::View;
+use crate::global::Globals;
+use crate::risk::Risk;
+use crate::support::{NO_WAF, Support, WAF_MODULE};
+
+const NGINX: Support = Support::Partly(WAF_MODULE);
 
 pub(super) const GROUP: Group = Group {
     title: "Web application firewall",
     annotations: &[
         annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress)
-            .instead(INSTEAD)
+            .instead(NO_WAF)
+            .nginx(NGINX)
             .harmless(&["false"]),
         annotation(
             "enable-owasp-core-rules",
@@ -17,7 +25,8 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Ingress,
         )
-        .instead(INSTEAD)
+        .instead(NO_WAF)
+        .nginx(NGINX)
         .harmless(&["false"]),
         annotation(
             "modsecurity-transaction-id",
@@ -25,7 +34,8 @@ pub(super) const GROUP: Group = Group {
             Risk::High,
             Scope::Ingress,
         )
-        .instead(INSTEAD),
+        .instead(NO_WAF)
+        .nginx(Support::Partly("nginx variables that Sluice supports")),
         annotation(
             "modsecurity-snippet",
             Value::Text,
@@ -33,6 +43,29 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .snippet()
-        .instead(INSTEAD),
+        .instead(NO_WAF)
+        .nginx(Support::Partly(
+            "settings, rules and exceptions that docs/waf.md lists, with allow-snippet-annotations and \
+             annotations-risk-level: Critical",
+        )),
     ],
 };
+
+/// The firewall of all routes of the Ingress, without a snippet.
+pub(super) fn waf(view: &mut View<'_, '_>, globals: &Globals) -> Option<Waf> {
+    let all = globals.config.waf.as_ref();
+    let own = view.read("enable-modsecurity", value::bool);
+    let core_rules = view.flag("enable-owasp-core-rules");
+    let transaction_id = view.read("modsecurity-transaction-id", transaction_id);
+    let is_on = own.unwrap_or(all.is_some());
+    is_on.then(|| Waf {
+        recommended: all.is_none(),
+        rules: Vec::new(),
+        core_rules: core_rules && !all.is_some_and(|all| all.core_rules),
+        transaction_id,
+    })
+}
+
+fn transaction_id(text: &str) -> Parsed<Expression> {
+    expression::parse(text)
+}

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     access, access_log, blocked, buffering, compression, errors, ext_auth, headers, http, limits,
-    redirects, response_rewrite, streams, tracing, trust, upstream,
+    redirects, response_rewrite, streams, tracing, trust, upstream, waf,
 };
 use crate::support::{Support, Supports};
 
@@ -26,7 +26,6 @@ pub struct Key {
 const KNOB: &str = "internal to nginx";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
-const WAF: &str = "put a web application firewall in front of Sluice";
 const NO_EFFECT: &str = "without effect in ingress-nginx too; use the annotation";
 
 pub(super) const fn key(name: &'static str, default: &'static str) -> Key {
@@ -107,6 +106,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         tracing::KEYS,
         trust::KEYS,
         upstream::KEYS,
+        waf::KEYS,
         UNREAD,
     ];
     let mut keys = groups.concat();
@@ -128,10 +128,8 @@ const UNREAD: &[Key] = &[
     key("enable-access-log-for-default-backend", "false").instead("--access-log logs every request, also those without an Ingress"),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
-    key("enable-modsecurity", "false").instead(WAF),
     key("enable-multi-accept", "true").needless(),
     key("enable-ocsp", "false").instead("use short-lived certificates"),
-    key("enable-owasp-modsecurity-crs", "false").instead(WAF),
     key("enable-serial-reloads", "false").needless(),
     key("enable-syslog", "false").instead("logs go to standard output; use a log collector"),
     key("error-log-level", "notice").instead("errors of every level go to standard error"),
@@ -151,7 +149,6 @@ const UNREAD: &[Key] = &[
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
     key("max-worker-open-files", "").needless(),
-    key("modsecurity-snippet", "").instead(NO_SNIPPETS),
     key("nginx-status-ipv4-whitelist", "127.0.0.1").instead("/nginx_status is not there; /metrics on port 10254 is"),
     key("nginx-status-ipv6-whitelist", "::1").instead("/nginx_status is not there; /metrics on port 10254 is"),
     key("proxy-headers-hash-bucket-size", "64").needless(),

@@ -21,6 +21,7 @@ mod trust;
 mod upstream;
 mod values;
 mod view;
+mod waf;
 
 use sluice_ir::GlobalConfig;
 use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
@@ -104,6 +105,7 @@ impl Globals {
         access_log::take(&mut self.config.log, view);
         self.config.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.config.blocked, view);
+        self.closed |= !waf::take(&mut self.config, view);
         let effective = Effective {
             largest_body: self.limits.largest_body,
         };

@@ -36,11 +36,12 @@ pub(crate) use error::SnippetError;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
+pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 
 use sluice_syntax::shortened;
 
-use crate::support::DataPlane;
+use crate::support::{DataPlane, NO_WAF};
 use harmless::Content;
 use statements::{Piece, Pieces, Statement, SyntaxError};
 
@@ -96,9 +97,7 @@ pub(crate) fn judge(
         Language::ModSecurity => (Vec::new(), mod_security::closing(text)),
     };
     let advice = match (language, alternatives(&names, data_plane)) {
-        (Language::ModSecurity, _) => {
-            "put a web application firewall in front of Sluice".to_owned()
-        }
+        (Language::ModSecurity, _) => NO_WAF.to_owned(),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };

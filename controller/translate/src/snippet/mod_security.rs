@@ -51,7 +51,7 @@ const WATCHING: &[&str] = &[
 const SHIPPED: &str = "/etc/nginx/owasp-modsecurity-crs/";
 
 /// A directive that may deny requests, and its line.
-pub(super) fn closing(rules: &str) -> Option<(String, usize)> {
+pub(crate) fn closing(rules: &str) -> Option<(String, usize)> {
     let mut lines = rules.lines().enumerate();
     while let Some((number, line)) = lines.next() {
         let mut text = line.trim().to_owned();

@@ -15,6 +15,7 @@ pub mod certificate;
 pub mod dns_name;
 pub mod expression;
 pub mod path;
+pub mod seclang;
 pub mod settings;
 pub mod template;
 mod text;

@@ -23,7 +23,7 @@ pub enum ReasonCode {
     PartiallySupported,
     /// The setting changes nothing.
     NoEffect,
-    /// Another object has the name, path or setting already.
+    /// Another object has the name, path or setting already, or closes the path.
     Conflicted,
     /// The operator does not permit the setting.
     NotPermitted,

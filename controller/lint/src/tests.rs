@@ -218,3 +218,55 @@ fn an_ingress_that_says_nothing_does_not_work() {
     let findings = findings(&(ingress("a", "", RULE) + &canary));
     assert_ne!(findings.ingresses[1].verdict, Verdict::NotAtAll);
 }
+
+/// Two Ingresses of one host in the order of their age: annotations and a path of each.
+fn pair(older: [&str; 2], newer: [&str; 2]) -> String {
+    let [older, newer] = [("older", older), ("newer", newer)].map(|(name, [annotations, path])| {
+        let rule = RULE.replace("path: /,", &format!("path: {path:?},"));
+        let created = if name == "older" { "2020" } else { "2021" };
+        let dated = format!("name: {name}, creationTimestamp: '{created}-01-01T00:00:00Z'");
+        ingress(name, annotations, &rule).replace(&format!("name: {name}"), &dated)
+    });
+    older + &newer
+}
+
+/// Whoever closes paths of another Ingress, its owner is told by whom, and is not told that it works.
+#[test]
+fn a_path_that_another_ingress_closes_does_not_work_and_names_it() {
+    const SNIPPET: &str = "nginx.ingress.kubernetes.io/server-snippet: 'auth_jwt on;'";
+    const GUARD: &str = "nginx.ingress.kubernetes.io/whitelist-source-range: 10.0.0.0/8";
+    const CANARY: &str = "nginx.ingress.kubernetes.io/canary: 'true', \
+                          nginx.ingress.kubernetes.io/canary-weight: '5'";
+    let guarded_pattern = format!("{GUARD}, nginx.ingress.kubernetes.io/use-regex: 'true'");
+    let by_snippet = "Ingress default/CULPRIT (annotation server-snippet) cannot be enforced, which closes all paths of \
+                      namespace default on host a.b";
+    let below = "Ingress default/CULPRIT (spec.rules[0].http.paths[0].path) cannot be enforced, which closes everything \
+                 below \"/a\"";
+    for (older, newer, victim, reason) in [
+        (["", "/a"], [SNIPPET, "/b"], "older", by_snippet),
+        ([SNIPPET, "/a"], ["", "/b"], "newer", by_snippet),
+        (["", "/a"], [GUARD, "/a/b c"], "older", below),
+        ([GUARD, "/a/b c"], ["", "/a"], "newer", below),
+        (["", "/a"], [GUARD, "/a/é"], "older", below),
+        (
+            ["", "/a"],
+            [guarded_pattern.as_str(), "/a(?=x)y"],
+            "older",
+            below,
+        ),
+        (
+            [SNIPPET, "/a"],
+            [CANARY, "/a"],
+            "newer",
+            "the path of Ingress default/CULPRIT answers 503",
+        ),
+    ] {
+        let found = findings(&pair(older, newer)).ingresses;
+        let found = found.iter().find(|one| one.ingress.name == victim).unwrap();
+        let culprit = if victim == "older" { "newer" } else { "older" };
+        let reason = reason.replace("CULPRIT", culprit);
+        assert_eq!(found.verdict, Verdict::NotAtAll, "{found:#?}");
+        let names_it = |remark: &Remark| remark.is_error() && remark.text.contains(&reason);
+        assert!(found.remarks.iter().any(names_it), "{reason}: {found:#?}");
+    }
+}

@@ -5,13 +5,13 @@
 //! of each, and then draws one by the weights of all.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
+use sluice_ir::{Action, BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::ids::without_variant;
 use sluice_translate_engine::{CanaryCandidate, ReferencePrecedence, Reporter, Severity};
 
 use super::Assembly;
-use super::path_rule::IngressContext;
+use super::path_rule::{IngressContext, PathRule};
 
 /// A canary that is resolved once all other path rules are known.
 #[derive(Debug)]
@@ -37,6 +37,14 @@ impl Unused {
         Unused {
             reason: reason.into(),
             severity: Severity::Warning,
+        }
+    }
+
+    /// The path of its main Ingress is closed.
+    fn closed(reason: String) -> Self {
+        Unused {
+            reason,
+            severity: Severity::Error,
         }
     }
 }
@@ -150,6 +158,13 @@ impl Assembly<'_> {
         canary_candidates
     }
 
+    fn is_closed(&self, rule: &PathRule, host: &ServerName) -> bool {
+        let builder = self.builders.get(host);
+        let namespace = &rule.owner.key.namespace;
+        rule.target.action == Action::Denied
+            || builder.is_some_and(|builder| builder.closed.contains_key(namespace))
+    }
+
     fn main_of(&self, pending: &PendingCanary) -> Result<BackendId, Unused> {
         let PendingCanary {
             host,
@@ -169,6 +184,12 @@ impl Assembly<'_> {
             severity: Severity::Note,
         };
         let rule = rule.ok_or(alone)?;
+        if self.is_closed(rule, host) {
+            let owner = &rule.owner;
+            return Err(Unused::closed(format!(
+                "the path of {owner} answers 503, because access control cannot be enforced"
+            )));
+        }
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {
             return Err(Unused::new("the path has no backend"));
         };

@@ -66,16 +66,20 @@ impl Assembly<'_> {
             return false;
         }
         let is_foreign = self.is_foreign(name, context);
-        let decided = &mut self.builders.entry(name.clone()).or_default().clients;
-        if decided.is_none() && !is_foreign {
-            *decided = Some(asked.clone());
+        let builder = self.builders.entry(name.clone()).or_default();
+        if builder.clients.is_none() && !is_foreign {
+            builder.clients = Some((asked.clone(), context.object.clone()));
         }
-        if decided.as_ref() == Some(asked) {
-            return true;
-        }
-        let reason = format!(
-            "expected what the Ingress that has {name} asks of its clients, got something else"
-        );
+        let reason = match &builder.clients {
+            Some((decided, _)) if decided == asked => return true,
+            Some((_, owner)) => {
+                format!("expected what {owner}, which is older, asks of clients of host {name}")
+            }
+            None => format!(
+                "host {name} belongs to namespace {}, which named it first",
+                builder.tenants.owner()
+            ),
+        };
         self.report(&context.object).report(
             ReasonCode::Conflicted,
             Severity::Error,

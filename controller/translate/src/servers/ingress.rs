@@ -9,6 +9,7 @@ use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, ke
 
 use super::path_rule::{IngressContext, PathRule, already_claimed};
 use super::server_builder::{self, ServerBuilder};
+use super::server_snippet::FIELD as SERVER_SNIPPET;
 use super::tls_entries::TlsEntries;
 use super::unservable::{NOT_SERVED_AND_CLOSED, Unservable, unservable, without_annotations};
 use super::{Assembly, MAX_RULES, MAX_TLS_ENTRIES};
@@ -221,7 +222,7 @@ impl Assembly<'_> {
         if let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) {
             self.add_namespace(&name, context);
             let builder = self.builders.entry(name).or_default();
-            builder.closed.insert(context.object.key.namespace.clone());
+            builder.close_namespace(context, "spec.rules");
         }
     }
 
@@ -230,7 +231,7 @@ impl Assembly<'_> {
         self.add_namespace(name, context);
         if context.annotations.host.closed {
             let builder = self.builders.entry(name.clone()).or_default();
-            builder.closed.insert(context.object.key.namespace.clone());
+            builder.close_namespace(context, SERVER_SNIPPET);
         }
         self.apply_server_snippet(name, context);
         if self.is_foreign(name, context) {

@@ -15,6 +15,7 @@ mod backend;
 mod canary;
 mod certificates;
 mod claimed_paths;
+mod closing;
 mod host_ownership;
 mod ingress;
 mod names;

@@ -10,6 +10,7 @@ use sluice_ir::{
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
 
+use super::closing::Closing;
 use super::tls_entries::TlsEntries;
 use crate::annotations::{Annotations, ServerSnippet};
 use crate::global::Globals;
@@ -76,6 +77,8 @@ pub(super) struct PathRule {
     pub(super) owner: ObjectRef,
     /// Field of the Ingress that it is from.
     pub(super) field: String,
+    /// It is no path of its Ingress: it closes everything below one that cannot be served.
+    pub(super) closing: Option<Closing>,
 }
 
 impl PathRule {
@@ -88,7 +91,13 @@ impl PathRule {
             annotations: Arc::clone(&context.annotations),
             owner: context.object.clone(),
             field,
+            closing: None,
         }
+    }
+
+    /// The Ingress that it is from, and the field.
+    pub(super) fn owned(&self) -> (&ObjectRef, &str) {
+        (&self.owner, &self.field)
     }
 
     pub(super) fn is_pattern(&self) -> bool {

@@ -6,6 +6,7 @@ use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{Severity, closed};
 
 use super::Assembly;
+use super::closing::Closing;
 use super::path_rule::{IngressContext, PathRule, RouteTarget, already_claimed};
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.
@@ -33,11 +34,8 @@ impl Assembly<'_> {
             let consequence =
                 if let Some(name) = name.filter(|_| context.annotations.restricts_access()) {
                     let namespace = &context.object.key.namespace;
-                    self.builders
-                        .entry(name.clone())
-                        .or_default()
-                        .closed
-                        .insert(namespace.clone());
+                    let builder = self.builders.entry(name.clone()).or_default();
+                    builder.close_namespace(context, &format!("{field}.http.paths[{served}]"));
                     let closed = closed(format!("all of namespace {namespace} on {name}"));
                     format!("this path and those after it are not served; {closed}")
                 } else {
@@ -111,13 +109,24 @@ impl Assembly<'_> {
         field: &str,
         context: &IngressContext,
     ) {
-        let namespace = &context.object.key.namespace;
+        let object = &context.object;
+        let closing = Closing::new(object, format!("{field}.path"));
         for prefix in path::prefixes_below(beginning) {
             let builder = self.builders.entry(name.clone()).or_default();
             let same = builder.paths.rule_mut(&prefix, PathType::Prefix);
-            match same.filter(|rule| rule.owner.key.namespace == *namespace) {
-                Some(rule) => rule.target = RouteTarget::from_action(Action::Denied),
-                None => self.claim_path(name, (&prefix, PathType::Prefix), path, field, context),
+            let same = same.filter(|rule| rule.owner.key.namespace == object.key.namespace);
+            if let Some(rule) = same {
+                if rule.target.action != Action::Denied {
+                    closing.report_below(rule.owned(), beginning, &mut self.reports);
+                }
+                rule.target = RouteTarget::from_action(Action::Denied);
+                continue;
+            }
+            self.claim_path(name, (&prefix, PathType::Prefix), path, field, context);
+            let builder = self.builders.entry(name.clone()).or_default();
+            let claimed = builder.paths.rule_mut(&prefix, PathType::Prefix);
+            if let Some(rule) = claimed.filter(|rule| rule.owner == *object) {
+                rule.closing = Some(closing.clone());
             }
         }
     }
@@ -136,6 +145,10 @@ impl Assembly<'_> {
             .get(name)
             .and_then(|builder| builder.paths.rule(text, kind))
         {
+            if let Some(closing) = &rule.closing {
+                closing.report_below((&context.object, &path_field), text, &mut self.reports);
+                return;
+            }
             let reason = already_claimed("path", &rule.owner, &context.object);
             self.report(&context.object).warn_unchanged(
                 ReasonCode::Conflicted,

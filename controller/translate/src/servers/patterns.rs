@@ -15,6 +15,7 @@ use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
 use sluice_translate_engine::{Report, Reporter, Severity};
 
+use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 
 /// The root of such a host.
@@ -39,7 +40,11 @@ pub(super) fn routes<'a>(
     });
     let mut routes = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut beginnings = ClosedBeginnings::default();
     for rule in sorted {
+        if let Some((beginning, closing)) = beginnings.find(&rule.path) {
+            closing.report_below(rule.owned(), beginning, reports);
+        }
         match route(rule, &exact, name, host) {
             // What comes second is never reached.
             Ok(route) if seen.insert(route.matches.path.clone()) => {
@@ -66,6 +71,9 @@ pub(super) fn routes<'a>(
                     reason,
                     consequence,
                 );
+                if let Some((beginning, _)) = &closed {
+                    beginnings.insert(beginning, Closing::new(&rule.owner, &rule.field));
+                }
                 let closed = closed.filter(|(_, route)| seen.insert(route.matches.path.clone()));
                 routes.extend(closed.map(|(_, route)| (route, Some(rule))));
             }

@@ -14,8 +14,9 @@ use sluice_translate_engine::{
 };
 
 use super::claimed_paths::ClaimedPaths;
+use super::closing::{self, ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
-use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
+use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::server_snippet::{self, NamespaceSnippet};
 use super::{patterns, shared};
 use crate::global::Globals;
@@ -46,8 +47,8 @@ pub(super) struct ServerBuilder {
     pub(super) unmatched: Option<PathRule>,
     /// Decided by the first Ingress of the host's own namespace that has a `tls` section.
     pub(super) tls: Option<HostTls>,
-    /// Of the first Ingress of the host's own namespace that asks clients for certificates.
-    pub(super) clients: Option<ClientCertificates>,
+    /// Of the first Ingress of the host's own namespace that asks clients for certificates, and the Ingress.
+    pub(super) clients: Option<(ClientCertificates, ObjectRef)>,
     /// Namespaces that have named the host.
     pub(super) tenants: Tenants,
     pub(super) app_root: Option<String>,
@@ -58,7 +59,7 @@ pub(super) struct ServerBuilder {
     /// The Ingresses that want TLS to end at the pods.
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
-    pub(super) closed: BTreeSet<String>,
+    pub(super) closed: ClosedNamespaces,
     /// `server-snippet` of the first Ingress of each namespace that has one.
     pub(super) snippets: BTreeMap<String, NamespaceSnippet>,
 }
@@ -109,7 +110,7 @@ impl ServerBuilder {
         let mut rules = paths.into_rules();
         let health = health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
-        deny(all, &closed);
+        closing::deny(all, &closed, name, reports);
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
         rules.extend(default.filter(|_| !has_root));
@@ -123,7 +124,7 @@ impl ServerBuilder {
         let routes = routes.into_iter().map(|(route, _)| route);
         let server = Server {
             aliases: Vec::new(),
-            client_certificates: clients,
+            client_certificates: clients.map(|(clients, _)| clients),
             app_root,
             ciphers,
             prefer_server_ciphers,
@@ -134,13 +135,6 @@ impl ServerBuilder {
             owners,
             error_services,
         }
-    }
-}
-
-/// Lets nothing through to the rules of these namespaces.
-fn deny<'a>(rules: impl Iterator<Item = &'a mut PathRule>, closed: &BTreeSet<String>) {
-    for rule in rules.filter(|rule| closed.contains(&rule.owner.key.namespace)) {
-        rule.target = RouteTarget::from_action(Action::Denied);
     }
 }
 
@@ -279,7 +273,7 @@ fn literal<'a>(
         };
         by_path.entry(path).or_insert(rule);
     }
-    let closed = closed(closing, &mut by_path);
+    let closed = closed(closing, &mut by_path, reports);
     let bare = bare_forms(&by_path);
     let bare = bare.into_iter().map(|(path, to)| {
         let redirect = Redirect { status: 301, to };
@@ -310,13 +304,18 @@ fn literal<'a>(
 fn closed<'a>(
     closing: Vec<&'a PathRule>,
     by_path: &mut BTreeMap<PathMatch, &'a PathRule>,
+    reports: &mut Vec<Report>,
 ) -> BTreeSet<PathMatch> {
     let mut closed = BTreeSet::new();
     for rule in closing {
         let beginning = path::literal_beginning(&rule.path);
         for path in path::prefixes_below(&beginning).map(PathMatch::Prefix) {
-            let other = by_path.get(&path).map(|other| &other.owner.key.namespace);
-            if other.is_none_or(|namespace| *namespace == rule.owner.key.namespace) {
+            let other = by_path.get(&path);
+            if other.is_none_or(|other| other.owner.key.namespace == rule.owner.key.namespace) {
+                if let Some(other) = other {
+                    let closing = Closing::new(&rule.owner, &rule.field);
+                    closing.report_below(other.owned(), &beginning, reports);
+                }
                 by_path.insert(path.clone(), rule);
                 closed.insert(path);
             }

@@ -12,6 +12,8 @@ use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::annotations::ServerSnippet;
 
+pub(super) const FIELD: &str = "annotation server-snippet";
+
 /// A snippet, and the Ingress that it is from.
 #[derive(Clone, Debug)]
 pub(super) struct NamespaceSnippet {
@@ -39,7 +41,7 @@ impl Assembly<'_> {
             );
             self.report(&context.object).warn_unchanged(
                 ReasonCode::Conflicted,
-                "annotation server-snippet",
+                FIELD,
                 reason,
                 "not used for this host",
             );

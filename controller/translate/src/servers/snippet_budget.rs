@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use sluice_ir::{Action, AllowedOrigins, DirectResponse, ReasonCode};
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
-use super::Assembly;
+use super::closing::Closing;
 use super::path_rule::{PathRule, RouteTarget};
+use super::{Assembly, server_snippet};
 
 /// Responses of a snippet and their conditions, times the paths that it is for and their CORS origins.
 pub(crate) const MAX_SNIPPET_CONDITIONS: usize = 5000;
 
-const FIELD: [&str; 2] = [
-    "annotation configuration-snippet",
-    "annotation server-snippet",
-];
+const FIELD: [&str; 2] = ["annotation configuration-snippet", server_snippet::FIELD];
 
 /// Responses and conditions by Ingress: of `configuration-snippet`, and of `server-snippet`.
 type Sizes = BTreeMap<ObjectRef, [usize; 2]>;
@@ -52,7 +50,8 @@ impl Assembly<'_> {
             builder.snippets.retain(|namespace, snippet| {
                 let is_kept = !is_beyond(snippet.owner(), 1);
                 if !is_kept {
-                    builder.closed.insert(namespace.clone());
+                    let closing = Closing::new(snippet.owner(), FIELD[1]);
+                    builder.closed.entry(namespace.clone()).or_insert(closing);
                 }
                 is_kept
             });

@@ -19,10 +19,10 @@ use sluice_syntax::path::PathType;
 use sluice_translate_engine::ObjectRef;
 
 use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
+use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
 use crate::snippet::{Location, LocationPath};
 
-const FIELD: &str = "annotation server-snippet";
 const NOT_FOUND: u16 = 404;
 
 /// A location as a path rule.
@@ -65,6 +65,7 @@ impl LocationRule {
             annotations: Arc::new(annotations),
             owner: owner.clone(),
             field: FIELD.to_owned(),
+            closing: None,
         };
         LocationRule { path, rule }
     }

@@ -1,6 +1,6 @@
 use std::fs;
 
-use sluice_translate::Severity;
+use sluice_translate::{DataPlane, Severity};
 
 use super::finding::{Finding, Verdict};
 use super::remark::Remark;
@@ -269,4 +269,30 @@ fn a_path_that_another_ingress_closes_does_not_work_and_names_it() {
         let names_it = |remark: &Remark| remark.is_error() && remark.text.contains(&reason);
         assert!(found.remarks.iter().any(names_it), "{reason}: {found:#?}");
     }
+}
+
+/// Envoy speaks no FastCGI.
+#[test]
+fn a_path_that_nobody_can_answer_does_not_work() {
+    let manifest = ingress(
+        "php",
+        "nginx.ingress.kubernetes.io/backend-protocol: FCGI",
+        RULE,
+    );
+    let verdict = |data_plane| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("in.yaml"), &manifest).unwrap();
+        let options = Options {
+            class_is_implied: true,
+            data_plane: Some(data_plane),
+            ..Options::default()
+        };
+        let findings = examine(read_once(folder.path()).unwrap(), &options, Extent::Part);
+        findings.ingresses[0].clone()
+    };
+    assert_eq!(verdict(DataPlane::Nginx).verdict, Verdict::Unchanged);
+    let finding = verdict(DataPlane::Envoy);
+    assert_eq!(finding.verdict, Verdict::NotAtAll);
+    let text = "Envoy does not speak FastCGI to upstreams (--data-plane nginx does); affected paths answer 503";
+    assert_eq!(finding.remarks[0].text, text);
 }

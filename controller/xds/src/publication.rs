@@ -196,7 +196,7 @@ impl Update {
         self.put(
             ResourceType::Endpoints,
             id.as_str(),
-            &render::load_assignment(id, &backend.endpoints),
+            &render::load_assignment(id, backend),
         );
     }
 }

@@ -6,7 +6,7 @@ use sluice_ir::{Expression, FastCgi, Protocol, ReasonCode};
 use sluice_syntax::expression;
 use sluice_syntax::settings::upstream::is_http10;
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::Cause;
+use sluice_translate_engine::{Cause, Severity};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -21,9 +21,12 @@ const MAX_INDEX_BYTES: usize = 255;
 pub(crate) const MAX_PARAMS_BYTES: usize = 4 << 10;
 
 const NO_FCGI: &str = "--data-plane nginx serves FastCGI";
+const ENVOY_HAS_NO_FCGI: &str =
+    "Envoy does not speak FastCGI to upstreams (--data-plane nginx does)";
+const FCGI_CLOSES: &str = "FCGI answers 503: --data-plane nginx serves FastCGI";
 /// Of a protocol that Envoy does not speak.
 const PROTOCOLS: Supports = Supports {
-    envoy: Support::Partly("FCGI is reported: --data-plane nginx serves FastCGI"),
+    envoy: Support::Partly(FCGI_CLOSES),
     nginx: Support::Full,
 };
 
@@ -36,7 +39,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .partly("FCGI is reported: --data-plane nginx serves FastCGI")
+        .partly(FCGI_CLOSES)
         .nginx(Support::Full),
         annotation(
             "proxy-http-version",
@@ -95,9 +98,15 @@ pub(super) enum Tls {
 pub(super) fn spoken(view: &mut View<'_, '_>, served_by: Option<DataPlane>) -> Spoken {
     let spoken = view.read(NAME, protocol).unwrap_or_default();
     let differs = PROTOCOLS.partly(served_by);
-    if let Some(applies_to) = differs.filter(|_| spoken.protocol == Protocol::FastCgi) {
-        let cause = Cause::new(ReasonCode::Unsupported, applies_to.note(NO_FCGI));
-        view.not_honoured(NAME, cause, "upstreams are spoken to with HTTP/1.1");
+    if differs.is_some() && spoken.protocol == Protocol::FastCgi {
+        // Envoy has no endpoints of such a backend, where nginx serves it, too.
+        view.denied |= served_by.is_some();
+        let report = view.not_honoured(
+            NAME,
+            Cause::new(ReasonCode::Unsupported, ENVOY_HAS_NO_FCGI),
+            "affected paths answer 503",
+        );
+        report.severity = Severity::Error;
     }
     spoken
 }

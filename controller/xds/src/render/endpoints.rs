@@ -5,15 +5,18 @@ use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint as EnvoyEndpoint, LbEndpoint, LocalityLbEndpoints,
 };
 use envoy_types::pb::google::protobuf::UInt32Value;
-use sluice_ir::{BackendId, Endpoint};
+use sluice_ir::{Backend, BackendId, Endpoint, Protocol};
 
 use super::proto::address;
 
-/// The endpoints of one backend. None at all is an assignment too: requests get 503.
+/// The endpoints of one backend. None at all is an assignment too: requests get 503. Pods that speak FastCGI get none: HTTP would
+/// be noise to them.
 #[must_use]
-pub fn load_assignment(id: &BackendId, endpoints: &[Endpoint]) -> ClusterLoadAssignment {
+pub fn load_assignment(id: &BackendId, backend: &Backend) -> ClusterLoadAssignment {
+    let is_spoken = backend.transport.protocol != Protocol::FastCgi;
+    let endpoints = backend.endpoints.iter().filter(|_| is_spoken);
     let locality = LocalityLbEndpoints {
-        lb_endpoints: endpoints.iter().map(endpoint).collect(),
+        lb_endpoints: endpoints.map(endpoint).collect(),
         ..Default::default()
     };
     ClusterLoadAssignment {
@@ -43,18 +46,39 @@ fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
 mod tests {
     use super::*;
 
+    fn backend(endpoints: &[&str]) -> Backend {
+        let endpoints = endpoints.iter();
+        Backend {
+            endpoints: endpoints
+                .map(|text| Endpoint::at(text.parse().unwrap()))
+                .collect(),
+            ..Backend::default()
+        }
+    }
+
+    #[test]
+    fn pods_of_fastcgi_get_no_http() {
+        let mut backend = backend(&["10.0.0.1:9000"]);
+        let count = |backend: &Backend| {
+            let assignment = load_assignment(&BackendId::new("default/php/9000"), backend);
+            assignment.endpoints[0].lb_endpoints.len()
+        };
+        assert_eq!(count(&backend), 1);
+        backend.transport.protocol = Protocol::FastCgi;
+        assert_eq!(count(&backend), 0);
+    }
+
     #[test]
     fn no_endpoints_are_an_assignment_without_any() {
-        let assignment = load_assignment(&BackendId::new("default/shop/80"), &[]);
+        let assignment = load_assignment(&BackendId::new("default/shop/80"), &backend(&[]));
         assert_eq!(assignment.cluster_name, "default/shop/80");
         assert!(assignment.endpoints[0].lb_endpoints.is_empty());
     }
 
     #[test]
     fn endpoints_keep_their_order_and_their_family() {
-        let endpoints =
-            ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint::at(text.parse().unwrap()));
-        let assignment = load_assignment(&BackendId::new("default/shop/80"), &endpoints);
+        let backend = backend(&["10.0.0.1:80", "[2001:db8::1]:8080"]);
+        let assignment = load_assignment(&BackendId::new("default/shop/80"), &backend);
         let text = format!("{assignment:?}");
         let position = |address: &str| text.find(&format!("address: \"{address}\"")).unwrap();
         assert!(position("10.0.0.1") < position("2001:db8::1"));

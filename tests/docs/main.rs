@@ -1,6 +1,8 @@
 //! The pages that are written from the code, and are never older than it: `UPDATE_DOCS=1` writes them.
 
+mod access_log;
 mod system;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,16 +17,17 @@ use sluice_tests::artifacts;
 use sluice_tests::recordings::file::Recording;
 use sluice_tests::recordings::rules::Rules;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
-use sluice_translate::global::{KEYS, log_variables};
+use sluice_translate::global::KEYS;
 use sluice_translate::{LIMITS, Limit, Support, Supports};
 
 #[test]
 fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/annotations.md", &annotations()?)?;
     compare("docs/configmap.md", &config_map()?)?;
-    compare("docs/access-log.md", &access_log()?)?;
+    compare("docs/access-log.md", &access_log::page()?)?;
     compare("docs/hash-variables.md", &hash_variables()?)?;
     compare("docs/snippets.md", &snippets()?)?;
+    compare("docs/variables.md", &variables::page()?)?;
     compare("docs/system.md", &system::page()?)
 }
 
@@ -118,7 +121,8 @@ Every annotation of ingress-nginx (`nginx.ingress.kubernetes.io/...`, or another
 what becomes of it. None is ignored: one that is not supported is reported by name, as are values that cannot be read
 and names that do not exist. **Access control** decides who may come in: when it cannot be honoured, the paths of its Ingress
 answer 503. Annotations whose risk is above `annotations-risk-level` of the ConfigMap (High) are refused the same way.
-What ingress-nginx does not have stands under \"Sluice's own\", with its whole name.
+What ingress-nginx does not have stands under \"Sluice's own\", with its whole name. \"Variables that Sluice supports\" are listed by
+place in [variables.md](variables.md).
 ";
 
 fn annotations() -> Result<String> {
@@ -214,11 +218,9 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | a directive that sets a default (`proxy_ssl_verify off`) | none |
 | in a `server-snippet`: directives that ingress-nginx sets in every location (`proxy_read_timeout`, `proxy_set_header`, `client_max_body_size` ...) | none, as there |
 
-Values of response headers may have `$remote_addr`, `$scheme`, `$request_method`, `$request_id` and `$http_NAME`, those of requests the
-variables of `upstream-vhost` with the names of the route (`$service_name`, `$service_port`, `$namespace`, `$ingress_name`), URLs
-`$scheme`, `$host` and `$request_uri`. A header is changed by one directive and is not read by another. It does not belong to Sluice
-(`X-Forwarded-*`, `Host`, `Connection`, `Set-Cookie`, `Location` ...), and no other setting of its Ingress or of the ConfigMap changes
-it; but `Strict-Transport-Security` takes the place of the ConfigMap's. Address lists of a `configuration-snippet` cannot be combined
+[variables.md](variables.md) lists the variables of values, conditions and URLs. A header is changed by one directive and is not read by
+another. It is none of [Sluice's own](#headers-that-snippets-do-not-change), and no other setting of its Ingress or of the ConfigMap
+changes it; but `Strict-Transport-Security` takes the place of the ConfigMap's. Address lists of a `configuration-snippet` cannot be combined
 with those of annotations.
 
 Conditions compare what nginx compares. A variable has to be set on every way to where it is read (`set $flag 0;` first), and its name
@@ -237,7 +239,14 @@ main Ingress. docs/annotations.md has the limits.
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
 
-All others are reported with the line that is not supported. One that may be access control closes its paths (503). These directives
+## Headers that snippets do not change
+
+";
+
+const HARMLESS: &str = "
+## Snippets that are not served
+
+All others are reported with the lines that are not supported, and nothing of them is served. One that may be access control closes its paths (503). These directives
 close nothing: leaving them out admits no client, forwards no forged header and reveals no hidden one. Unknown directives close:
 
 - a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
@@ -249,6 +258,10 @@ close nothing: leaving them out admits no client, forwards no forged header and 
 
 fn snippets() -> Result<String> {
     let mut page = SNIPPETS.to_owned();
+    for (of, names) in sluice_translate::own_headers() {
+        writeln!(page, "- of {of}: `{}`", names.join("`, `"))?;
+    }
+    page += HARMLESS;
     for (title, directives) in sluice_translate::harmless_directives() {
         write!(page, "\n## {title}\n\n")?;
         for (directive, condition) in directives {
@@ -268,7 +281,7 @@ const CONFIG_MAP: &str = "\
 
 Every key of ingress-nginx's ConfigMap (`--configmap NAMESPACE/NAME`), and what becomes of it. A key that is not
 supported is reported by name when it says something other than its default; so is a value that cannot be read, and a
-name that does not exist.
+name that does not exist. [variables.md](variables.md) lists the variables that values may have.
 
 Deleted while the controller runs, it goes on holding as it was last, as in ingress-nginx, and that is reported. A controller that
 starts without it serves with the defaults, as ingress-nginx does, and reports an error: what the ConfigMap closed is open then.
@@ -276,62 +289,6 @@ starts without it serves with the defaults, as ingress-nginx does, and reports a
 | key | default | Envoy | nginx |
 |---|---|---|---|
 ";
-
-const ACCESS_LOG: &str = "\
-# Access log
-
-<!-- Written by `cargo xtask docs`. -->
-
-With `--access-log` (chart: `controller.accessLog`) each request, and each connection of a TCP port, is a line on the data plane's
-standard output (or standard error, if `access-log-path` says so), at most a second late. The keys of the [ConfigMap](configmap.md) are those of ingress-nginx, and so are the formats
-where it says none:
-
-```text
-$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id
-[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time
-```
-
-Values that clients or pods write are escaped: `\"` is `\\x22`, a missing value `-`. For JSON, set `log-format-escape-json: \"true\"` and write the
-whole JSON object, with quotes around strings:
-
-```yaml
-log-format-escape-json: \"true\"
-log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\", \"request\": \"$request\", \"status\": $status, \"seconds\": $request_time}'
-```
-
-Durations are in seconds with three decimals where the table says nothing else, sizes in bytes. Other names of ingress-nginx for the same values work, too
-(`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy each control
-character of a header of the client is written as `?`, another value with one as a single `?`; characters beyond ASCII stay as they are.
-Where no endpoint was meant, `$proxy_upstream_name` is empty; ingress-nginx has `upstream-default-backend`. Where Envoy refuses an
-upgrade, everything of the request is `-`. `$http_x_forwarded_proto` and `$http_x_forwarded_port` are there what pods get, and with `forwarded-for-header` `$http_x_forwarded_for`
-is that header.
-";
-
-fn access_log() -> Result<String> {
-    let mut page = ACCESS_LOG.to_owned();
-    for (key, variables) in log_variables() {
-        writeln!(
-            page,
-            "\n## Variables of `{key}`\n\n| variable | difference |\n|---|---|"
-        )?;
-        let mut variables: Vec<_> = variables.collect();
-        variables.sort_by_key(|variable| variable.name);
-        for variable in variables {
-            let difference = variable.difference().unwrap_or_else(|| "none".to_owned());
-            writeln!(page, "| `${}` | {difference} |", variable.name)?;
-        }
-        if key == "log-format-upstream" {
-            for prefix in ["arg", "cookie", "http", "sent_http"] {
-                writeln!(page, "| `${prefix}_NAME` | none |")?;
-            }
-            writeln!(
-                page,
-                "| `$upstream_http_NAME` | the header as the client gets it |"
-            )?;
-        }
-    }
-    Ok(page)
-}
 
 fn config_map() -> Result<String> {
     let mut page = CONFIG_MAP.to_owned();

@@ -60,6 +60,12 @@ impl HeaderName {
         }
     }
 
+    /// Names that [`HeaderName::parse`] refuses because of their meaning; `*` stands for any end.
+    pub fn reserved() -> impl Iterator<Item = String> {
+        let whole = ["host"].into_iter().chain(FRAMING).map(str::to_owned);
+        whole.chain(INTERNAL.iter().map(|prefix| format!("{prefix}*")))
+    }
+
     /// A name that is known to be valid.
     #[must_use]
     pub fn from_static(name: &'static str) -> Self {

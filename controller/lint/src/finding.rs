@@ -122,7 +122,13 @@ impl Findings {
             if let Some(remark) = hints::about_namespace(ingress, options) {
                 finding.verdict = Verdict::NotWatched;
                 finding.remarks = vec![remark];
-            } else if !is_ours(ingress, resources, options) {
+                findings.insert(key, finding);
+                continue;
+            }
+            finding
+                .remarks
+                .extend(hints::about_passthrough(ingress, options));
+            if !is_ours(ingress, resources, options) {
                 finding.verdict = Verdict::OtherClass;
                 finding.remarks.extend(hints::about_class(ingress, prefix));
             } else if finding.verdict < Verdict::NotAtAll

@@ -2,7 +2,7 @@
 //! other controllers that look like ours.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_translate::{Options, Severity};
+use sluice_translate::{DataPlane, Options, Severity};
 
 use super::remark::Remark;
 
@@ -64,6 +64,20 @@ fn no_class(ingress: &Ingress) -> Option<Remark> {
         .is_some_and(|all| all.contains_key(CLASS));
     let text = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
     (!named && !annotated).then(|| hint("spec.ingressClassName", text))
+}
+
+/// Without the module its paths answer 503, and only the machine that serves knows.
+pub(crate) fn about_passthrough(ingress: &Ingress, options: &Options) -> Option<Remark> {
+    const NAME: &str = "ssl-passthrough";
+    let annotations = ingress.metadata.annotations.as_ref()?;
+    let prefix = &options.annotations_prefix;
+    let is_on = annotations
+        .get(&format!("{prefix}/{NAME}"))
+        .is_some_and(|value| value.trim() == "true");
+    let is_needed = is_on && options.ssl_passthrough;
+    let text = "needs nginx's stream module with ssl_preread (Debian: libnginx-mod-stream); without it, paths answer 503";
+    (is_needed && options.data_plane == Some(DataPlane::Nginx))
+        .then(|| hint(format!("annotation {NAME}"), text))
 }
 
 /// An Ingress that this controller does not see.

@@ -296,3 +296,45 @@ fn a_path_that_nobody_can_answer_does_not_work() {
     let text = "Envoy does not speak FastCGI to upstreams (--data-plane nginx does); affected paths answer 503";
     assert_eq!(finding.remarks[0].text, text);
 }
+
+#[test]
+fn passthrough_in_nginx_says_which_module_it_needs() {
+    let manifest = ingress(
+        "tls",
+        "nginx.ingress.kubernetes.io/ssl-passthrough: 'true'",
+        RULE,
+    );
+    let finding = |data_plane| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("in.yaml"), &manifest).unwrap();
+        let options = Options {
+            class_is_implied: true,
+            ssl_passthrough: true,
+            data_plane: Some(data_plane),
+            ..Options::default()
+        };
+        let findings = examine(read_once(folder.path()).unwrap(), &options, Extent::Part);
+        findings.ingresses[0].clone()
+    };
+    let says_so = |finding: &Finding| {
+        let mut remarks = finding.remarks.iter();
+        remarks.any(|remark| remark.text.contains("libnginx-mod-stream"))
+    };
+    let of_nginx = finding(DataPlane::Nginx);
+    assert_eq!(of_nginx.verdict, Verdict::Unchanged);
+    assert!(says_so(&of_nginx), "{of_nginx:?}");
+    assert!(!says_so(&finding(DataPlane::Envoy)));
+}
+
+#[test]
+fn a_header_that_the_operator_has_not_listed_names_the_key() {
+    let annotation = "nginx.ingress.kubernetes.io/custom-headers: default/headers";
+    let headers = config_map("Cache-Control: no-store")
+        .replace("name: settings, namespace: sluice", "name: headers");
+    let found = findings(&(ingress("shop", annotation, RULE) + &headers));
+    let finding = &found.ingresses[0];
+    assert_eq!(finding.verdict, Verdict::NotAtAll);
+    let text = "header \"Cache-Control\" must be listed in global-allowed-response-headers of the ConfigMap; affected paths \
+                answer 503, as in ingress-nginx";
+    assert_eq!(finding.remarks[0].text, text);
+}

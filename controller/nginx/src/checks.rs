@@ -46,7 +46,7 @@ pub(crate) fn check_location(
         add(what, true);
     }
     if let Some(what) = check_passthrough(host, context) {
-        add(what, false);
+        add(what, true);
     }
     if !route.matches.is_path_only() {
         add(
@@ -101,7 +101,7 @@ fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, boo
         .filter_map(|(is_so, what)| is_so.then_some(what))
 }
 
-/// Why the TLS of a host ends here, which was to end at its pods.
+/// Reason why the TLS of a host cannot end at its pods. Nobody else may read it, so the host is closed.
 fn check_passthrough(host: Host<'_>, context: RenderContext<'_>) -> Option<&'static str> {
     let passes = matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name));
     let served = passthrough::stream_module(context.config, context.settings);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, Authentication, Backend, BackendId, Config, ErrorPages, Expression, ExternalAuth,
-    HttpRoute, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server,
+    Hostname, HttpRoute, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server,
     ServerName,
 };
 use sluice_nginx::render;
@@ -170,4 +170,26 @@ fn what_is_closed_leaves_nothing_behind() {
             "{read:?} of {kept:?}"
         );
     }
+}
+
+/// TLS that was to end at pods is not decrypted for them.
+#[test]
+fn host_whose_tls_cannot_pass_through_is_closed() {
+    let copies = BackendId::new("external/copies.test:80");
+    let [.., plain] = location("/a", &copies);
+    let mut config = config(vec![plain], &copies);
+    let leads = |config: &Config| {
+        let rendered = render(config, &settings());
+        let closes = rendered.unsupported.iter().any(|it| it.closes);
+        (rendered.text.contains("proxy_pass http://"), closes)
+    };
+    let (leads_before, closes_before) = leads(&config);
+    assert!(leads_before && !closes_before);
+    let host = Hostname::parse("shop.test").unwrap();
+    let pods = BackendId::new("d/shop/80");
+    config.passthrough.insert(host, pods);
+    assert_eq!(leads(&config), (false, true));
+    let said = render(&config, &settings()).unsupported[0].to_string();
+    assert!(said.contains("libnginx-mod-stream"), "{said}");
+    assert!(said.ends_with("the route answers 503"), "{said}");
 }

@@ -40,6 +40,7 @@ mod streams;
 mod support;
 mod translate;
 mod v1beta1;
+mod variables;
 
 pub use admission::{Admission, Rules, admit};
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
@@ -53,7 +54,8 @@ pub use sluice_translate_engine::{
     METADATA_NETWORKS, Object, ObjectKey, ObjectRef, Pod, Provenance, Report, Resolution, Severity,
     Snapshot, Updated, ids,
 };
-pub use snippet::harmless_directives;
+pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};
 pub use translate::{Translation, translate};
 pub use v1beta1::{leftovers, upgrade};
+pub use variables::{PLACES, Place};

@@ -88,6 +88,14 @@ impl Supports {
         }
     }
 
+    /// Support in one data plane.
+    pub(crate) fn of(self, data_plane: DataPlane) -> Support {
+        match data_plane {
+            DataPlane::Envoy => self.envoy,
+            DataPlane::Nginx => self.nginx,
+        }
+    }
+
     /// Support in the data plane that serves; each is named where several differ.
     pub(crate) fn by_data_plane(
         self,

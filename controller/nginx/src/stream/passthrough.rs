@@ -22,7 +22,8 @@ use crate::settings::{Settings, Streams};
 use crate::stream::backends::{most, upstream};
 
 const KONGS: &str = "ssl-passthrough";
-const NO_MODULE: &str = "ssl-passthrough, without nginx's stream module and its ssl_preread (Debian: libnginx-mod-stream)";
+const NO_MODULE: &str = "ssl-passthrough, which needs nginx's stream module with ssl_preread: install it (Debian: \
+                         libnginx-mod-stream)";
 const NO_HEADERS: &str =
     "ssl-passthrough, without nginx's stream_realip module, which reads the PROXY header";
 const TWO_ADDRESSES: &str =
@@ -106,7 +107,7 @@ pub(crate) fn believed_peers(forwarded: &Forwarded) -> Vec<String> {
     }
 }
 
-/// The module that looks at the handshake; `None` where none has to. An error is why hosts are served without.
+/// The module that looks at the handshake; `None` where none has to. An error is why hosts are closed.
 pub(crate) fn stream_module<'a>(
     config: &Config,
     settings: &'a Settings,
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_nginx_that_cannot_pass_tls_through_ends_it_and_says_why() {
+    fn an_nginx_that_cannot_pass_tls_through_says_why() {
         let mut config = Config::default();
         let host = Hostname::parse("a.test").unwrap();
         config.passthrough.insert(host, BackendId::new("b"));

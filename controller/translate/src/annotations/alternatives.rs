@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::catalogue::find;
 use crate::global::KEYS;
-use crate::support::DataPlane;
+use crate::support::{DataPlane, Support};
 
 /// Maximum number of alternatives that are named for one snippet.
 const MOST: usize = 8;
@@ -15,17 +15,21 @@ enum Alternative {
     Annotation(&'static str),
     /// Of the ConfigMap: it holds for all hosts.
     Key(&'static str),
+    /// Something else, in its words.
+    Other(&'static str),
 }
 
-use Alternative::{Annotation, Key};
+use Alternative::{Annotation, Key, Other};
 
 /// Directives whose counterpart has another name. `proxy_read_timeout` and its like are found by their own.
 const OTHERS: &[(&str, &[Alternative])] = &[
+    ("absolute_redirect", &[Annotation("relative-redirects")]),
     ("access_log", &[Annotation("enable-access-log")]),
     (
         "add_header",
         &[Annotation("custom-headers"), Key("add-headers")],
     ),
+    (CORS[0], &[Annotation("enable-cors")]),
     ("allow", &[Annotation("allowlist-source-range")]),
     (
         "auth_basic",
@@ -45,7 +49,19 @@ const OTHERS: &[(&str, &[Alternative])] = &[
     ),
     ("error_page", &[Annotation("custom-http-errors")]),
     ("expires", &[Annotation("custom-headers")]),
+    ("grpc_read_timeout", &[Annotation("proxy-read-timeout")]),
+    ("grpc_send_timeout", &[Annotation("proxy-send-timeout")]),
     ("gzip", &[Key("use-gzip")]),
+    (
+        ON_ADDRESS,
+        &[Annotation("denylist-source-range"), Other("deny")],
+    ),
+    (
+        ON_PROTOCOL,
+        &[Other(
+            "force-ssl-redirect (with use-forwarded-headers of the ConfigMap)",
+        )],
+    ),
     ("keepalive_timeout", &[Key("keep-alive")]),
     ("keepalive_requests", &[Key("keep-alive-requests")]),
     ("limit_conn", &[Annotation("limit-connections")]),
@@ -53,6 +69,7 @@ const OTHERS: &[(&str, &[Alternative])] = &[
         "limit_req",
         &[Annotation("limit-rps"), Annotation("limit-rpm")],
     ),
+    ("limit_req_status", &[Key("limit-req-status-code")]),
     ("mirror", &[Annotation("mirror-target")]),
     ("more_clear_headers", &[Key("hide-headers")]),
     (
@@ -60,8 +77,15 @@ const OTHERS: &[(&str, &[Alternative])] = &[
         &[Annotation("custom-headers"), Key("add-headers")],
     ),
     ("more_set_input_headers", &[Key("proxy-set-headers")]),
+    (CORS[1], &[Annotation("enable-cors")]),
+    ("port_in_redirect", &[Annotation("use-port-in-redirects")]),
     ("proxy_buffers", &[Annotation("proxy-buffers-number")]),
     ("proxy_hide_header", &[Key("hide-headers")]),
+    (
+        "proxy_intercept_errors",
+        &[Annotation("custom-http-errors")],
+    ),
+    ("proxy_pass", &[Other("a path of an Ingress")]),
     (
         "proxy_redirect",
         &[
@@ -78,6 +102,7 @@ const OTHERS: &[(&str, &[Alternative])] = &[
             Key("proxy-set-headers"),
         ],
     ),
+    (ORIGINAL_URI, &[Key("proxy-add-original-uri-header")]),
     (
         "return",
         &[
@@ -92,13 +117,49 @@ const OTHERS: &[(&str, &[Alternative])] = &[
             Annotation("permanent-redirect"),
         ],
     ),
+    (
+        "set_real_ip_from",
+        &[Other(
+            "proxy-real-ip-cidr with enable-real-ip of the ConfigMap",
+        )],
+    ),
 ];
 
+/// Directives whose counterpart depends on their arguments, as they are named.
+const CORS: [&str; 2] = [
+    "add_header Access-Control-*",
+    "more_set_headers Access-Control-*",
+];
+const ON_ADDRESS: &str = "if ($remote_addr ...)";
+const ON_PROTOCOL: &str = "if ($http_x_forwarded_proto ...)";
+const ORIGINAL_URI: &str = "proxy_set_header X-Original-URI";
+
+/// A directive as its counterpart is looked for.
+fn advised(words: &[String]) -> &str {
+    let name = words.first().map_or("", String::as_str);
+    let argument = words.get(1).map(|argument| argument.to_ascii_lowercase());
+    let argument = argument.unwrap_or_default();
+    let argument = argument.trim_start_matches('(');
+    let variable = match argument {
+        "" => words.get(2).map_or("", String::as_str),
+        argument => argument,
+    };
+    match name {
+        "add_header" if argument.starts_with("access-control-") => CORS[0],
+        "more_set_headers" if argument.starts_with("access-control-") => CORS[1],
+        "if" if variable.starts_with("$remote_addr") => ON_ADDRESS,
+        "if" if variable.starts_with("$http_x_forwarded_proto") => ON_PROTOCOL,
+        "proxy_set_header" if argument == "x-original-uri" => ORIGINAL_URI,
+        other => other,
+    }
+}
+
 /// Alternatives to these directives, for each once; empty when there are none.
-pub(crate) fn alternatives(directives: &[String], data_plane: Option<DataPlane>) -> String {
+pub(crate) fn alternatives(directives: &[Vec<String>], data_plane: Option<DataPlane>) -> String {
     let mut advice: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (directive, words) in directives
         .iter()
+        .map(|words| advised(words))
         .filter_map(|directive| counterpart(directive, data_plane))
     {
         let same = advice.entry(words).or_default();
@@ -109,7 +170,11 @@ pub(crate) fn alternatives(directives: &[String], data_plane: Option<DataPlane>)
     let said = advice
         .iter()
         .take(MOST)
-        .map(|(words, of)| format!("{words} for {}", of.join(", ")));
+        .map(|(words, of)| match of.as_slice() {
+            // Both are called the same.
+            [directive] if words == directive => format!("the annotation {words}"),
+            of => format!("{words} for {}", of.join(", ")),
+        });
     said.collect::<Vec<_>>().join("; ")
 }
 
@@ -134,6 +199,31 @@ fn counterpart(directive: &str, data_plane: Option<DataPlane>) -> Option<(&str, 
     ))
 }
 
+/// Buffers: their sizes decide nothing that a client or a pod could see.
+const BUFFERS: [&str; 5] = [
+    "proxy_buffer_size",
+    "proxy_buffering",
+    "proxy_buffers",
+    "proxy_busy_buffers_size",
+    "proxy_max_temp_file_size",
+];
+
+/// Reason why a data plane has nothing to do for a directive, as that of its annotation.
+pub(super) fn not_needed(directive: &str, data_plane: Option<DataPlane>) -> Option<&'static str> {
+    if !BUFFERS.contains(&directive) {
+        return None;
+    }
+    let listed = OTHERS.iter().find(|(name, _)| *name == directive);
+    let counterpart = match listed.and_then(|(_, all)| all.first()) {
+        Some(Annotation(name)) => find(name),
+        _ => find(&directive.replace('_', "-")),
+    };
+    match counterpart?.supports.of(data_plane?) {
+        Support::NotNeeded(reason) => Some(reason),
+        _ => None,
+    }
+}
+
 /// The annotation or the key that is called like the directive.
 fn by_name(name: &str) -> Option<Alternative> {
     let annotation = find(name).map(|found| Annotation(found.name));
@@ -147,7 +237,12 @@ fn by_name(name: &str) -> Option<Alternative> {
 impl Alternative {
     fn words(self) -> String {
         match self {
-            Annotation(name) => name.to_owned(),
+            Annotation(name @ "custom-headers") => {
+                format!(
+                    "{name} (the header listed in global-allowed-response-headers of the ConfigMap)"
+                )
+            }
+            Annotation(name) | Other(name) => name.to_owned(),
             Key(name) => format!("{name} of the ConfigMap"),
         }
     }
@@ -159,6 +254,7 @@ impl Alternative {
                 .iter()
                 .find(|key| key.name == name)
                 .map(|key| key.supports),
+            Other(_) => return true,
         };
         supports.is_some_and(|supports| supports.is_honoured(data_plane))
     }
@@ -169,7 +265,7 @@ mod tests {
     use super::*;
 
     fn advice(directive: &str, data_plane: DataPlane) -> String {
-        alternatives(&[directive.to_owned()], Some(data_plane))
+        alternatives(&[vec![directive.to_owned()]], Some(data_plane))
     }
 
     #[test]
@@ -218,6 +314,66 @@ mod tests {
     }
 
     #[test]
+    fn a_counterpart_may_depend_on_the_arguments() {
+        let advice = |directive: &str| {
+            let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
+            alternatives(&[words], None)
+        };
+        for (directive, expected) in [
+            (
+                "add_header Access-Control-Allow-Origin *",
+                "enable-cors for add_header Access-Control-*",
+            ),
+            (
+                "if ($remote_addr = 10.0.0.1)",
+                "denylist-source-range or deny for if ($remote_addr ...)",
+            ),
+            (
+                "if ( $remote_addr = 10.0.0.1 )",
+                "denylist-source-range or deny for if ($remote_addr ...)",
+            ),
+            (
+                "if ($http_x_forwarded_proto = http)",
+                "force-ssl-redirect (with use-forwarded-headers of the ConfigMap) for if ($http_x_forwarded_proto ...)",
+            ),
+            (
+                "proxy_set_header X-Original-URI $request_uri",
+                "proxy-add-original-uri-header of the ConfigMap for proxy_set_header X-Original-URI",
+            ),
+            ("satisfy any", "the annotation satisfy"),
+            (
+                "grpc_read_timeout 60s",
+                "proxy-read-timeout for grpc_read_timeout",
+            ),
+            (
+                "absolute_redirect off",
+                "relative-redirects for absolute_redirect",
+            ),
+            ("proxy_pass http://b", "a path of an Ingress for proxy_pass"),
+            (
+                "set_real_ip_from 10.0.0.0/8",
+                "proxy-real-ip-cidr with enable-real-ip of the ConfigMap for set_real_ip_from",
+            ),
+            ("if ($a)", ""),
+        ] {
+            assert_eq!(advice(directive), expected, "{directive}");
+        }
+    }
+
+    #[test]
+    fn buffers_of_nginx_are_nothing_to_envoy() {
+        for directive in BUFFERS {
+            assert!(
+                not_needed(directive, Some(DataPlane::Envoy)).is_some(),
+                "{directive}"
+            );
+            assert_eq!(not_needed(directive, Some(DataPlane::Nginx)), None);
+            assert_eq!(not_needed(directive, None), None);
+        }
+        assert_eq!(not_needed("ssl_ciphers", Some(DataPlane::Envoy)), None);
+    }
+
+    #[test]
     fn directives_with_the_same_counterpart_are_named_together_and_once() {
         let directives = [
             "deny",
@@ -226,7 +382,7 @@ mod tests {
             "deny",
             "if",
         ]
-        .map(str::to_owned);
+        .map(|directive| vec![directive.to_owned()]);
         assert_eq!(
             alternatives(&directives, None),
             "denylist-source-range or allowlist-source-range for deny; \

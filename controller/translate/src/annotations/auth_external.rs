@@ -138,7 +138,7 @@ pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Optio
     let signin_url = view.read("auth-signin", |text| {
         sign_in(text, redirect_parameter.as_deref())
     });
-    let key = view.read("auth-cache-key", expression::for_ext_auth);
+    let key = view.read("auth-cache-key", expression::for_cache_key);
     let durations = view.read("auth-cache-duration", durations);
     let method = view.read("auth-method", method);
     let upstream_headers = view

@@ -1,8 +1,8 @@
 //! Headers of requests and answers.
 
 use sluice_ir::{Expression, Header, ReasonCode};
-use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::value::{self, Parsed};
+use sluice_syntax::{MAX_HEADER_BYTES, shortened};
 use sluice_translate_engine::{Cause, with_namespace};
 
 use super::catalogue::{Group, Scope, Value, annotation};
@@ -60,6 +60,9 @@ pub(super) fn connection(view: &mut View<'_, '_>) -> Option<String> {
     })
 }
 
+/// Consequence of headers that cannot be set: ingress-nginx denies the location.
+const CLOSED_AS_THERE: &str = "affected paths answer 503, as in ingress-nginx";
+
 /// The headers of a ConfigMap, every one of which the operator must allow. A dollar is a dollar.
 pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> {
     const NAME: &str = "custom-headers";
@@ -70,17 +73,19 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     let data = match named.and_then(|text| view.references.config_map(&view.namespace, text)) {
         Ok(data) => data,
         Err(error) => {
-            view.not_honoured(NAME, error, "headers not set");
+            view.not_honoured(NAME, error, "").consequence = CLOSED_AS_THERE.to_owned();
             return Vec::new();
         }
     };
     let mut headers = Vec::new();
     for (name, text) in data {
         if !globals.trust.allowed_headers.contains(name) {
-            let reason =
-                format!("expected headers of global-allowed-response-headers, got {name:?}");
+            let reason = format!(
+                "header {:?} must be listed in global-allowed-response-headers of the ConfigMap",
+                shortened(name)
+            );
             let cause = Cause::new(ReasonCode::NotPermitted, reason);
-            view.not_honoured(NAME, cause, "header not set");
+            view.not_honoured(NAME, cause, "").consequence = CLOSED_AS_THERE.to_owned();
             continue;
         }
         match value::own_header(name).and_then(|name| {
@@ -90,7 +95,11 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
             })
         }) {
             Ok(header) => headers.push(header),
-            Err(expected) => view.reject_part(NAME, &expected, &format!("{name}: {text}")),
+            Err(expected) => {
+                let got = format!("{name}: {text}");
+                let reason = format!("expected {expected}, got {:?}", shortened(&got));
+                view.not_honoured(NAME, reason, "").consequence = CLOSED_AS_THERE.to_owned();
+            }
         }
     }
     headers

@@ -52,7 +52,7 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
         if same {
             Ok(target)
         } else {
-            Err("a URL that ends with its host or with $request_uri".into())
+            Err("a URL with nothing, / or $request_uri after its host".into())
         }
     })?;
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());

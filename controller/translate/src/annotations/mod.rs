@@ -35,6 +35,7 @@ mod response_rewrite;
 mod rewrite;
 mod server;
 mod server_snippet;
+mod snippet_obstacle;
 mod snippets;
 mod tls_redirect;
 mod upstream_host;

@@ -3,23 +3,23 @@
 
 mod rules;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use sluice_ir::{DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode};
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
-use super::alternatives::alternatives;
+use super::alternatives::{alternatives, not_needed};
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::server_snippet::ServerSnippet;
+use super::snippet_obstacle::Obstacle;
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, Judgement, Language,
-    SnippetError, compile,
+    are_defaults, compile, first_of,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -73,7 +73,7 @@ pub(super) struct Snippet<'a> {
 
 impl Snippet<'_> {
     /// Block that it is put into; `None`: no snippet of its kind is served.
-    fn block(self) -> Option<Block> {
+    pub(super) fn block(self) -> Option<Block> {
         match self.annotation.name {
             "configuration-snippet" => Some(Block::Location),
             "server-snippet" => Some(Block::Server),
@@ -104,53 +104,6 @@ pub(super) struct Effect {
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
     pub(super) closes_host: bool,
-}
-
-/// Reason why a snippet is not served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Obstacle {
-    /// None of its kind is, or none of such an Ingress.
-    Kind,
-    /// Something in it.
-    Content(SnippetError),
-    /// A setting beside it.
-    Conflict(Cow<'static, str>),
-    /// The operator does not permit snippets.
-    NotPermitted,
-}
-
-impl Obstacle {
-    /// `advice`: alternatives to all directives of the snippet.
-    fn reason(
-        &self,
-        snippet: Snippet<'_>,
-        advice: &str,
-        settings: Settings<'_>,
-    ) -> (ReasonCode, String) {
-        let applies_to = snippet.applies_to;
-        match self {
-            Obstacle::NotPermitted => (
-                ReasonCode::NotPermitted,
-                "requires allow-snippet-annotations: \"true\" and annotations-risk-level: Critical in the ConfigMap"
-                    .to_owned(),
-            ),
-            Obstacle::Conflict(reason) => (ReasonCode::Conflicted, applies_to.note(reason)),
-            Obstacle::Content(error) => {
-                // The alternatives are those of a location that leads to pods.
-                let instead = match snippet.block() {
-                    Some(Block::AuthRequest) => String::new(),
-                    _ => alternatives(error.directive.as_slice(), settings.data_plane),
-                };
-                let reason = format!("line {}: {}", error.line, error.reason);
-                let reason = match instead.as_str() {
-                    "" => reason,
-                    instead => format!("{reason}; use {instead}"),
-                };
-                (ReasonCode::Unsupported, applies_to.note(&reason))
-            }
-            Obstacle::Kind => (ReasonCode::Unsupported, applies_to.not_supported(advice)),
-        }
-    }
 }
 
 /// Settings beside the snippets of an Ingress.
@@ -197,14 +150,15 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
             continue;
         }
         match compiled(snippet, settings) {
-            Err(obstacle) => effect.closes_host |= refuse(view, snippet, &obstacle, settings),
-            Ok(compiled) if compiled == Compiled::default() && !snippet.is_too_risky => {
-                note_no_effect(view, snippet, "it sets only defaults");
-            }
-            Ok(_) if !settings.permit(snippet) => {
-                effect.closes_host |= refuse(view, snippet, &Obstacle::NotPermitted, settings);
-            }
-            Ok(compiled) => {
+            Err(obstacle) => effect.closes_host |= refuse(view, snippet, obstacle, settings),
+            Ok(mut compiled) => {
+                let not_needed = std::mem::take(&mut compiled.not_needed);
+                let has_no_effect = compiled == Compiled::default() && !snippet.is_too_risky;
+                if !has_no_effect && !settings.permit(snippet) {
+                    effect.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
+                    continue;
+                }
+                note_not_needed(view, snippet, not_needed, has_no_effect);
                 note_differences(view, snippet, &compiled);
                 effect.take(compiled, snippet);
             }
@@ -239,6 +193,7 @@ impl Effect {
             access_log_off,
             locations,
             auth_request,
+            not_needed: _,
         } = compiled;
         match snippet.block() {
             Some(Block::Server) => {
@@ -279,8 +234,23 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
             received_headers: is_nginx,
             scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
         },
+        not_needed: &|name| not_needed(name, settings.data_plane),
     };
-    let compiled = compile(snippet.text, block, options).map_err(Obstacle::Content)?;
+    let compiled = compile(snippet.text, block, options).map_err(|mut errors| {
+        if settings.data_plane == Some(DataPlane::Envoy) {
+            let comparable = Comparable::BY_NGINX;
+            let with_nginx = compile(
+                snippet.text,
+                block,
+                CompileOptions {
+                    comparable,
+                    ..options
+                },
+            );
+            errors.mark_served_by_nginx(with_nginx.err());
+        }
+        Obstacle::Content(errors)
+    })?;
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
@@ -323,6 +293,29 @@ fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
         .same_as_ingress_nginx = true;
 }
 
+/// Notes what of a snippet changes nothing.
+fn note_not_needed(
+    view: &mut View<'_, '_>,
+    snippet: Snippet<'_>,
+    lines: Vec<String>,
+    has_no_effect: bool,
+) {
+    if !lines.is_empty() {
+        note_no_effect(view, snippet, &first_of(lines.into_iter(), "; ", "; and "));
+    } else if has_no_effect && snippet.block() == Some(Block::Server) && !are_defaults(snippet.text)
+    {
+        let reason = snippet
+            .applies_to
+            .note("every location sets its directives itself");
+        let name = snippet.annotation.name;
+        let consequence = "it has no effect, in ingress-nginx neither";
+        view.note(ReasonCode::NoEffect, name, reason, consequence)
+            .same_as_ingress_nginx = true;
+    } else if has_no_effect {
+        note_no_effect(view, snippet, "it sets only defaults");
+    }
+}
+
 fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
     if compiled.adds_to_errors {
         let reason = snippet
@@ -356,7 +349,7 @@ fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
 fn refuse(
     view: &mut View<'_, '_>,
     snippet: Snippet<'_>,
-    obstacle: &Obstacle,
+    obstacle: Obstacle,
     settings: Settings<'_>,
 ) -> bool {
     let Snippet {
@@ -386,11 +379,14 @@ fn refuse(
     let (severity, consequence) = match closing {
         Some(closing) => (
             Severity::Error,
-            format!("{closing}; affected paths answer 503"),
+            format!("none of the snippet is served; {closing}; affected paths answer 503"),
         ),
-        None => (Severity::Warning, "served without it".to_owned()),
+        None => (
+            Severity::Warning,
+            "none of the snippet is served".to_owned(),
+        ),
     };
-    let (code, reason) = obstacle.reason(snippet, &advice, settings);
+    let (code, reason) = obstacle.reason(snippet, &advice, settings.data_plane);
     let field = format!("annotation {}", annotation.name);
     let report = view
         .reporter

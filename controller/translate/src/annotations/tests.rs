@@ -121,6 +121,75 @@ fn what_is_wrong_is_said_with_what_was_expected() {
     assert_eq!(with("proxy-read-timeot", "1").1, [expected]);
 }
 
+fn snippet_on(data_plane: DataPlane, name: &str, text: &str) -> Vec<String> {
+    let mut globals = Globals::default();
+    globals.trust.risk = Risk::Critical;
+    globals.trust.admission.allow_snippets = true;
+    let mut reports = Vec::new();
+    let (cluster, options) = (
+        ObjectCache::default(),
+        Options {
+            data_plane: Some(data_plane),
+            ..Options::default()
+        },
+    );
+    let tracker = DependencyTracker::new(&cluster, &options.addresses);
+    let context = Context {
+        tracker: &tracker,
+        options: &options,
+        globals: &globals,
+    };
+    let ingress = ingress(&json!({format!("nginx.ingress.kubernetes.io/{name}"): text}));
+    Annotations::read(
+        &ingress,
+        context,
+        &mut Secrets::default(),
+        reporter(&mut reports),
+    );
+    let reports = reports.iter().map(ToString::to_string);
+    let field = format!("Ingress default/shop: annotation {name}: ");
+    reports.map(|report| report.replace(&field, "")).collect()
+}
+
+#[test]
+fn a_snippet_says_what_each_data_plane_makes_of_it() {
+    let configuration = |data_plane, text| snippet_on(data_plane, "configuration-snippet", text);
+    let buffers = "proxy_buffers 8 16k;\nproxy_buffer_size 16k;";
+    assert_eq!(
+        configuration(DataPlane::Envoy, buffers),
+        [
+            "line 1: bodies are streamed; line 2: response headers may have 60 KiB in total; not needed"
+        ]
+    );
+    let served = configuration(DataPlane::Nginx, buffers);
+    assert!(
+        served[0].contains("proxy-buffers-number for proxy_buffers"),
+        "{served:?}"
+    );
+    let condition = "if ($request_uri ~* \"\\.php\") { return 403; }";
+    let said = configuration(DataPlane::Envoy, condition);
+    let reason = "line 1: `if ($request_uri ~* \"\\.php\")` is not supported by Envoy (served with --data-plane nginx); none of \
+                  the snippet is served";
+    assert!(said[0].starts_with(reason), "{said:?}");
+    assert_eq!(configuration(DataPlane::Nginx, condition), [""; 0]);
+    let server = snippet_on(
+        DataPlane::Envoy,
+        "server-snippet",
+        "proxy_set_header X-Foo bar;",
+    );
+    let reason =
+        "every location sets its directives itself; it has no effect, in ingress-nginx neither";
+    assert_eq!(server, [reason]);
+}
+
+#[test]
+fn a_mirror_adds_no_path() {
+    let expected = "Ingress default/shop: annotation mirror-target: expected a URL with nothing, / or $request_uri after its \
+                    host, got \"http://192.0.2.1/a$request_uri\"; annotation ignored";
+    let reports = with("mirror-target", "http://192.0.2.1/a$request_uri").1;
+    assert_eq!(reports, [expected]);
+}
+
 #[test]
 fn a_value_of_several_lines_is_refused_and_a_blank_one_is_none() {
     assert!(with("proxy-next-upstream", "error\ntimeout").1[0].contains("expected one line"));
@@ -200,7 +269,7 @@ fn a_blocked_word_refuses_the_ingress() {
 fn a_snippet_that_may_guard_access_closes_its_locations() {
     let (closed, reports) = with("configuration-snippet", "gzip on; deny all;");
     assert!(
-        closed.denied && reports.iter().any(|report| report.contains("\"deny\"")),
+        closed.denied && reports.iter().any(|report| report.contains("`deny`")),
         "{reports:?}"
     );
     assert!(!with("configuration-snippet", "gzip on;").0.denied);

@@ -63,7 +63,7 @@ pub(super) fn take(
             value::bool,
         ),
         view.set_access_control(&mut key, "global-auth-cache-key", |text| {
-            unless_empty(text, expression::for_ext_auth)
+            unless_empty(text, expression::for_cache_key)
         }),
         view.set_access_control(
             &mut cache_durations,

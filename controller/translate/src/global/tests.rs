@@ -4,7 +4,7 @@ use sluice_translate_engine::{Object, ObjectKey};
 use super::*;
 use crate::risk::Risk;
 
-fn no_alternatives(_: &[String], _: Option<crate::DataPlane>) -> String {
+fn no_alternatives(_: &[Vec<String>], _: Option<crate::DataPlane>) -> String {
     String::new()
 }
 

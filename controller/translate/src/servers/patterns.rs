@@ -18,6 +18,8 @@ use sluice_translate_engine::{Report, Reporter, Severity};
 use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 
+const SERVED_LOOKAHEAD: &str = "a lookahead is served that excludes texts and has nothing but .* behind it: /(?!api|v1(/|$))(.*)";
+
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
     PathMatch::Regex(PathRegex::plain("/".to_owned()))
@@ -152,6 +154,13 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
         // It was not meant to be a pattern, and another Ingress has made it one.
         Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {
             Ok(PathRegex::plain(sluice_pattern::escape(&pattern)))
+        }
+        Err(reason)
+            if ["(?=", "(?!", "(?<"]
+                .iter()
+                .any(|look| pattern.contains(look)) =>
+        {
+            Err(format!("{reason}; {SERVED_LOOKAHEAD}"))
         }
         Err(reason) => Err(reason),
     }

@@ -4,7 +4,7 @@ use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
 use sluice_syntax::expression;
 
 use super::defaults;
-use super::error::SnippetError;
+use super::error::SnippetErrors;
 use super::filters::HeaderChanges;
 use super::tree::directives;
 
@@ -18,21 +18,23 @@ pub(crate) struct AuthRequest {
 
 impl AuthRequest {
     /// Parses a snippet. nginx would send a header twice that is set twice, which services read differently.
-    pub(crate) fn parse(text: &str) -> Result<Self, SnippetError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, SnippetErrors> {
         let mut request = AuthRequest::default();
+        let mut errors = SnippetErrors::default();
         for directive in &directives(text)? {
             let set = match (directive.words().as_slice(), &directive.block) {
                 (["proxy_set_header", name, value], None) => request.set(name, value),
                 (words, None) => defaults::is_default(words).then_some(()),
                 (_, Some(_)) => None,
             };
-            set.ok_or_else(|| directive.unsupported())?;
+            errors.take(set.ok_or_else(|| directive.unsupported()))?;
             directive.at_most(
                 request.headers.len(),
                 HeaderChanges::MAX,
                 "headers that are set",
             )?;
         }
+        errors.check()?;
         Ok(request)
     }
 
@@ -92,7 +94,7 @@ mod tests {
             "proxy_set_header X-B \"a\nb\";",
         ] {
             let error = AuthRequest::parse(&format!("{text}\n{bad}")).unwrap_err();
-            assert_eq!(error.line, 5, "{bad}");
+            assert_eq!(error.by_line()[0].line, 5, "{bad}");
         }
     }
 
@@ -104,6 +106,6 @@ mod tests {
         };
         assert!(of(HeaderChanges::MAX).is_ok());
         let error = of(HeaderChanges::MAX + 1).unwrap_err();
-        assert_eq!(error.line, HeaderChanges::MAX + 1);
+        assert_eq!(error.by_line()[0].line, HeaderChanges::MAX + 1);
     }
 }

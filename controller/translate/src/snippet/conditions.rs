@@ -51,13 +51,15 @@ pub(super) struct FlagTest {
 }
 
 impl Comparable {
-    #[cfg(test)]
-    pub(crate) const ALL: Comparable = Comparable {
+    /// nginx compares all of them.
+    pub(crate) const BY_NGINX: Comparable = Comparable {
         received_target: true,
         headers: true,
         received_headers: true,
         scheme: true,
     };
+    #[cfg(test)]
+    pub(crate) const ALL: Comparable = Comparable::BY_NGINX;
 }
 
 impl FlagTest {

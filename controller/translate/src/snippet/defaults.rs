@@ -18,7 +18,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// True if a snippet makes no difference, whatever the annotations beside it: nginx takes no directive twice.
-pub(super) fn are_all(text: &str) -> bool {
+pub(crate) fn are_all(text: &str) -> bool {
     Pieces::new(text).all(|piece| match piece {
         Ok(Piece::Statement(Statement { words, opens, .. })) => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();

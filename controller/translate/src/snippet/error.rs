@@ -1,16 +1,16 @@
-//! Reason why a snippet is not served.
+//! Reasons why a snippet is not served.
 
 use std::borrow::Cow;
 
-/// The first thing in a snippet that cannot be served.
+/// One thing in a snippet that cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SnippetError {
     /// Line of the snippet; the first is 1.
     pub(crate) line: usize,
     /// To be read after the line: `gzip is not supported`.
     pub(crate) reason: Cow<'static, str>,
-    /// Name of the directive that is not supported, if it is one.
-    pub(crate) directive: Option<String>,
+    /// The directive that is not supported, if it is one: its name and arguments.
+    pub(crate) directive: Option<Vec<String>>,
 }
 
 impl SnippetError {
@@ -25,5 +25,67 @@ impl SnippetError {
     /// Text that nginx would refuse.
     pub(super) fn syntax(line: usize) -> Self {
         SnippetError::new(line, "invalid nginx configuration")
+    }
+
+    /// Whatever is wrong behind it may be only because of it.
+    pub(super) fn is_last(&self) -> bool {
+        self.directive.is_none()
+    }
+}
+
+/// Everything in a snippet that cannot be served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SnippetErrors(Vec<SnippetError>);
+
+impl From<SnippetError> for SnippetErrors {
+    fn from(error: SnippetError) -> Self {
+        SnippetErrors(vec![error])
+    }
+}
+
+impl SnippetErrors {
+    /// Takes the errors of a part. The error: nothing behind it is worth a look.
+    pub(super) fn take<T>(
+        &mut self,
+        part: Result<T, impl Into<SnippetErrors>>,
+    ) -> Result<Option<T>, SnippetErrors> {
+        let errors = match part {
+            Ok(value) => return Ok(Some(value)),
+            Err(errors) => errors.into(),
+        };
+        let is_last = errors.0.iter().any(SnippetError::is_last);
+        self.0.extend(errors.0);
+        if is_last {
+            Err(std::mem::take(self))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// `Err` where there are any.
+    pub(super) fn check(&mut self) -> Result<(), SnippetErrors> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => Err(std::mem::take(self)),
+        }
+    }
+
+    /// Says of errors in Envoy which of them nginx has not. `with_nginx`: what it cannot serve of the same snippet.
+    pub(crate) fn mark_served_by_nginx(&mut self, with_nginx: Option<SnippetErrors>) {
+        let others = with_nginx.unwrap_or_default().0;
+        // Behind such an error nothing was looked at.
+        if others.iter().any(SnippetError::is_last) {
+            return;
+        }
+        for error in self.0.iter_mut().filter(|error| !others.contains(error)) {
+            error.reason =
+                format!("{} by Envoy (served with --data-plane nginx)", error.reason).into();
+        }
+    }
+
+    /// All of them, in the order of their lines.
+    pub(crate) fn by_line(mut self) -> Vec<SnippetError> {
+        self.0.sort_by_key(|error| error.line);
+        self.0
     }
 }

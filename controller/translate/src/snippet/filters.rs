@@ -261,6 +261,18 @@ impl<'a> HeaderChanges<'a> {
     }
 }
 
+/// Headers that no snippet changes, of requests and of responses, for the documentation; `*` stands for any end.
+#[must_use]
+pub fn own_headers() -> [(&'static str, Vec<String>); 2] {
+    [("requests", OF_REQUESTS), ("responses", OF_RESPONSES)].map(|(title, own)| {
+        let prefixes = ABOUT_CLIENTS.iter().map(|prefix| format!("{prefix}*"));
+        let mut names: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
+        names.extend(prefixes.chain(HeaderName::reserved()));
+        names.sort_unstable();
+        (title, names)
+    })
+}
+
 /// Several names may stand in one word.
 fn names<'w>(words: &'w [&str]) -> impl Iterator<Item = &'w str> {
     let names = words.iter().flat_map(|word| word.split([' ', ',']));

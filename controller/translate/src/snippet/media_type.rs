@@ -28,6 +28,15 @@ pub(super) struct MediaTypes<'a> {
     added: Option<Added<'a>>,
 }
 
+impl Default for MediaTypes<'_> {
+    fn default() -> Self {
+        MediaTypes {
+            own: DEFAULT,
+            added: None,
+        }
+    }
+}
+
 /// `add_header Content-Type TYPE`: a second header in nginx, of which browsers take the last.
 #[derive(Clone, Copy, Debug)]
 struct Added<'a> {

@@ -32,14 +32,16 @@ pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
 pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;
-pub(crate) use error::SnippetError;
+pub(crate) use defaults::are_all as are_defaults;
+pub(crate) use error::{SnippetError, SnippetErrors};
+pub use filters::own_headers;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 
-use sluice_syntax::shortened;
+use sluice_syntax::excerpt;
 
 use crate::support::{DataPlane, NO_WAF};
 use harmless::Content;
@@ -55,7 +57,7 @@ pub(crate) enum Language {
 }
 
 /// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
-pub(crate) type Alternatives = fn(&[String], Option<DataPlane>) -> String;
+pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>) -> String;
 
 /// Judgement of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,18 +94,25 @@ pub(crate) fn judge(
     data_plane: Option<DataPlane>,
     alternatives: Alternatives,
 ) -> Judgement {
-    let (names, found) = match language {
-        Language::Nginx(place) => (names(text), closing(text, place, effective)),
-        Language::ModSecurity => (Vec::new(), mod_security::closing(text)),
+    let (directives, found) = match language {
+        Language::Nginx(place) => (directives_of(text), closing(text, place, effective)),
+        Language::ModSecurity => (
+            Vec::new(),
+            mod_security::closing(text).into_iter().collect(),
+        ),
     };
-    let advice = match (language, alternatives(&names, data_plane)) {
+    let advice = match (language, alternatives(&directives, data_plane)) {
         (Language::ModSecurity, _) => NO_WAF.to_owned(),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };
-    let closing = found.map(|(directive, line)| {
-        let shown = shortened(&directive);
-        format!("{shown:?} (line {line}) may be access control, which cannot be enforced")
+    let closing = (!found.is_empty()).then(|| {
+        let shown = found.iter().map(|(directive, line)| {
+            let shown = excerpt(directive);
+            format!("`{shown}` (line {line})")
+        });
+        let shown = first_of(shown, ", ", " and ");
+        format!("{shown} may be access control, which cannot be enforced")
     });
     let is_default = matches!(language, Language::Nginx(_)) && defaults::are_all(text);
     Judgement {
@@ -113,42 +122,69 @@ pub(crate) fn judge(
     }
 }
 
-/// All directives, as far as they can be read.
-fn names(text: &str) -> Vec<String> {
-    let pieces = Pieces::new(text).map_while(Result::ok);
-    let names = pieces.filter_map(|piece| match piece {
-        Piece::Statement(Statement { words, .. }) => words.into_iter().next(),
-        Piece::End => None,
-    });
-    names.collect()
+/// So many of many things are named in a report.
+const MOST: usize = 5;
+
+/// The first of many texts, and how many more there are.
+pub(crate) fn first_of(
+    texts: impl ExactSizeIterator<Item = String>,
+    between: &str,
+    last: &str,
+) -> String {
+    let more = texts.len().saturating_sub(MOST);
+    let first: Vec<String> = texts.take(MOST).collect();
+    let first = first.join(between);
+    match more {
+        0 => first,
+        more => format!("{first}{last}{more} more"),
+    }
 }
 
-/// The first directive that may guard, and its line.
-fn closing(text: &str, place: SnippetContext, effective: Effective) -> Option<(String, usize)> {
+/// All directives, as far as they can be read.
+fn directives_of(text: &str) -> Vec<Vec<String>> {
+    let pieces = Pieces::new(text).map_while(Result::ok);
+    let directives = pieces.filter_map(|piece| match piece {
+        Piece::Statement(Statement { words, .. }) => Some(words),
+        Piece::End => None,
+    });
+    directives.collect()
+}
+
+/// The directives that may guard, and their lines.
+fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(String, usize)> {
     let mut open: Vec<Content> = Vec::new();
+    let mut found = Vec::new();
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
             Err(SyntaxError { line }) => {
-                return Some(("text that nginx does not take".to_owned(), line));
+                found.push(("text that nginx does not take".to_owned(), line));
+                return found;
             }
-            Ok(Piece::End) if open.pop().is_none() => return Some(("}".to_owned(), line)),
+            Ok(Piece::End) if open.pop().is_none() => {
+                found.push(("}".to_owned(), line));
+                return found;
+            }
             Ok(Piece::End) => {}
             Ok(Piece::Statement(statement)) => {
                 line = statement.line;
                 let is_entry = open.last() == Some(&Content::Entries);
                 let name = statement.words.first().cloned().unwrap_or_default();
                 if !is_entry && !harmless::is_harmless(&statement, place, effective) {
-                    return Some((name, line));
+                    found.push((name.clone(), line));
                 }
                 if statement.opens {
+                    // What is in a block that may guard does not matter any more.
                     let block = harmless::block(&name, place).filter(|_| !is_entry);
                     open.push(block.unwrap_or(Content::Entries));
                 }
             }
         }
     }
-    (!open.is_empty()).then(|| ("{".to_owned(), line))
+    if !open.is_empty() {
+        found.push(("{".to_owned(), line));
+    }
+    found
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use sluice_syntax::template::{self, Target};
 use sluice_syntax::variables::{Segment, segments};
 
 use super::conditions::{self, Comparable, If, literal};
-use super::error::SnippetError;
+use super::error::{SnippetError, SnippetErrors};
 use super::locations;
 use super::media_type::MediaTypes;
 use super::tree::Directive;
@@ -53,6 +53,8 @@ pub(super) struct Responses<'a> {
     responses: Vec<DirectResponse>,
     /// Directives so far.
     directives: usize,
+    /// Of blocks.
+    errors: SnippetErrors,
 }
 
 /// Requests that are treated alike so far.
@@ -72,6 +74,7 @@ impl<'a> Responses<'a> {
             branches: vec![Branch::default()],
             responses: Vec::new(),
             directives: 0,
+            errors: SnippetErrors::default(),
         }
     }
 
@@ -90,12 +93,17 @@ impl<'a> Responses<'a> {
         }
     }
 
-    /// Takes one directive.
-    pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetError> {
+    /// Takes one directive. No request goes on behind an error: what follows is only looked at.
+    pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
         let branches = std::mem::take(&mut self.branches);
-        self.branches = self.run(directive, branches)?;
+        let run = self.run(directive, branches);
+        if let Some(branches) = self.errors.take(run)? {
+            self.branches = branches;
+        }
+        self.errors.check()?;
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
-        directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")
+        directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
+        Ok(())
     }
 
     /// The branches that go on behind a directive.
@@ -103,7 +111,7 @@ impl<'a> Responses<'a> {
         &mut self,
         directive: &Directive,
         branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, SnippetError> {
+    ) -> Result<Vec<Branch>, SnippetErrors> {
         let unsupported = || directive.unsupported();
         self.directives += 1;
         directive.at_most(self.directives, MAX_DIRECTIVES, "of set, if and return")?;
@@ -116,7 +124,8 @@ impl<'a> Responses<'a> {
                     let branch = branch.set(&name, value);
                     branch.ok_or_else(unsupported)
                 };
-                branches.into_iter().map(set).collect()
+                let branches: Result<Vec<_>, _> = branches.into_iter().map(set).collect();
+                Ok(branches?)
             }
             (["return", words @ ..], None) => {
                 let (status, content) = self.answer(words).ok_or_else(unsupported)?;
@@ -130,7 +139,7 @@ impl<'a> Responses<'a> {
                 Ok(branches)
             }
             (["if", words @ ..], Some(block)) => self.run_if(words, block, directive, branches),
-            _ => Err(unsupported()),
+            _ => Err(unsupported().into()),
         }
     }
 
@@ -162,10 +171,16 @@ impl<'a> Responses<'a> {
         block: &[Directive],
         directive: &Directive,
         branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, SnippetError> {
+    ) -> Result<Vec<Branch>, SnippetErrors> {
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
-        match condition.ok_or_else(|| directive.unsupported())? {
+        let Some(condition) = condition else {
+            let unsupported = Err::<(), _>(directive.unsupported());
+            self.errors.take(unsupported)?;
+            self.run_block(block, Vec::new())?;
+            return Ok(Vec::new());
+        };
+        match condition {
             If::Flag { name, test } => {
                 // nginx, its operator or another snippet may have set it.
                 if let Some(line) = self.flags.get(&name)
@@ -176,7 +191,7 @@ impl<'a> Responses<'a> {
                     let reason = format!(
                         "variable ${name} is not always set here; begin with `set ${name} \"\";`"
                     );
-                    return Err(SnippetError::new(*line, reason));
+                    return Err(SnippetError::new(*line, reason).into());
                 }
                 let holds = |branch: &Branch| {
                     branch
@@ -197,7 +212,7 @@ impl<'a> Responses<'a> {
                 }
                 // What follows may let in who is not in the block.
                 if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
-                    return Err(directive.unsupported());
+                    return Err(directive.unsupported().into());
                 }
                 Ok([within, on_ways(&branches, &fails)].concat())
             }
@@ -208,10 +223,11 @@ impl<'a> Responses<'a> {
         &mut self,
         block: &[Directive],
         mut branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, SnippetError> {
+    ) -> Result<Vec<Branch>, SnippetErrors> {
         for directive in block {
             directive.at_most(branches.len(), MAX_BRANCHES, WAYS)?;
-            branches = self.run(directive, branches)?;
+            let run = self.run(directive, branches);
+            branches = self.errors.take(run)?.unwrap_or_default();
         }
         Ok(branches)
     }

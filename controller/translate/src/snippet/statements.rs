@@ -21,6 +21,8 @@ pub(super) struct Statement {
     pub(super) opens: bool,
     /// Line of its beginning; the first is 1.
     pub(super) line: usize,
+    /// The text without what ends it.
+    pub(super) written: String,
 }
 
 /// A text that nginx would not take, from this line on.
@@ -31,8 +33,13 @@ pub(super) struct SyntaxError {
 
 /// The pieces of a text in their order. Nothing follows an error.
 pub(super) struct Pieces<'a> {
+    text: &'a str,
     letters: Peekable<Chars<'a>>,
+    /// Bytes that are read.
+    offset: usize,
     line: usize,
+    /// A block of Lua is open.
+    in_lua: bool,
     failed: bool,
 }
 
@@ -48,21 +55,29 @@ enum Ending {
 impl<'a> Pieces<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Pieces {
+            text,
             letters: text.chars().peekable(),
+            offset: 0,
             line: 1,
+            in_lua: false,
             failed: false,
         }
     }
 
     fn take(&mut self) -> Option<char> {
         let letter = self.letters.next();
+        self.offset += letter.map_or(0, char::len_utf8);
         self.line += usize::from(letter == Some('\n'));
         letter
     }
 
     /// The next piece; `None` at the end of the text.
     fn piece(&mut self) -> Result<Option<Piece>, SyntaxError> {
-        let (mut words, mut line) = (Vec::new(), self.line);
+        if std::mem::take(&mut self.in_lua) {
+            let at = SyntaxError { line: self.line };
+            return self.end_of_lua().map(|()| Some(Piece::End)).ok_or(at);
+        }
+        let (mut words, mut line, mut begin) = (Vec::new(), self.line, self.offset);
         loop {
             let at = SyntaxError { line: self.line };
             let Some(letter) = self.take() else {
@@ -87,7 +102,9 @@ impl<'a> Pieces<'a> {
                 ';' => Ending::Semicolon,
                 '{' => Ending::Brace,
                 first => {
-                    line = if words.is_empty() { at.line } else { line };
+                    if words.is_empty() {
+                        (line, begin) = (at.line, self.offset - first.len_utf8());
+                    }
                     let (word, mut ending) = self.word(first).ok_or(at)?;
                     words.push(word);
                     while let Ending::Bracket = ending {
@@ -103,7 +120,14 @@ impl<'a> Pieces<'a> {
                 Ending::Semicolon => false,
                 Ending::Brace => true,
             };
-            return Ok(Some(Piece::Statement(Statement { words, opens, line })));
+            self.in_lua = opens && words.first().is_some_and(|name| is_lua_block(name));
+            let written = self.text.get(begin..self.offset - 1).unwrap_or_default();
+            return Ok(Some(Piece::Statement(Statement {
+                words,
+                opens,
+                line,
+                written: written.trim_end().to_owned(),
+            })));
         }
     }
 
@@ -142,6 +166,58 @@ impl<'a> Pieces<'a> {
         Some(())
     }
 
+    /// Skips Lua up to the brace that ends its block: braces in texts and comments are none. Nothing with Lua in it is served, so
+    /// it does no harm to be wrong.
+    fn end_of_lua(&mut self) -> Option<()> {
+        let mut open = 1_usize;
+        loop {
+            match self.take()? {
+                '{' => open += 1,
+                '}' => open -= 1,
+                quote @ ('"' | '\'') => self.end_of_lua_text(quote)?,
+                '-' if self.letters.peek() == Some(&'-') => {
+                    self.take();
+                    if self.letters.peek() != Some(&'[') || !self.skip_long_bracket()? {
+                        while self.letters.peek().is_some_and(|letter| *letter != '\n') {
+                            self.take();
+                        }
+                    }
+                }
+                _ if self.letters.peek() == Some(&'[') => drop(self.skip_long_bracket()?),
+                _ => {}
+            }
+            if open == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn end_of_lua_text(&mut self, quote: char) -> Option<()> {
+        loop {
+            match self.take()? {
+                '\\' => drop(self.take()?),
+                letter if letter == quote => return Some(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Skips `[[...]]` or `[=[...]=]`, if the next bracket begins one.
+    fn skip_long_bracket(&mut self) -> Option<bool> {
+        let rest = self.text.get(self.offset..)?;
+        let level = rest.get(1..)?.find(|letter| letter != '=')?;
+        if rest.as_bytes().get(1 + level) != Some(&b'[') {
+            return Some(false);
+        }
+        let end = format!("]{}]", "=".repeat(level));
+        let length = rest.find(&end)? + end.len();
+        let target = self.offset + length;
+        while self.offset < target {
+            self.take()?;
+        }
+        Some(true)
+    }
+
     /// Valid continuations after a quote; a bracket ends `if ($a = "b")`.
     fn after_quote(&mut self) -> Option<Ending> {
         match self.take()? {
@@ -165,6 +241,11 @@ impl Iterator for Pieces<'_> {
         self.failed = piece.is_err();
         piece.transpose()
     }
+}
+
+/// True if the block of a directive is Lua: `access_by_lua_block`.
+pub(super) fn is_lua_block(name: &str) -> bool {
+    name.ends_with("_by_lua_block")
 }
 
 fn is_blank(letter: char) -> bool {
@@ -215,6 +296,51 @@ mod tests {
         assert_eq!(read("a b#; deny all;"), ["a|b#", "deny|all"]);
         assert_eq!(read("a 'b'; deny all;"), ["a|b", "deny|all"]);
         assert_eq!(read("a '\\'; deny all;"), ["line 1?"]);
+    }
+
+    #[test]
+    fn a_statement_is_quoted_as_it_stands() {
+        let text =
+            "  add_header  A \"b\\.c\" ; if ( $a ~ \"x\" ) { deny 'all'; }\nreturn 200 \"a\nb\";";
+        let written: Vec<String> = Pieces::new(text)
+            .filter_map(|piece| match piece {
+                Ok(Piece::Statement(statement)) => Some(statement.written),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            written,
+            [
+                "add_header  A \"b\\.c\"",
+                "if ( $a ~ \"x\" )",
+                "deny 'all'",
+                "return 200 \"a\nb\""
+            ]
+        );
+    }
+
+    #[test]
+    fn a_block_of_lua_ends_where_its_braces_do() {
+        for lua in [
+            "local a = {}; ngx.exit(403)",
+            "local a = '}' .. \"\\\"}\"",
+            "-- }\nreturn {a = {}}",
+            "--[[ } ]] a = [==[ }}} ]] ]==]",
+            "",
+        ] {
+            let text = format!("access_by_lua_block {{{lua}}}\ndeny all;");
+            assert_eq!(
+                read(&text),
+                ["access_by_lua_block {", "}", "deny|all"],
+                "{lua}"
+            );
+        }
+        assert_eq!(
+            read("access_by_lua_block { local a = {}")
+                .last()
+                .map(String::as_str),
+            Some("line 1?")
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ fn all() -> impl Iterator<Item = &'static str> {
 }
 
 fn closes(text: &str, place: SnippetContext) -> Option<String> {
-    closing(text, place, USUAL).map(|(directive, _)| directive)
+    let found = closing(text, place, USUAL);
+    found.into_iter().next().map(|(directive, _)| directive)
 }
 
 const PLACES: [SnippetContext; 4] = [
@@ -164,7 +165,7 @@ fn headers_count_when_a_client_could_say_them_or_would_see_them() {
 #[test]
 fn a_limit_of_bodies_counts_when_it_is_lower_than_the_one_that_holds() {
     let closes = |text: &str, largest_body| {
-        closing(text, SnippetContext::Location, Effective { largest_body }).is_some()
+        !closing(text, SnippetContext::Location, Effective { largest_body }).is_empty()
     };
     for (text, largest, expected) in [
         ("client_max_body_size 50m;", Some(1 << 20), false),
@@ -218,7 +219,7 @@ fn what_nginx_would_not_take_closes() {
 fn a_judgement_names_the_directive_its_line_and_what_to_use() {
     let language = language("server-snippet").unwrap();
     let judgement = judge(
-        "gzip on;\n\n  deny all;",
+        "gzip on;\n\n  deny all; location / { deny all; }\nproxy_hide_header X-Secret;",
         language,
         USUAL,
         None,
@@ -226,7 +227,10 @@ fn a_judgement_names_the_directive_its_line_and_what_to_use() {
     );
     assert_eq!(
         judgement.closing.as_deref(),
-        Some("\"deny\" (line 3) may be access control, which cannot be enforced")
+        Some(
+            "`deny` (line 3), `location` (line 3), `proxy_hide_header` (line 4) may be access control, which cannot be \
+             enforced"
+        )
     );
     assert!(
         judgement.advice.contains("allowlist-source-range for deny"),
@@ -236,5 +240,22 @@ fn a_judgement_names_the_directive_its_line_and_what_to_use() {
     assert_eq!(
         judge("gzip on;", language, USUAL, None, alternatives).closing,
         None
+    );
+}
+
+#[test]
+fn of_many_lines_the_first_are_named() {
+    let language = language("configuration-snippet").unwrap();
+    let judgement = judge(
+        &"deny all;\n".repeat(7),
+        language,
+        USUAL,
+        None,
+        alternatives,
+    );
+    let closing = judgement.closing.unwrap();
+    assert!(
+        closing.contains("`deny` (line 5) and 2 more may be access control"),
+        "{closing}"
     );
 }

@@ -1,6 +1,6 @@
 //! A snippet as directives within directives.
 
-use sluice_syntax::shortened;
+use sluice_syntax::excerpt;
 
 use super::error::SnippetError;
 use super::statements::{Piece, Pieces, SyntaxError};
@@ -15,6 +15,8 @@ pub(super) struct Directive {
     pub(super) words: Vec<String>,
     pub(super) line: usize,
     pub(super) block: Option<Vec<Directive>>,
+    /// The text, without its block.
+    written: String,
 }
 
 impl Directive {
@@ -43,12 +45,22 @@ impl Directive {
 
     /// It cannot be served, or not with these arguments.
     pub(super) fn unsupported(&self) -> SnippetError {
-        let written = shortened(&self.words.join(" "));
+        let written = excerpt(&self.written);
+        let reason = if is_lua(self.name()) {
+            format!("`{}` is not supported: Lua is not served", self.name())
+        } else {
+            format!("`{written}` is not supported")
+        };
         SnippetError {
-            directive: Some(self.name().to_owned()),
-            ..SnippetError::new(self.line, format!("{written:?} is not supported"))
+            directive: Some(self.words.clone()),
+            ..SnippetError::new(self.line, reason)
         }
     }
+}
+
+/// True if it is of the module for Lua.
+fn is_lua(name: &str) -> bool {
+    name.contains("_by_lua") || name.starts_with("lua_")
 }
 
 /// The directives of a text.
@@ -66,6 +78,7 @@ pub(super) fn directives(text: &str) -> Result<Vec<Directive>, SnippetError> {
                     words: statement.words,
                     line,
                     block: statement.opens.then(Vec::new),
+                    written: statement.written,
                 };
                 if directive.block.is_some() {
                     open.push(directive);

@@ -15,12 +15,26 @@ pub fn parse(text: &str) -> Parsed<Expression> {
 
 /// As [`parse`], for requests to an external authentication service, which the controller itself writes.
 pub fn for_ext_auth(text: &str) -> Parsed<Expression> {
+    parse_with(text, |name| of_ext_auth(name).map(ExpressionPart::Variable))
+}
+
+fn of_ext_auth(name: &str) -> Option<Variable> {
+    match name {
+        "host" => Some(Variable::Hostname),
+        "escaped_request_uri" => Some(Variable::EscapedRequestUri),
+        _ => None,
+    }
+}
+
+/// As [`for_ext_auth`], for a key of its cache. `$remote_user` is a part of `Authorization`, so that header distinguishes at least
+/// as much.
+pub fn for_cache_key(text: &str) -> Parsed<Expression> {
     parse_with(text, |name| {
-        Some(ExpressionPart::Variable(match name {
-            "host" => Variable::Hostname,
-            "escaped_request_uri" => Variable::EscapedRequestUri,
-            _ => return None,
-        }))
+        let is_user = name.eq_ignore_ascii_case("remote_user");
+        let whole = is_user.then(|| Variable::Header("authorization".to_owned()));
+        whole
+            .or_else(|| of_ext_auth(name))
+            .map(ExpressionPart::Variable)
     })
 }
 
@@ -176,6 +190,16 @@ mod tests {
         assert!(read("$namespace$namespace").is_ok());
         assert!(read("$namespace-$namespace").is_err(), "too long");
         assert!(parse("$service_name").is_err());
+    }
+
+    #[test]
+    fn a_cache_key_has_the_whole_header_in_place_of_the_user_in_it() {
+        let key = for_cache_key("$remote_user$http_authorization-$host").unwrap();
+        assert_eq!(
+            serde_json::to_string(&key).unwrap(),
+            "\"${header authorization}${header authorization}-$host\""
+        );
+        assert!(for_ext_auth("$remote_user").is_err());
     }
 
     #[test]

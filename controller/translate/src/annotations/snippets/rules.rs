@@ -20,14 +20,14 @@ impl Effect {
                 note_no_effect(view, snippet, "requires enable-modsecurity: \"true\"");
             }
             Ok(_) if !settings.permit(snippet) => {
-                refuse(view, snippet, &Obstacle::NotPermitted, settings);
+                refuse(view, snippet, Obstacle::NotPermitted, settings);
             }
             Ok(rules) => {
                 note_rules(view, snippet, &rules);
                 self.rules = Some(rules);
             }
             Err(obstacle) => {
-                refuse(view, snippet, &obstacle, settings);
+                refuse(view, snippet, obstacle, settings);
             }
         }
     }
@@ -79,10 +79,11 @@ fn rules(snippet: Snippet<'_>) -> Result<SecLang, Obstacle> {
         return Err(Obstacle::Kind);
     }
     seclang::parse(snippet.text).map_err(|SecLangError { line, reason }| {
-        Obstacle::Content(SnippetError {
+        let error = SnippetError {
             line,
             reason: reason.into(),
             directive: None,
-        })
+        };
+        Obstacle::Content(error.into())
     })
 }

@@ -1,10 +1,11 @@
 use super::*;
-use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetError, compile};
+use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetErrors, compile};
 
-fn compiled(text: &str) -> Result<Compiled, SnippetError> {
+fn compiled(text: &str) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
         is_set_elsewhere: &|name| name.is_alike("x-taken"),
         comparable: Comparable::ALL,
+        not_needed: &|_| None,
     };
     compile(text, Block::Location, options)
 }
@@ -72,13 +73,14 @@ fn one_statement_that_is_no_change_of_headers_refuses_all_of_them() {
         "more_set_headers 'X-B: c",
     ] {
         let error = compiled(&format!("{good}\n{bad}")).unwrap_err();
-        assert_eq!(error.line, 2, "{bad}");
+        assert_eq!(error.by_line()[0].line, 2, "{bad}");
     }
 }
 
 #[test]
 fn a_block_that_nobody_opened_is_refused() {
-    assert_eq!(compiled("more_clear_headers Via; }").unwrap_err().line, 1);
+    let error = compiled("more_clear_headers Via; }").unwrap_err();
+    assert_eq!(error.by_line()[0].line, 1);
 }
 
 #[test]

@@ -3,16 +3,16 @@ use crate::snippet::block::Block;
 use crate::snippet::tree::directives;
 
 fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
-    let all = || {
+    let all = || -> Result<_, SnippetErrors> {
         let all = directives(text)?;
         let media_types = MediaTypes::read(&all, Block::Location, None)?;
         let mut responses = Responses::new(media_types, Comparable::ALL);
         for directive in &all {
             responses.add(directive)?;
         }
-        responses.finish()
+        Ok(responses.finish()?)
     };
-    all().map_err(|error| error.line)
+    all().map_err(|errors| errors.by_line()[0].line)
 }
 
 /// Status, `!` for what must not hold, what is asked, and the content.

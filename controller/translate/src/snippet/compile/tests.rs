@@ -1,0 +1,143 @@
+use super::*;
+
+fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
+    let options = CompileOptions {
+        is_set_elsewhere: &|_| false,
+        comparable: Comparable::ALL,
+        not_needed: &|_| None,
+    };
+    compile(text, block, options)
+}
+
+fn errors(text: &str, block: Block) -> Vec<SnippetError> {
+    let errors = compiled(text, block).err().unwrap_or_default();
+    errors.by_line()
+}
+
+fn line_of_error(text: &str, block: Block) -> Option<usize> {
+    errors(text, block).first().map(|error| error.line)
+}
+
+#[test]
+fn a_snippet_is_taken_as_a_whole() {
+    let text =
+        "more_set_headers 'X-A: b';\ndeny 10.0.0.0/8;\nif ($http_a = b) { return 403; }\netag on;";
+    let all = compiled(text, Block::Location).unwrap();
+    let counts = (
+        all.filters.len(),
+        all.direct_responses.len(),
+        all.access.deny.len(),
+    );
+    assert_eq!(counts, (1, 1, 1));
+    for bad in [
+        "gzip on;",
+        "location /a { deny all; }",
+        "if ($a) { deny all; }",
+        "deny a.test;",
+    ] {
+        let text = format!("{text}\n{bad}");
+        assert_eq!(line_of_error(&text, Block::Location), Some(5), "{bad}");
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_where() {
+    for (text, error) in [
+        ("etag on;\ngzip  on;", (2, "`gzip  on` is not supported")),
+        ("etag on;\n}", (1, "invalid nginx configuration")),
+        (
+            "default_type a/b;\ndefault_type a/b;",
+            (2, "`default_type a/b` is not supported"),
+        ),
+        (
+            "set $a b;\netag on;",
+            (1, "variable $a is set, and no condition reads it"),
+        ),
+    ] {
+        let SnippetError { line, reason, .. } = &errors(text, Block::Location)[0];
+        assert_eq!((*line, reason.as_ref()), error, "{text}");
+    }
+}
+
+#[test]
+fn every_line_that_is_not_supported_is_named() {
+    let text = "gzip on;\nmore_set_headers 'X-A: b';\nset $a b;\nif ($a = b) {\n  deny all;\n  return 403;\n}\n\
+                if ($ssl_protocol = x) {\n  expires 1h;\n}\nproxy_pass http://b;";
+    let lines = |text, block| -> Vec<usize> {
+        let errors = errors(text, block);
+        errors.iter().map(|error| error.line).collect()
+    };
+    assert_eq!(lines(text, Block::Location), [1, 5, 8, 9, 11]);
+    let within = format!("location = /a {{\n{text}\n}}\nreturn 403;\nexpires 1h;");
+    assert_eq!(lines(&within, Block::Server), [2, 6, 9, 10, 12, 15]);
+    // Text behind a syntax error or a limit is not read.
+    assert_eq!(lines("gzip on;\nset $a b;\n}", Block::Location), [2]);
+}
+
+#[test]
+fn a_server_changes_no_request_and_its_locations_override_the_rest() {
+    let all = compiled(
+        "more_set_headers 'X-A: b'; proxy_read_timeout 5; proxy_set_header X-A b; return 403;",
+        Block::Server,
+    );
+    assert_eq!(all.unwrap().filters.len(), 1);
+    assert!(compiled("more_set_input_headers 'X-A: b';", Block::Server).is_err());
+    assert!(compiled("proxy_read_timeout 5;", Block::Location).is_err());
+}
+
+#[test]
+fn texts_have_the_type_that_is_said_once() {
+    let media_type =
+        |text: &str| match &compiled(text, Block::Location).unwrap().direct_responses[0].content {
+            ResponseContent::Text { media_type, .. } => media_type.clone(),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(media_type("return 200 a;"), "text/html");
+    assert_eq!(
+        media_type("default_type text/plain; return 200 a;"),
+        "text/plain"
+    );
+    assert_eq!(
+        media_type("return 200 a; default_type 'application/json';"),
+        "application/json"
+    );
+}
+
+fn locations(text: &str) -> Result<Vec<Location>, SnippetErrors> {
+    compiled(text, Block::Server).map(|compiled| compiled.locations)
+}
+
+#[test]
+fn a_location_answers_all_of_its_requests() {
+    let text = "
+        location = /health { auth_basic off; access_log off; default_type text/plain;
+            add_header Content-Type text/plain; log_not_found off; return 200 OK; }
+        location /metrics { allow 10.0.0.0/8; deny all; }
+        location ~* ^/(a|b) { if ($request_method = POST) { return 405; } }";
+    let all = locations(text).unwrap();
+    let counts: Vec<_> = all
+        .iter()
+        .map(|one| (one.direct_responses.len(), one.access.allow.len()))
+        .collect();
+    assert_eq!(counts, [(1, 0), (0, 1), (1, 0)]);
+    assert!(all[0].access_log_off && !all[1].access_log_off);
+}
+
+#[test]
+fn what_leads_somewhere_is_not_served() {
+    for bad in [
+        "location /a { proxy_pass http://b; }",
+        "location /a { alias /var/run; }",
+        "location /a { auth_basic on; }",
+        "location /a { location /a/b { } }",
+        "location /a { return 404; } location /a { return 403; }",
+        "rewrite ^/a /b redirect; location ~ a { return 404; }",
+        "location /a;",
+    ] {
+        assert!(locations(bad).is_err(), "{bad}");
+    }
+    let many: String = (0..17)
+        .map(|n| format!("location /{n} {{ return 404; }}\n"))
+        .collect();
+    assert_eq!(locations(&many).unwrap_err().by_line()[0].line, 17);
+}

@@ -45,9 +45,10 @@ pub const PLACES: &[Place] = &[
     place("snippets: conditions with `~`", |name| {
         is_condition(name, "~ a")
     }),
-    place("snippets: URLs of `return`", |name| {
-        is_served(&format!("return 302 https://a.test/${{{name}}};"))
-    }),
+    place(
+        "`permanent-redirect`, `temporal-redirect`; snippets: URLs of `return`",
+        |name| expression::for_redirects(&format!("https://a.test/${{{name}}}")).is_ok(),
+    ),
     place("`upstream-vhost`", |name| {
         let longest = RouteNames::longest();
         host_value(&format!("${{{name}}}"), |name| longest.get(name)).is_ok()
@@ -115,7 +116,7 @@ mod tests {
             assert!((1..30).contains(&count), "{}: {count}", place.title);
         }
         assert!(variables("`upstream-vhost`").contains(&"service_name"));
-        assert!(!variables("snippets: URLs").contains(&"request_method"));
+        assert!(!variables("`permanent-redirect`").contains(&"request_method"));
         assert!(variables("`auth-cache-key`").contains(&"remote_user"));
     }
 }

@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
             .nginx(Support::Full),
         annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Host)
             .partly("with --enable-ssl-passthrough; from the namespace of the path / only")
-            .nginx(Support::Partly("with --enable-ssl-passthrough and nginx's stream module; not beside use-forwarded-headers, unless use-proxy-protocol is on; from the namespace of the path / only")),
+            .nginx(Support::Partly("with --enable-ssl-passthrough and nginx's stream module; not beside use-forwarded-headers, unless use-proxy-protocol is on (else paths answer 503); from the namespace of the path / only")),
     ],
 };
 

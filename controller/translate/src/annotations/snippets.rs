@@ -376,10 +376,14 @@ fn refuse(
     let closing = closing.or_else(|| settings.closing(language));
     let closes = closing.is_some();
     view.denied |= closes;
+    let closed = match snippet.block() {
+        Some(Block::Server) => "all paths of its namespace on its hosts answer 503",
+        _ => "affected paths answer 503",
+    };
     let (severity, consequence) = match closing {
         Some(closing) => (
             Severity::Error,
-            format!("none of the snippet is served; {closing}; affected paths answer 503"),
+            format!("none of the snippet is served; {closing}; {closed}"),
         ),
         None => (
             Severity::Warning,

@@ -20,6 +20,7 @@ fn companions() -> Result<TempDir> {
     if let Some(stream) = artifacts::nginx_stream_module()? {
         fs::copy(stream, at("ngx_stream_module.so"))?;
     }
+    firewall(folder.path())?;
     fs::copy(artifacts::filter()?, at("sluice_filter.wasm"))?;
     let cache = json!({"enabled": true, "directory": at("wasmtime.cache")});
     let cache: Vec<String> = cache
@@ -35,14 +36,32 @@ fn companions() -> Result<TempDir> {
     Ok(folder)
 }
 
+/// ModSecurity's module, and what rules include.
+fn firewall(folder: &Path) -> Result<()> {
+    let module = artifacts::nginx_modsecurity_module();
+    fs::copy(&module, folder.join("ngx_http_modsecurity_module.so"))
+        .with_context(|| module.display().to_string())?;
+    let rules = folder.join("nginx/certificates");
+    fs::write(rules.join("core-rules.conf"), "SecMarker END\n")?;
+    fs::write(rules.join("unicode.mapping"), "20127 (US-ASCII)\n00a0:20\n")?;
+    Ok(())
+}
+
 /// The certificates that a golden configuration loads when it is tested; those of handshakes are not among them.
-fn certificates(folder: &Path, text: &str) -> Result<()> {
+fn certificates(case: &Path, folder: &Path, text: &str) -> Result<()> {
     let key = KeyPair::generate()?;
     let certificate = CertificateParams::default().self_signed(&key)?.pem();
     for name in text
         .split('"')
         .filter(|word| word.starts_with("nginx/certificates/") && !word.contains('$'))
     {
+        // Rules of a firewall are among the files of the case.
+        if let Some(rules) = Path::new(name).file_name().map(|name| case.join(name))
+            && rules.is_file()
+        {
+            fs::copy(rules, folder.join(name))?;
+            continue;
+        }
         fs::write(
             folder.join(name),
             format!("{certificate}{}", key.serialize_pem()),
@@ -106,12 +125,13 @@ fn test(binary: &Path, folder: &Path, text: &str) -> Result<()> {
 fn nginx_accepts_every_golden_configuration() -> Result<()> {
     let folder = companions()?;
     for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
-        let conf = case?.path().join("nginx.conf");
+        let case = case?.path();
+        let conf = case.join("nginx.conf");
         let text = fs::read_to_string(&conf).with_context(|| conf.display().to_string())?;
         let Some(binary) = binary(&text)? else {
             continue;
         };
-        certificates(folder.path(), &text)?;
+        certificates(&case, folder.path(), &text)?;
         let is_part_of_nginx = artifacts::nginx_stream_module()?.is_none();
         let loads = |line: &&str| is_part_of_nginx && line.contains("ngx_stream_module.so");
         let text: String = text

@@ -1,11 +1,9 @@
 //! The tasks: prepare, then become the program that does the work.
 
 use std::env;
-use std::num::NonZero;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
@@ -215,20 +213,11 @@ fn runner() -> Command {
         runner
             .args(["nextest", "run", "--workspace", "--config-file"])
             .arg(config);
-        if env::var_os("NEXTEST_TEST_THREADS").is_none() {
-            runner.env("NEXTEST_TEST_THREADS", tests_at_once().to_string());
-        }
     } else {
         say("  (cargo-nextest is not installed; `cargo test` does the same, slower)");
         runner.args(["test", "--workspace", "--no-fail-fast"]);
     }
     runner
-}
-
-/// Three for two processors: a test waits for others a fifth of its time.
-fn tests_at_once() -> usize {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    processors.saturating_mul(3).div_ceil(2)
 }
 
 fn has_nextest() -> bool {

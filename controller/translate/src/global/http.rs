@@ -255,7 +255,8 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
     let header = believed_header(view);
     let is_asked = forwarded.trust_forwarded || real_ip || forwarded.proxy_protocol;
     let trusted = trusted(view, is_asked);
-    if forwarded.proxy_protocol && trusted != everybody() {
+    // With both, the list is of the proxies that PROXY headers name, and load balancers in front are believed.
+    if forwarded.proxy_protocol && !forwarded.trust_forwarded && trusted != everybody() {
         forwarded.proxy_protocol_peers = Some(trusted.clone());
     }
     let (Some(header), false) = (header, trusted.is_empty()) else {

@@ -1,5 +1,7 @@
 //! Certificates from Secrets, while clients come and stay.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use sluice_tests::sluice::Options;
 
@@ -25,7 +27,8 @@ async fn invalid_or_deleted_secret_falls_back_to_the_default_certificate() -> Re
 #[tokio::test]
 async fn thousand_hosts_present_their_own_certificates() -> Result<()> {
     let many = ManyHosts::start().await?;
-    let sluice = Options::new(&many.fixture.manifests).start().await?;
+    let options = Options::new(&many.fixture.manifests).within(Duration::from_secs(50));
+    let sluice = options.start().await?;
     many.present_own_certificates(&sluice).await?;
     sluice.stop()
 }

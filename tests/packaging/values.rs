@@ -152,11 +152,16 @@ fn merged(mut into: Value, from: Value) -> Value {
 #[test]
 fn every_value_changes_the_rendering() -> Result<()> {
     let schema = schema()?;
+    let before = |(_, case)| anyhow::Ok((render(&case)?, case));
+    let cases: Vec<_> = cases().into_iter().map(before).collect::<Result<_>>()?;
     for (path, value) in all_leaves()? {
         let change = nested(&path, other_value(&path, &value, &schema));
         let mut differs = false;
-        for (_, case) in cases() {
-            differs |= render(&case)? != render(&merged(case.clone(), change.clone()))?;
+        for (before, case) in &cases {
+            differs = render(&merged(case.clone(), change.clone()))? != *before;
+            if differs {
+                break;
+            }
         }
         ensure!(differs, "{path} changes nothing: remove it or use it");
     }

@@ -8,6 +8,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct Sluice {
     https: SocketAddr,
     xds: String,
     own_envoy: bool,
+    /// Of the wait until it serves.
+    limit: Duration,
     health: SocketAddr,
     _ports: Vec<Port>,
     run_dir: RunDir,
@@ -53,7 +56,7 @@ impl Sluice {
             Ok(()) => is_listening(&xds).await.then_some(Ok(())),
             Err(error) => Some(Err(error)),
         };
-        let waited = wait::until("the controller to serve", serves).await;
+        let waited = wait::until_within(self.limit, "the controller to serve", serves).await;
         waited
             .with_context(|| format!("its log ends\n{}", log.tail()))?
             .0?;

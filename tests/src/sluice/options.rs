@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Result;
 
@@ -13,12 +14,14 @@ use crate::manifests::Manifests;
 use crate::ports::Port;
 use crate::process::Process;
 use crate::run_dir::RunDir;
+use crate::wait;
 
 /// How to start a controller.
 pub struct Options {
     /// Arguments for the source of objects.
     source: Vec<String>,
     own_envoy: bool,
+    limit: Duration,
     data_plane: String,
     workers: usize,
     arguments: Vec<String>,
@@ -60,6 +63,7 @@ impl Options {
         Options {
             source,
             own_envoy: true,
+            limit: wait::LIMIT,
             data_plane: "envoy".to_owned(),
             workers: 1,
             arguments: Vec::new(),
@@ -85,6 +89,13 @@ impl Options {
     #[must_use]
     pub fn without_data_plane(mut self) -> Options {
         self.own_envoy = false;
+        self
+    }
+
+    /// With so much time until it serves: for what is larger than usual.
+    #[must_use]
+    pub fn within(mut self, limit: Duration) -> Options {
+        self.limit = limit;
         self
     }
 
@@ -178,13 +189,14 @@ impl Options {
         command.arg("--healthz-host").arg(health.ip().to_string());
         command.arg("--healthz-port").arg(health.port().to_string());
         let process = Process::spawn(command)?;
-        let own_envoy = self.own_envoy;
+        let (own_envoy, limit) = (self.own_envoy, self.limit);
         Ok(Sluice {
             process,
             http,
             https,
             xds,
             own_envoy,
+            limit,
             health,
             _ports: ports,
             run_dir,

@@ -19,5 +19,9 @@ fuzz_target!(|data: &[u8]| {
     assert!(credentials.count > 0 && credentials.nc.len() == 8 && !credentials.cnonce.is_empty());
     assert!(!Users::parse(FILE).verify(&credentials, "GET"));
     let texts = [&credentials.user, &credentials.realm, &credentials.uri];
-    assert!(texts.iter().all(|text| text.len() < data.len() && !text.contains(&b'\n')));
+    assert!(
+        texts
+            .iter()
+            .all(|text| text.len() < data.len() && !text.contains(&b'\n'))
+    );
 });

@@ -14,13 +14,18 @@ fuzz_target!(|text: &str| {
         // ModSecurity's scanner reads both as something else than they look like.
         let is_plain = !line.contains("\\\"") && !line.contains("%\"");
         let quotes = line.matches('"').count();
-        assert!(is_one_line && is_plain && matches!(quotes, 0 | 2 | 4), "{text:?} is written as {line:?}");
+        assert!(
+            is_one_line && is_plain && matches!(quotes, 0 | 2 | 4),
+            "{text:?} is written as {line:?}"
+        );
     }
     // As nginx would have it in its quotes.
     let written = lines.join("\n").replace('\\', "\\\\");
     let again = parse(&written);
     assert!(
-        again.as_ref().is_ok_and(|again| again.rules == parsed.rules),
+        again
+            .as_ref()
+            .is_ok_and(|again| again.rules == parsed.rules),
         "{text:?} is written as {written:?}: {again:?}"
     );
 });

@@ -68,6 +68,14 @@ impl Application {
             _network: network,
         })
     }
+
+    /// A controller whose nginx serves it.
+    async fn served(&self) -> Result<Sluice> {
+        let options = Options::new(&self.manifests).data_plane("nginx");
+        let sluice = options.start().await?;
+        sluice.wait_for_status(HOST, "/shop/", 200).await?;
+        Ok(sluice)
+    }
 }
 
 async fn heard(sluice: &Sluice, request: &Request) -> Result<Value> {
@@ -84,11 +92,7 @@ fn from_script(answer: &Response) -> Result<Value> {
 #[tokio::test]
 async fn application_hears_the_request_and_its_parameters() -> Result<()> {
     let application = Application::start(&[])?;
-    let sluice = Options::new(&application.manifests)
-        .data_plane("nginx")
-        .start()
-        .await?;
-    sluice.wait_for_status(HOST, "/shop/", 200).await?;
+    let sluice = application.served().await?;
     let request = Request::new("POST", HOST, "/shop/?a=%2f&b")
         .header("proxy", "http://evil.test")
         .header("x-mode", "a\\b;c")
@@ -149,11 +153,7 @@ async fn application_hears_who_was_let_in_and_no_password() -> Result<()> {
 #[tokio::test]
 async fn requests_are_balanced_over_the_pods_of_an_application() -> Result<()> {
     let application = Application::start(&[])?;
-    let sluice = Options::new(&application.manifests)
-        .data_plane("nginx")
-        .start()
-        .await?;
-    sluice.wait_for_status(HOST, "/shop/", 200).await?;
+    let sluice = application.served().await?;
     let mut pids = BTreeSet::new();
     for _ in 0..20 {
         let heard = heard(&sluice, &Request::get(HOST, "/shop/")).await?;

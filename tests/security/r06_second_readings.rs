@@ -127,14 +127,18 @@ async fn until_served(line: &str, sluice: &Sluice, host: &str) -> Result<()> {
 const FOREIGN_LINE: &str = "PROXY TCP4 192.0.2.7 127.0.0.1 1111 80";
 
 async fn proxy_header_of_an_unlisted_peer_is_not_believed(plane: Plane) -> Result<()> {
-    for (listed, is_believed) in [
-        (None, true),
-        (Some("127.0.0.0/8"), true),
-        (Some("10.0.0.0/8"), false),
-        (Some("nonsense"), false),
+    for (listed, trusts_forwarded, is_believed) in [
+        (None, false, true),
+        (Some("127.0.0.0/8"), false, true),
+        (Some("10.0.0.0/8"), false, false),
+        (Some("nonsense"), false, false),
+        (Some("nonsense"), true, false),
+        (Some(""), true, false),
     ] {
         let tenants = Tenants::start().await?;
-        let mut data = json!({"use-proxy-protocol": "true"});
+        let trusts_forwarded = trusts_forwarded.to_string();
+        let mut data =
+            json!({"use-proxy-protocol": "true", "use-forwarded-headers": trusts_forwarded});
         if let Some(listed) = listed {
             data["proxy-real-ip-cidr"] = listed.into();
         }
@@ -154,7 +158,7 @@ async fn proxy_header_of_an_unlisted_peer_is_not_believed(plane: Plane) -> Resul
             (false, Plane::Nginx) => status == Some(403),
             (false, Plane::EnvoyTable | Plane::EnvoyScopes) => status.is_none(),
         };
-        ensure!(is_right, "{listed:?}: {status:?}");
+        ensure!(is_right, "{data}: {status:?}");
         sluice.stop()?;
     }
     Ok(())

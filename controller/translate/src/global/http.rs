@@ -255,8 +255,10 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
     let header = believed_header(view);
     let is_asked = forwarded.trust_forwarded || real_ip || forwarded.proxy_protocol;
     let trusted = trusted(view, is_asked);
+    let is_readable = header.is_some() && !trusted.is_empty();
     // With both, the list is of the proxies that PROXY headers name, and load balancers in front are believed.
-    if forwarded.proxy_protocol && !forwarded.trust_forwarded && trusted != everybody() {
+    let lists_peers = !(forwarded.trust_forwarded && is_readable);
+    if forwarded.proxy_protocol && lists_peers && trusted != everybody() {
         forwarded.proxy_protocol_peers = Some(trusted.clone());
     }
     let (Some(header), false) = (header, trusted.is_empty()) else {

@@ -32,14 +32,7 @@ impl ServerBuilder {
                 "path already claimed by {}, whose namespace named host {name} first",
                 to.owner
             );
-            let mut reporter = Reporter::new(rule.owner.clone(), reports);
-            reporter.report(
-                ReasonCode::Conflicted,
-                Severity::Warning,
-                rule.field.clone(),
-                reason,
-                "path not used",
-            );
+            not_used(rule, reason, reports);
             out.insert((rule.path.clone(), rule.kind));
         };
         // Among patterns an exact path is one of them, and takes more.
@@ -153,6 +146,10 @@ fn yield_locations_to_older(parts: &mut [Vec<RuleRoute<'_>>], reports: &mut Vec<
 
 fn claimed(rule: &PathRule, owner: &ObjectRef, reports: &mut Vec<Report>) {
     let reason = format!("path already claimed by {owner}, which matches the same requests");
+    not_used(rule, reason, reports);
+}
+
+fn not_used(rule: &PathRule, reason: String, reports: &mut Vec<Report>) {
     let mut reporter = Reporter::new(rule.owner.clone(), reports);
     reporter.report(
         ReasonCode::Conflicted,

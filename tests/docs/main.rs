@@ -206,7 +206,7 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | directive | effect |
 |---|---|
 | `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. |
-| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `break` or `last`, in a `location`, or where paths are regular expressions. |
+| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `break` or `last`, or in a `location`. |
 | `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`) |
 | `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
 | `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`, `auth_request off`, `log_not_found`, `log_subrequest`, `rewrite_log`, `open_file_cache`. Requests without a `return` get 404. |

@@ -15,12 +15,37 @@ use crate::setup::{
 
 on_every_plane!(snippets_keep_out_whom_nginx_keeps_out);
 
-/// Of a server, and of its locations `/` and `/shop`.
+/// Of a server, and of all its locations: `/` and `/shop`, or [`PATTERNS`].
 #[derive(Clone, Debug, Default)]
 struct Snippets {
     server: String,
     location: String,
+    patterns: bool,
 }
+
+/// The longest first, as ingress-nginx writes them.
+const PATTERNS: [&str; 3] = ["/shop(/|$)(.*)", r"/[^/]+\.php$", "/"];
+
+/// The same of hosts whose paths are patterns.
+const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
+    ("", "rewrite ^(/shop)$ $1/ redirect;"),
+    (
+        "",
+        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
+    ),
+    (
+        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
+        "return 404;",
+    ),
+    (
+        "rewrite ^([^.]*[^/.])$ $1/ permanent;\nlocation ~ ^/metrics(/|$) { deny all; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "",
+        "if ($request_method = POST) { rewrite /a\\b /posted redirect; }",
+    ),
+];
 
 /// Each is served on every data plane.
 const WRITTEN: &[(&str, &str)] = &[
@@ -202,12 +227,22 @@ impl Chance {
 }
 
 fn all() -> Vec<Snippets> {
-    let written = WRITTEN.iter().map(|(server, location)| Snippets {
-        server: (*server).to_owned(),
-        location: (*location).to_owned(),
-    });
+    let of = |written: &'static [(&str, &str)], patterns| {
+        written.iter().map(move |(server, location)| Snippets {
+            server: (*server).to_owned(),
+            location: (*location).to_owned(),
+            patterns,
+        })
+    };
     let mut chance = Chance(17);
-    written.chain((0..30).map(|_| chance.snippets())).collect()
+    let random = (0..30).map(|number| Snippets {
+        patterns: number % 3 == 0,
+        ..chance.snippets()
+    });
+    of(WRITTEN, false)
+        .chain(of(WRITTEN_BESIDE_PATTERNS, true))
+        .chain(random)
+        .collect()
 }
 
 /// nginx with these snippets where ingress-nginx puts them.
@@ -217,32 +252,48 @@ async fn reference(all: &[Snippets], pod: std::net::SocketAddr) -> Result<(Nginx
         "server_names_hash_bucket_size 128;\nport_in_redirect off;\n\
          types { text/plain txt; application/json json; }\ndefault_type text/html;\n",
     );
-    for (number, Snippets { server, location }) in all.iter().enumerate() {
-        let location = format!("{location}\nproxy_pass http://{pod};");
+    for (number, snippets) in all.iter().enumerate() {
+        let Snippets {
+            server, location, ..
+        } = snippets;
+        let locations: Vec<String> = match snippets.patterns {
+            true => PATTERNS.iter().map(|it| format!("~* \"^{it}\"")).collect(),
+            false => ["/", "/shop/", "= /shop"].map(str::to_owned).to_vec(),
+        };
+        let locations = locations
+            .iter()
+            .map(|it| format!("location {it} {{ {location}\nproxy_pass http://{pod}; }}\n"));
         writeln!(
             http,
-            "server {{ listen {}; server_name s{number}.test;\n{server}\n\
-             location / {{ {location} }} location /shop/ {{ {location} }} location = /shop {{ {location} }} }}",
+            "server {{ listen {}; server_name s{number}.test;\n{server}\n{} }}",
             port.addr(),
+            locations.collect::<String>(),
         )?;
     }
     Ok((Nginx::start(Conf::write("", &http)?).await?, port))
 }
 
 fn ingresses(all: &[Snippets]) -> Vec<serde_json::Value> {
-    let of = all
-        .iter()
-        .enumerate()
-        .map(|(number, Snippets { server, location })| {
-            let name = format!("s{number}");
-            Ingress::new(OWNER, &name)
-                .annotation("server-snippet", server)
-                .annotation("configuration-snippet", location)
-                .host(&format!("{name}.test"))
+    let of = all.iter().enumerate().map(|(number, snippets)| {
+        let name = format!("s{number}");
+        let ingress = Ingress::new(OWNER, &name)
+            .annotation("server-snippet", &snippets.server)
+            .annotation("configuration-snippet", &snippets.location);
+        if !snippets.patterns {
+            let ingress = ingress.host(&format!("{name}.test"));
+            return ingress
                 .path("/", "web", 80)
                 .path("/shop", "web", 80)
-                .to_json()
+                .to_json();
+        }
+        let ingress = ingress
+            .annotation("use-regex", "true")
+            .host(&format!("{name}.test"));
+        let ingress = PATTERNS.iter().fold(ingress, |ingress, path| {
+            ingress.typed_path("ImplementationSpecific", path, "web", 80)
         });
+        ingress.to_json()
+    });
     std::iter::once(snippets_permitted()).chain(of).collect()
 }
 

@@ -11,9 +11,11 @@
 //!
 //! Pure, and the same for the same input.
 
+mod class_set;
 mod literal_prefix;
 mod lookahead;
 mod pcre;
+mod query;
 mod re2;
 mod syntax;
 mod write;
@@ -23,6 +25,7 @@ use regex_syntax::ast::parse::ParserBuilder;
 
 pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use lookahead::without_lookahead;
+pub use query::{is_comparable_with_query, with_query};
 pub use write::{Subject, escape, literal, pcre, re2};
 
 /// Bytes of a pattern.

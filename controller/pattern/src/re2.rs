@@ -4,10 +4,9 @@
 //! RE2 copies what is repeated as often as it is repeated. In UTF-8 a class that is negated takes all characters of two to
 //! four bytes, too, and where case does not matter `k` and `s` are three letters each.
 
-use regex_syntax::ast::{
-    Ast, ClassAscii, ClassAsciiKind, ClassBracketed, ClassPerl, ClassPerlKind, ClassSet,
-    ClassSetItem, Flag, Flags, GroupKind, RepetitionKind, RepetitionRange,
-};
+use regex_syntax::ast::{Ast, Flag, Flags, GroupKind, RepetitionKind, RepetitionRange};
+
+use crate::class_set::Set;
 
 /// The beginning and the end of every program.
 const FRAME: u64 = 8;
@@ -51,10 +50,10 @@ fn size(ast: &Ast, any_case: &mut bool) -> u64 {
         Ast::Empty(_) | Ast::Assertion(_) => 1,
         Ast::Literal(literal) => character(literal.c, *any_case),
         Ast::Dot(_) => 2 + BEYOND_ASCII,
-        Ast::ClassPerl(class) => Set::of_perl(class).size(*any_case),
+        Ast::ClassPerl(class) => self::class(Set::of_perl(class), *any_case),
         // RE2 has no others that get here.
         Ast::ClassUnicode(_) => u64::MAX,
-        Ast::ClassBracketed(class) => Set::of(class).size(*any_case),
+        Ast::ClassBracketed(class) => self::class(Set::of(class), *any_case),
         Ast::Repetition(repetition) => {
             let one = size(&repetition.ast, &mut any_case.clone());
             repeated(one, &repetition.op.kind)
@@ -110,145 +109,28 @@ fn character(letter: char, any_case: bool) -> u64 {
     }
 }
 
-/// Characters of ASCII, and whether all others belong to them.
-#[derive(Clone, Copy)]
-struct Set {
-    ascii: u128,
-    others: bool,
-}
-
-impl Set {
-    const NONE: Set = Set {
-        ascii: 0,
-        others: false,
+/// Ranges of bytes, each an instruction, and what leads to them. Case is looked at in both orders, because engines
+/// differ in whether they negate before or after.
+fn class(set: Set, any_case: bool) -> u64 {
+    if !any_case {
+        return set.ranges() + if set.others { BEYOND_ASCII } else { 0 };
+    }
+    let both =
+        |letter: char| set.has(letter.to_ascii_lowercase()) || set.has(letter.to_ascii_uppercase());
+    let all =
+        |letter: char| set.has(letter.to_ascii_lowercase()) && set.has(letter.to_ascii_uppercase());
+    let widened = Set {
+        ascii: Set::matching(both),
+        ..set
     };
-
-    fn of(class: &ClassBracketed) -> Set {
-        let set = Set::of_items(&class.kind);
-        if class.negated { set.negated() } else { set }
-    }
-
-    fn of_items(set: &ClassSet) -> Set {
-        match set {
-            ClassSet::Item(item) => Set::of_item(item),
-            // Refused before.
-            ClassSet::BinaryOp(_) => Set::NONE.negated(),
-        }
-    }
-
-    fn of_item(item: &ClassSetItem) -> Set {
-        match item {
-            ClassSetItem::Empty(_) => Set::NONE,
-            ClassSetItem::Literal(literal) => Set::of_range(literal.c, literal.c),
-            ClassSetItem::Range(range) => Set::of_range(range.start.c, range.end.c),
-            ClassSetItem::Ascii(class) => Set::of_ascii(class),
-            ClassSetItem::Perl(class) => Set::of_perl(class),
-            ClassSetItem::Union(union) => {
-                union
-                    .items
-                    .iter()
-                    .map(Set::of_item)
-                    .fold(Set::NONE, |set, item| Set {
-                        ascii: set.ascii | item.ascii,
-                        others: set.others | item.others,
-                    })
-            }
-            // Refused before.
-            ClassSetItem::Unicode(_) | ClassSetItem::Bracketed(_) => Set::NONE.negated(),
-        }
-    }
-
-    fn of_range(start: char, end: char) -> Set {
-        Set {
-            ascii: Set::matching(|letter| start <= letter && letter <= end),
-            others: !end.is_ascii(),
-        }
-    }
-
-    fn of_perl(class: &ClassPerl) -> Set {
-        let ascii = Set::matching(|letter| match class.kind {
-            ClassPerlKind::Digit => letter.is_ascii_digit(),
-            ClassPerlKind::Space => matches!(letter, '\t' | '\n' | '\x0c' | '\r' | ' '),
-            ClassPerlKind::Word => letter.is_ascii_alphanumeric() || letter == '_',
-        });
-        let set = Set {
-            ascii,
-            others: false,
-        };
-        if class.negated { set.negated() } else { set }
-    }
-
-    fn of_ascii(class: &ClassAscii) -> Set {
-        let ascii = Set::matching(|letter| match class.kind {
-            ClassAsciiKind::Alnum => letter.is_ascii_alphanumeric(),
-            ClassAsciiKind::Alpha => letter.is_ascii_alphabetic(),
-            ClassAsciiKind::Ascii => true,
-            ClassAsciiKind::Blank => matches!(letter, ' ' | '\t'),
-            ClassAsciiKind::Cntrl => letter.is_ascii_control(),
-            ClassAsciiKind::Digit => letter.is_ascii_digit(),
-            ClassAsciiKind::Graph => letter.is_ascii_graphic(),
-            ClassAsciiKind::Lower => letter.is_ascii_lowercase(),
-            ClassAsciiKind::Print => letter == ' ' || letter.is_ascii_graphic(),
-            ClassAsciiKind::Punct => letter.is_ascii_punctuation(),
-            ClassAsciiKind::Space => letter.is_ascii_whitespace() || letter == '\x0b',
-            ClassAsciiKind::Upper => letter.is_ascii_uppercase(),
-            ClassAsciiKind::Word => letter.is_ascii_alphanumeric() || letter == '_',
-            ClassAsciiKind::Xdigit => letter.is_ascii_hexdigit(),
-        });
-        let set = Set {
-            ascii,
-            others: false,
-        };
-        if class.negated { set.negated() } else { set }
-    }
-
-    fn matching(has: impl Fn(char) -> bool) -> u128 {
-        (0..128u8)
-            .filter(|byte| has(char::from(*byte)))
-            .fold(0, |set, byte| set | 1 << byte)
-    }
-
-    fn negated(self) -> Set {
-        Set {
-            ascii: !self.ascii,
-            others: !self.others,
-        }
-    }
-
-    fn has(self, letter: char) -> bool {
-        letter.is_ascii() && self.ascii >> u32::from(letter) & 1 == 1
-    }
-
-    /// Ranges of bytes, each an instruction, and what leads to them. Case is looked at in both orders, because engines
-    /// differ in whether they negate before or after.
-    fn size(self, any_case: bool) -> u64 {
-        if !any_case {
-            return self.ranges() + if self.others { BEYOND_ASCII } else { 0 };
-        }
-        let both = |letter: char| {
-            self.has(letter.to_ascii_lowercase()) || self.has(letter.to_ascii_uppercase())
-        };
-        let all = |letter: char| {
-            self.has(letter.to_ascii_lowercase()) && self.has(letter.to_ascii_uppercase())
-        };
-        let widened = Set {
-            ascii: Set::matching(both),
-            ..self
-        };
-        let narrowed = Set {
-            ascii: Set::matching(all),
-            ..self
-        };
-        let others = if self.others {
-            BEYOND_ASCII_WITH_HOLES
-        } else {
-            2 * character('k', true)
-        };
-        widened.ranges().max(narrowed.ranges()).max(self.ranges()) + others
-    }
-
-    /// Runs of characters that follow each other.
-    fn ranges(self) -> u64 {
-        u64::from((self.ascii & !(self.ascii << 1)).count_ones())
-    }
+    let narrowed = Set {
+        ascii: Set::matching(all),
+        ..set
+    };
+    let others = if set.others {
+        BEYOND_ASCII_WITH_HOLES
+    } else {
+        2 * character('k', true)
+    };
+    widened.ranges().max(narrowed.ranges()).max(set.ranges()) + others
 }

@@ -199,7 +199,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.limit_snippets();
-        self.close_rewrites_beside_patterns();
+        self.close_rewrites_beside_long_paths();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);
         }

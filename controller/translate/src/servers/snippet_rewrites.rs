@@ -1,26 +1,25 @@
-//! `rewrite` in snippets, where paths are patterns or long: Envoy cannot compare a path with both.
+//! `rewrite` in snippets, where paths are long patterns or texts: Envoy compares the path with both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Action, DirectResponse, ReasonCode, ResponseContent};
+use sluice_pattern::Subject;
+use sluice_syntax::path;
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
 use super::path_rule::{PathRule, RouteTarget};
 use super::{Assembly, server_snippet};
 
-/// Bytes of a path: Envoy limits the program of the pattern that compares it.
-const MAX_PATH: usize = 500;
 const CONFIGURATION_SNIPPET: &str = "annotation configuration-snippet";
 
 impl Assembly<'_> {
     /// Closes the paths of such snippets.
-    pub(super) fn close_rewrites_beside_patterns(&mut self) {
+    pub(super) fn close_rewrites_beside_long_paths(&mut self) {
         let mut closed: BTreeSet<(ObjectRef, &str, ObjectRef)> = BTreeSet::new();
         for builder in self.builders.values_mut() {
             let mut causes = BTreeMap::new();
-            let is_cause = |rule: &&PathRule| rule.is_pattern() || rule.path.len() > MAX_PATH;
-            for rule in builder.rules().filter(is_cause) {
+            for rule in builder.rules().filter(|rule| !is_comparable(rule)) {
                 let namespace = rule.owner.key.namespace.clone();
                 causes
                     .entry(namespace)
@@ -60,12 +59,23 @@ impl Assembly<'_> {
                 ReasonCode::Unsupported,
                 Severity::Error,
                 field,
-                format!(
-                    "rewrite is not supported where paths are regular expressions (use-regex, rewrite-target) or have more \
-                     than {MAX_PATH} bytes{of_another}"
-                ),
+                format!("rewrite is not supported where paths are as long or complex as this one{of_another}"),
                 concat!("snippet not served; ", closed_text!()),
             );
+        }
+    }
+}
+
+/// True if Envoy can compare the path of a rule beside that of a `rewrite`.
+fn is_comparable(rule: &PathRule) -> bool {
+    let pattern = sluice_pattern::without_lookahead(&rule.path);
+    match path::pattern(&pattern) {
+        Ok(shape) => {
+            sluice_pattern::is_comparable_with_query(&pattern, Subject::Path, shape.alternatives)
+        }
+        Err(_) => {
+            let text = sluice_pattern::escape(&rule.path);
+            sluice_pattern::is_comparable_with_query(&text, Subject::Path, false)
         }
     }
 }

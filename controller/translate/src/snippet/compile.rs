@@ -216,7 +216,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
     })
 }
 
-/// nginx rewrites before it looks for a location, and Envoy cannot compare a path with the patterns of both.
+/// nginx rewrites before it looks for a location, and Envoy compares a path with the patterns of both.
 fn check_rewrites(
     responses: &[DirectResponse],
     locations: &[Location],
@@ -225,12 +225,12 @@ fn check_rewrites(
     let mut contents = responses.iter().map(|response| &response.content);
     let rewrites = contents.any(|content| matches!(content, ResponseContent::Rewritten { .. }));
     let mut paths = locations.iter().map(|location| &location.path);
-    if !rewrites || !paths.any(|path| matches!(path, LocationPath::Pattern(_))) {
+    if !rewrites || paths.all(LocationPath::is_comparable) {
         return Ok(());
     }
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
     let line = rewrite.next().map_or(1, |directive| directive.line);
-    let reason = "rewrite is not supported beside a location with a regular expression";
+    let reason = "rewrite is not supported beside a location whose pattern is as long";
     Err(SnippetError::new(line, reason))
 }
 

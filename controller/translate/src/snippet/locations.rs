@@ -51,6 +51,26 @@ impl LocationPath {
             _ => LocationPath::Prefix(literal(text)?),
         })
     }
+
+    /// True if Envoy can compare it beside the pattern of a `rewrite`.
+    pub(super) fn is_comparable(&self) -> bool {
+        match self {
+            LocationPath::Pattern(regex) => {
+                let subject = match regex.scope {
+                    RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+                    RegexScope::Anywhere | RegexScope::Beginning => Subject::Text,
+                };
+                let alternatives = regex.alternatives;
+                sluice_pattern::is_comparable_with_query(&regex.pattern, subject, alternatives)
+            }
+            LocationPath::Exact(text)
+            | LocationPath::PrefixBeforePatterns(text)
+            | LocationPath::Prefix(text) => {
+                let text = sluice_pattern::escape(text);
+                sluice_pattern::is_comparable_with_query(&text, Subject::Text, false)
+            }
+        }
+    }
 }
 
 /// nginx compares decoded paths with it as it is written.

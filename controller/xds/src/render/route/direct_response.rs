@@ -20,14 +20,14 @@ use crate::render::local_reply::TEXT_METADATA;
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
     let direct = http_route.direct_responses.iter();
     direct
-        .map(|direct| answering(route, direct, server))
+        .filter_map(|direct| answering(route, direct, server))
         .collect()
 }
 
-fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Route {
+fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Option<Route> {
     let answer = match &direct.content {
         ResponseContent::Rewritten { regex, to } => {
-            let matches = rewrite::paths_of_both(route.r#match.as_ref(), regex);
+            let matches = rewrite::paths_of_both(route.r#match.as_ref(), regex)?;
             let answer = redirect::to_parts(route, direct.status, to, regex);
             Route {
                 r#match: Some(matches),
@@ -48,7 +48,7 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
             answer
         }
     };
-    direct.conditions.iter().map(matcher).fold(answer, only_for)
+    Some(direct.conditions.iter().map(matcher).fold(answer, only_for))
 }
 
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {

@@ -46,28 +46,33 @@ pub(super) fn by_template(regex: &PathRegex, template: &Template) -> RegexMatchA
     substitute(&whole, pieces.collect())
 }
 
-/// Paths that a route takes and a pattern matches. Envoy compares a pattern with the path alone, and headers with the query as
-/// well, so the route's path is compared as a header; none of it is a pattern.
-pub(super) fn paths_of_both(of_route: Option<&RouteMatch>, regex: &PathRegex) -> RouteMatch {
+/// Paths that a route takes and a pattern matches. Envoy compares one of them with the path alone, so the route's own is compared
+/// as a header, with the query behind it. `None`: that would be beyond RE2's limits, which translation reports.
+pub(super) fn paths_of_both(
+    of_route: Option<&RouteMatch>,
+    regex: &PathRegex,
+) -> Option<RouteMatch> {
     let mut both = of_route.cloned().unwrap_or_default();
     let pattern = RegexMatcher {
         regex: whole(regex),
         ..RegexMatcher::default()
     };
+    let any_case = both.case_sensitive.take().is_some_and(|it| !it.value);
+    let flag = if any_case { "(?i)" } else { "" };
     let own = both
         .path_specifier
         .replace(PathSpecifier::SafeRegex(pattern));
-    let text = match own {
-        Some(PathSpecifier::Path(path)) => format!(r"{}(?:\?(?s:.*))?", escape(&path)),
-        Some(PathSpecifier::Prefix(path)) => format!("{}(?s:.*)", escape(&path)),
-        Some(PathSpecifier::PathSeparatedPrefix(path)) => {
-            format!("{}(?:[/?](?s:.*))?", escape(&path))
-        }
-        // A pattern would be compared with the query, too; translation closes such routes, so none has a rewrite.
-        _ => "never".to_owned(),
+    let path = match own? {
+        PathSpecifier::Path(path) => format!("{flag}{}", escape(&path)),
+        PathSpecifier::Prefix(path) => format!("{flag}{}(?s:.*)", escape(&path)),
+        PathSpecifier::PathSeparatedPrefix(path) => format!("{flag}{}(?:/(?s:.*))?", escape(&path)),
+        PathSpecifier::SafeRegex(regex) => regex.regex,
+        // No route of ours has another.
+        PathSpecifier::ConnectMatcher(_) | PathSpecifier::PathMatchPolicy(_) => return None,
     };
-    both.headers.push(matches(":path", &text));
-    both
+    both.headers
+        .push(matches(":path", &sluice_pattern::with_query(&path)?));
+    Some(both)
 }
 
 pub(super) fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {

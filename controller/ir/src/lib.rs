@@ -69,7 +69,7 @@ pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
     ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess, Mirror,
     PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries, RetryOn,
-    Timeouts, UserFile,
+    Timeouts, UpstreamHeader, UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};

@@ -8,7 +8,7 @@ use sluice_syntax::settings::ext_auth::url_with_variables;
 use sluice_syntax::settings::upstream::host_value;
 
 use crate::route_names::RouteNames;
-use crate::snippet::{Block, Comparable, CompileOptions, compile};
+use crate::snippet::{Block, Comparable, CompileOptions, HeaderOptions, compile};
 
 /// A place in which texts may have variables.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,12 @@ fn is_condition(name: &str, operation: &str) -> bool {
 
 fn is_served(snippet: &str) -> bool {
     let options = CompileOptions {
-        is_set_elsewhere: &|_| false,
+        headers: HeaderOptions {
+            is_set_elsewhere: &|_| false,
+            speaks_grpc: false,
+            underscores: false,
+        },
+        has_auth_service: false,
         comparable: Comparable::BY_NGINX,
         not_needed: &|_| None,
     };

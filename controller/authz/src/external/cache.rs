@@ -131,7 +131,7 @@ impl AuthCache {
                 || external
                     .upstream_headers
                     .iter()
-                    .any(|read| read.as_str() == name)
+                    .any(|read| read.source.as_str() == name)
         };
         let headers: Vec<_> = answer
             .headers

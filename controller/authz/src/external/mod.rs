@@ -9,7 +9,7 @@ mod pool;
 use std::fmt;
 use std::sync::Arc;
 
-use sluice_ir::{Backend, BackendId, ExternalAuth, HeaderName};
+use sluice_ir::{Backend, BackendId, ExternalAuth, UpstreamHeader};
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
 use sluice_xds::{COOKIE_HEADER, MOST_COOKIES};
@@ -188,11 +188,11 @@ fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, Authz
                 answer: cookies,
                 ..Changes::default()
             };
-            for name in external.upstream_headers.iter().map(HeaderName::as_str) {
-                let values: Vec<&str> = answer.values(name).collect();
+            for UpstreamHeader { name, source } in &external.upstream_headers {
+                let values: Vec<&str> = answer.values(source.as_str()).collect();
                 let value = values.join(", ");
                 if !value.is_empty() {
-                    changes.set.push((name.to_owned(), value));
+                    changes.set.push((name.as_str().to_owned(), value));
                 }
             }
             Ok(changes)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{BackendId, Expression, Header, HeaderName, is_default};
 
@@ -21,9 +21,9 @@ pub struct ExternalAuth {
     /// URL that clients are redirected to instead of a 401.
     #[serde(skip_serializing_if = "is_default")]
     pub signin_url: Option<Expression>,
-    /// Response headers that upstreams get in place of the client's.
+    /// Request headers that upstreams get from its response, in place of the client's.
     #[serde(skip_serializing_if = "is_default")]
-    pub upstream_headers: Vec<HeaderName>,
+    pub upstream_headers: Vec<UpstreamHeader>,
     /// `Host`, if it is not that of the URL.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
@@ -47,6 +47,36 @@ impl ExternalAuth {
         self.method
             .as_deref()
             .is_none_or(|method| matches!(method, "GET" | "HEAD"))
+    }
+}
+
+/// Request header with the value of a response header of an authentication service. In lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamHeader {
+    /// Name of the request header.
+    pub name: HeaderName,
+    /// Name of the response header.
+    pub source: HeaderName,
+}
+
+impl UpstreamHeader {
+    /// A header with the same name in both.
+    #[must_use]
+    pub fn same(name: HeaderName) -> Self {
+        UpstreamHeader {
+            source: name.clone(),
+            name,
+        }
+    }
+}
+
+impl Serialize for UpstreamHeader {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let UpstreamHeader { name, source } = self;
+        if name == source {
+            return name.serialize(serializer);
+        }
+        serializer.collect_str(&format_args!("{} from {}", name.as_str(), source.as_str()))
     }
 }
 

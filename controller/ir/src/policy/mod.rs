@@ -22,7 +22,7 @@ pub use authentication::{Authentication, PasswordAuth, PasswordScheme, UserFile}
 pub use buffering::Buffering;
 pub use cors::{AllowedOrigin, AllowedOrigins, Cors};
 pub use errors::ErrorPages;
-pub use external_auth::{AuthCache, ExternalAuth};
+pub use external_auth::{AuthCache, ExternalAuth, UpstreamHeader};
 pub use fastcgi::FastCgi;
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};

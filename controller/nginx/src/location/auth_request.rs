@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_filter_config::host_contract;
-use sluice_ir::{Authentication, HeaderName, HttpRoute, PasswordScheme, Policy};
+use sluice_ir::{Authentication, HeaderName, HttpRoute, PasswordScheme, Policy, UpstreamHeader};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::context::Host;
@@ -75,7 +75,7 @@ impl AuthRequest {
         let upstream_headers = external
             .into_iter()
             .flat_map(|external| &external.upstream_headers);
-        let upstream_headers = upstream_headers.map(|name| {
+        let upstream_headers = upstream_headers.map(|UpstreamHeader { name, .. }| {
             (
                 kept(name),
                 answered(&format!("{UPSTREAM_HEADER}{}", name.as_str())),
@@ -151,7 +151,7 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
         .filter_map(|authentication| authentication.external.as_ref());
     let answered: BTreeMap<&str, &HeaderName> = external
         .flat_map(|external| &external.upstream_headers)
-        .map(|header| (header.as_str(), header))
+        .map(|header| (header.name.as_str(), &header.name))
         .collect();
     let mut seen = BTreeSet::new();
     let known = policy.auth_headers.iter().map(HeaderName::as_str);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
+use sluice_ir::{Expression, ExternalAuth, Header, HeaderName, UpstreamHeader};
 
 pub(crate) use sluice_syntax::expression;
 use sluice_syntax::settings::auth_cache::{default_durations, durations};
@@ -157,7 +157,10 @@ pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Optio
         backend: None,
         method,
         signin_url,
-        upstream_headers,
+        upstream_headers: upstream_headers
+            .into_iter()
+            .map(UpstreamHeader::same)
+            .collect(),
         host,
         headers,
         redirect_url,
@@ -181,11 +184,23 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
         .cloned()
         .chain(own)
         .collect();
+    let (spelled, unspelled) = spelled(all, globals);
+    if unspelled {
+        view.reject(
+            NAME,
+            "names with at most five of - and _ (enable-underscores-in-headers is on)",
+        );
+    }
+    spelled
+}
+
+/// The names in all spellings that a pod may take for them, and whether one has too many.
+pub(super) fn spelled(names: BTreeSet<HeaderName>, globals: &Globals) -> (Vec<HeaderName>, bool) {
     if !globals.config.underscores_in_headers {
-        return all.into_iter().collect();
+        return (names.into_iter().collect(), false);
     }
     let (mut spelled, mut unspelled) = (BTreeSet::new(), false);
-    for name in all {
+    for name in names {
         match name.spellings() {
             Some(spellings) => spelled.extend(spellings),
             None => {
@@ -194,13 +209,7 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
             }
         }
     }
-    if unspelled {
-        view.reject(
-            NAME,
-            "names with at most five of - and _ (enable-underscores-in-headers is on)",
-        );
-    }
-    spelled.into_iter().collect()
+    (spelled.into_iter().collect(), unspelled)
 }
 
 /// Request headers to the service, and its `Host`.

@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, DirectResponse, Filter, IpAccess, Policy, Redirect,
+    CanaryRules, ClientCertificates, DirectResponse, Filter, IpAccess, Policy, Protocol, Redirect,
     ServerName, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
@@ -224,12 +224,13 @@ impl Annotations {
             is_redirect: redirect.is_some(),
             has_auth_service: view.text("auth-url").is_some(),
             is_canary: canary.is_some(),
+            speaks_grpc: backend.transport.protocol == Protocol::Http2,
             globals,
             data_plane: options.data_plane,
         };
         let mut snippets = snippets::apply(view, settings);
         (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
-        let policy = snippets.policy(policy);
+        let policy = snippets.policy(policy, globals);
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,

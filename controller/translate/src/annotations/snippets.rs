@@ -5,11 +5,14 @@ mod rules;
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode};
+use sluice_ir::{
+    DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode, UpstreamHeader,
+};
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
 use super::alternatives::{alternatives, not_needed};
+use super::auth_external::spelled;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::server_snippet::ServerSnippet;
 use super::snippet_obstacle::Obstacle;
@@ -18,8 +21,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, Judgement, Language,
-    are_defaults, compile, first_of,
+    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, HeaderOptions,
+    Judgement, Language, are_defaults, compile, first_of,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -98,6 +101,8 @@ pub(super) struct Effect {
     pub(super) access_log_off: bool,
     /// Headers of requests to its authentication service.
     pub(super) auth_request: AuthRequest,
+    /// Headers of requests to pods from the response of its authentication service.
+    pub(super) auth_headers: Vec<UpstreamHeader>,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
     /// Policies of its hosts.
@@ -111,6 +116,8 @@ pub(super) struct Effect {
 pub(super) struct Settings<'a> {
     pub(super) policy: &'a Policy,
     pub(super) is_redirect: bool,
+    /// Its pods are spoken to in gRPC.
+    pub(super) speaks_grpc: bool,
     /// It has an authentication service of its own.
     pub(super) has_auth_service: bool,
     pub(super) is_canary: bool,
@@ -169,7 +176,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
 
 impl Effect {
     /// The policy of the routes, with what the snippets change of it.
-    pub(super) fn policy(&mut self, mut policy: Policy) -> Policy {
+    pub(super) fn policy(&mut self, mut policy: Policy, globals: &Globals) -> Policy {
         policy.access_log_off |= self.access_log_off;
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
         if let Some(rules) = self.rules.take() {
@@ -178,6 +185,10 @@ impl Effect {
         let authentication = policy.authentication.as_mut();
         if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
             std::mem::take(&mut self.auth_request).apply_to(service);
+            let names = self.auth_headers.iter().map(|header| header.name.clone());
+            let names = policy.auth_headers.drain(..).chain(names).collect();
+            (policy.auth_headers, _) = spelled(names, globals);
+            service.upstream_headers.append(&mut self.auth_headers);
         }
         policy
     }
@@ -193,6 +204,7 @@ impl Effect {
             access_log_off,
             locations,
             auth_request,
+            auth_headers,
             not_needed: _,
         } = compiled;
         match snippet.block() {
@@ -212,6 +224,7 @@ impl Effect {
                 self.direct_responses = direct_responses;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
                 self.access_log_off = access_log_off;
+                self.auth_headers = auth_headers;
             }
         }
     }
@@ -227,7 +240,16 @@ fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Ob
     // What several data planes may serve has to be what all of them can compare.
     let is_nginx = settings.data_plane == Some(DataPlane::Nginx);
     let options = CompileOptions {
-        is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
+        headers: HeaderOptions {
+            is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
+            speaks_grpc: settings.speaks_grpc,
+            underscores: settings.globals.config.underscores_in_headers,
+        },
+        has_auth_service: settings
+            .policy
+            .authentication
+            .as_ref()
+            .is_some_and(|it| it.external.is_some()),
         comparable: Comparable {
             received_target: is_nginx,
             headers: is_nginx || !settings.globals.config.underscores_in_headers,

@@ -1,6 +1,6 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
-use sluice_ir::{ExternalAuth, HeaderName};
+use sluice_ir::{ExternalAuth, HeaderName, UpstreamHeader};
 use sluice_syntax::settings::auth_cache::{default_durations, durations};
 use sluice_syntax::settings::ext_auth::{self, header_names, parameter, request_uri, sign_in};
 use sluice_syntax::{Parsed, expression, value};
@@ -77,7 +77,10 @@ pub(super) fn take(
         backend: None,
         method,
         signin_url,
-        upstream_headers,
+        upstream_headers: upstream_headers
+            .into_iter()
+            .map(UpstreamHeader::same)
+            .collect(),
         host: None,
         headers: Vec::new(),
         redirect_url: redirect_url.unwrap_or_else(request_uri),

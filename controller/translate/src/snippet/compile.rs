@@ -9,19 +9,21 @@
 //!   what is so without it                    defaults.rs    nothing
 //! ```
 
-use sluice_ir::{DirectResponse, Filter, HeaderName, IpAccess, ResponseContent};
+use sluice_ir::{DirectResponse, Filter, IpAccess, ResponseContent, UpstreamHeader};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
+use super::auth_variables::AuthVariables;
 use super::block::Block;
 use super::conditions::Comparable;
 use super::defaults;
 use super::error::{SnippetError, SnippetErrors};
-use super::filters::HeaderChanges;
+use super::filters::{HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::responses::Responses;
 use super::tree::{Directive, directives};
+use super::tuning;
 use crate::route_names::RouteHeader;
 
 /// Policies that do what a snippet says.
@@ -39,6 +41,8 @@ pub(crate) struct Compiled {
     pub(crate) locations: Vec<Location>,
     /// Of an `auth-snippet` alone.
     pub(crate) auth_request: AuthRequest,
+    /// Request headers from the response of its authentication service.
+    pub(crate) auth_headers: Vec<UpstreamHeader>,
     /// Lines that this data plane has nothing to do for, and why.
     pub(crate) not_needed: Vec<String>,
 }
@@ -46,8 +50,10 @@ pub(crate) struct Compiled {
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
 pub(crate) struct CompileOptions<'a> {
-    /// Another setting has a say about the header.
-    pub(crate) is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
+    /// What it may change of headers.
+    pub(crate) headers: HeaderOptions<'a>,
+    /// An authentication service is asked.
+    pub(crate) has_auth_service: bool,
     /// Parts of a request that conditions may compare.
     pub(crate) comparable: Comparable,
     /// Reason why the data plane has nothing to do for a directive.
@@ -79,7 +85,11 @@ fn compile_directives(
 ) -> Result<Compiled, SnippetErrors> {
     let mut errors = SnippetErrors::default();
     let media_types = errors.take(MediaTypes::read(all, block, path))?;
-    let mut parts = Parts::new(media_types.unwrap_or_default(), block, options);
+    let variables = match block {
+        Block::Location if options.has_auth_service => AuthVariables::read(all),
+        _ => AuthVariables::default(),
+    };
+    let mut parts = Parts::new(media_types.unwrap_or_default(), variables, block, options);
     for directive in all {
         errors.take(parts.add(directive))?;
     }
@@ -100,12 +110,17 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(media_types: MediaTypes<'a>, block: Block, options: CompileOptions<'a>) -> Self {
+    fn new(
+        media_types: MediaTypes<'a>,
+        variables: AuthVariables,
+        block: Block,
+        options: CompileOptions<'a>,
+    ) -> Self {
         Parts {
             block,
             options,
             responses: Responses::new(media_types, options.comparable),
-            headers: HeaderChanges::new(options.is_set_elsewhere),
+            headers: HeaderChanges::new(variables, options.headers),
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
@@ -129,11 +144,8 @@ impl<'a> Parts<'a> {
             }
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
             (words, None) if has_no_effect(words, block) => Some(()),
-            ([name, ..], None)
-                if block == Block::Location && self.add_not_needed(name, directive) =>
-            {
-                Some(())
-            }
+            (words, None) if self.add_not_needed(words, directive) => Some(()),
+            (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
             _ => None,
         };
@@ -143,17 +155,22 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn add_not_needed(&mut self, name: &str, directive: &Directive) -> bool {
-        let reason = (self.options.not_needed)(name);
+    fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
+        let by_data_plane = || {
+            let name = words.first().filter(|_| self.block == Block::Location);
+            name.and_then(|name| (self.options.not_needed)(name))
+        };
+        let reason = tuning::reason(words).or_else(by_data_plane);
         let said = reason.map(|reason| format!("line {}: {reason}", directive.line));
         self.not_needed.extend(said);
         reason.is_some()
     }
 
-    fn finish(self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
+    fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
         let direct_responses = self.responses.finish()?;
         check_rewrites(&direct_responses, &self.locations, all)?;
         let adds_to_errors = self.headers.adds_to_errors;
+        let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         Ok(Compiled {
             filters,
@@ -164,6 +181,7 @@ impl<'a> Parts<'a> {
             access_log_off: self.access_log_off,
             locations: self.locations,
             auth_request: AuthRequest::default(),
+            auth_headers,
             not_needed: self.not_needed,
         })
     }
@@ -205,6 +223,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access_log_off,
         locations: _,
         auth_request: _,
+        auth_headers: _,
         not_needed: _,
     } = compiled.unwrap_or_default();
     Ok(Location {

@@ -13,10 +13,12 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    Expression, ExpressionPart, Filter, Header, HeaderModification, HeaderName, Variable,
+    Expression, ExpressionPart, Filter, Header, HeaderModification, HeaderName, UpstreamHeader,
+    Variable,
 };
 use sluice_syntax::expression;
 
+use super::auth_variables::{AuthVariables, is_cookie};
 use super::block::Block;
 use super::error::SnippetError;
 use super::headers;
@@ -59,10 +61,23 @@ const OF_REQUESTS: &[&str] = &[
 /// Headers about the client, which Sluice sets; with the client's own they are read and written in different places.
 const ABOUT_CLIENTS: &[&str] = &["ssl-client-", "x-forwarded-", "x-original-"];
 
+/// Settings that decide which headers a snippet may change.
+#[derive(Clone, Copy)]
+pub(crate) struct HeaderOptions<'a> {
+    /// Another setting has a say about the header.
+    pub(crate) is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
+    /// Pods are spoken to in gRPC, which has directives of its own.
+    pub(crate) speaks_grpc: bool,
+    /// Names of headers may have underscores.
+    pub(crate) underscores: bool,
+}
+
 /// Changes of headers by a snippet, in the making.
 pub(super) struct HeaderChanges<'a> {
-    /// Something else sets the header.
-    is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
+    options: HeaderOptions<'a>,
+    variables: AuthVariables,
+    /// Request headers from the response of an authentication service.
+    pub(super) auth_headers: Vec<UpstreamHeader>,
     request: HeaderModification,
     /// Request headers whose values name the route.
     route_headers: Vec<RouteHeader>,
@@ -80,9 +95,11 @@ impl<'a> HeaderChanges<'a> {
     /// Headers that one snippet may change.
     pub(crate) const MAX: usize = 32;
 
-    pub(super) fn new(is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool) -> Self {
+    pub(super) fn new(variables: AuthVariables, options: HeaderOptions<'a>) -> Self {
         HeaderChanges {
-            is_set_elsewhere,
+            options,
+            variables,
+            auth_headers: Vec::new(),
             request: HeaderModification::default(),
             route_headers: Vec::new(),
             response: HeaderModification::default(),
@@ -91,6 +108,11 @@ impl<'a> HeaderChanges<'a> {
             read: BTreeSet::new(),
             adds_to_errors: false,
         }
+    }
+
+    /// True if a directive sets a variable that values may have.
+    pub(super) fn knows_variable(&self, directive: &Directive) -> bool {
+        self.variables.are_set_by(directive)
     }
 
     /// Headers that are changed so far.
@@ -102,6 +124,7 @@ impl<'a> HeaderChanges<'a> {
     /// change.
     pub(super) fn add(&mut self, words: &[&str], block: Block) -> Option<()> {
         let (directive, arguments) = words.split_first()?;
+        let grpc = self.options.speaks_grpc;
         match (*directive, arguments) {
             ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
                 let (name, value) = pair.split_once(':')?;
@@ -111,13 +134,23 @@ impl<'a> HeaderChanges<'a> {
                 names(words).try_for_each(|name| self.remove_response(name))
             }
             ("proxy_hide_header", [name]) => self.remove_response(name),
+            // ingress-nginx adds them itself.
+            ("add_header", [name, value])
+                if name.eq_ignore_ascii_case("set-cookie")
+                    && self.variables.header(value).is_some_and(is_cookie) =>
+            {
+                Some(())
+            }
             ("add_header", [name, value]) => {
                 self.adds_to_errors = true;
                 self.add_response(name, value)
             }
             ("add_header", [name, value, "always"]) => self.add_response(name, value),
             _ if block != Block::Location => None,
-            ("proxy_set_header", [name, value]) => self.set_request(name, value),
+            ("proxy_set_header", [name, value]) if !grpc => self.set_request(name, value),
+            ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
+            // nginx has them for pods of the other kind.
+            ("proxy_set_header" | "grpc_set_header", [_, _]) => Some(()),
             ("more_clear_input_headers", words) if !words.is_empty() => {
                 names(words).try_for_each(|name| self.set_request(name, ""))
             }
@@ -196,8 +229,11 @@ impl<'a> HeaderChanges<'a> {
         }
         let name = self.name(name, OF_REQUESTS)?;
         let lower = name.as_str().to_ascii_lowercase();
-        if !self.of_request.insert(lower) {
+        if !self.of_request.insert(lower.clone()) {
             return None;
+        }
+        if let Some(source) = self.variables.header(value).cloned() {
+            return self.set_by_service(&lower, source);
         }
         if RouteNames::are_in(value) {
             let longest = RouteNames::longest();
@@ -216,9 +252,17 @@ impl<'a> HeaderChanges<'a> {
         Some(())
     }
 
+    /// Other spellings of the header must be known: pods would take a client's for it.
+    fn set_by_service(&mut self, name: &str, source: HeaderName) -> Option<()> {
+        let name = HeaderName::parse(name).ok()?;
+        let is_safe = !self.options.underscores || name.spellings().is_some();
+        let is_known = is_safe && !is_cookie(&source);
+        is_known.then(|| self.auth_headers.push(UpstreamHeader { name, source }))
+    }
+
     fn name(&self, name: &str, reserved: &[&str]) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
-        (!is_reserved(&name, reserved) && !(self.is_set_elsewhere)(&name)).then_some(name)
+        (!is_reserved(&name, reserved) && !(self.options.is_set_elsewhere)(&name)).then_some(name)
     }
 
     fn read(&mut self, value: &Expression, is_known: impl Fn(&Variable) -> bool) -> Option<()> {

@@ -12,6 +12,7 @@
 
 mod access;
 mod auth_request;
+mod auth_variables;
 mod block;
 mod compile;
 mod conditions;
@@ -26,6 +27,7 @@ mod mod_security;
 mod responses;
 mod statements;
 mod tree;
+mod tuning;
 mod variables;
 
 pub(crate) use auth_request::AuthRequest;
@@ -34,6 +36,7 @@ pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;
 pub(crate) use defaults::are_all as are_defaults;
 pub(crate) use error::{SnippetError, SnippetErrors};
+pub(crate) use filters::HeaderOptions;
 pub use filters::own_headers;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};

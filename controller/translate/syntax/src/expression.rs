@@ -54,10 +54,14 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
 /// A URL to redirect to, with `$scheme`, `$host` and `$request_uri` in it. A path is one of the same host.
 pub fn for_redirects(text: &str) -> Parsed<Expression> {
     const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host and $request_uri alone";
+    // What clients asked for has the same path, encoded, and the same query.
+    let text = text
+        .replace("$uri$is_args$args", "$request_uri")
+        .replace("$server_name", "$host");
     let written = if text.starts_with('/') {
         format!("$scheme://$host{text}")
     } else {
-        text.to_owned()
+        text
     };
     let mut schemes = ["http://", "https://", "$scheme://"].into_iter();
     if !schemes.any(|scheme| written.starts_with(scheme)) {

@@ -2,7 +2,12 @@ use super::*;
 
 fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
-        is_set_elsewhere: &|_| false,
+        headers: HeaderOptions {
+            is_set_elsewhere: &|_| false,
+            speaks_grpc: false,
+            underscores: false,
+        },
+        has_auth_service: true,
         comparable: Comparable::ALL,
         not_needed: &|_| None,
     };
@@ -131,7 +136,7 @@ fn what_leads_somewhere_is_not_served() {
         "location /a { auth_basic on; }",
         "location /a { location /a/b { } }",
         "location /a { return 404; } location /a { return 403; }",
-        "rewrite ^/a /b redirect; location ~ a { return 404; }",
+        "rewrite ^/a /b redirect; location ~ \".{177}\" { return 404; }",
         "location /a;",
     ] {
         assert!(locations(bad).is_err(), "{bad}");
@@ -140,4 +145,46 @@ fn what_leads_somewhere_is_not_served() {
         .map(|n| format!("location /{n} {{ return 404; }}\n"))
         .collect();
     assert_eq!(locations(&many).unwrap_err().by_line()[0].line, 17);
+}
+
+#[test]
+fn a_service_that_is_asked_sets_headers_under_other_names() {
+    let text = "auth_request_set $user $upstream_http_x_auth_user;\nproxy_set_header X-User $user;";
+    let header = |name: &str| sluice_ir::HeaderName::parse(name).unwrap();
+    let of_user = UpstreamHeader {
+        name: header("x-user"),
+        source: header("x-auth-user"),
+    };
+    assert_eq!(
+        compiled(text, Block::Location).unwrap().auth_headers,
+        [of_user]
+    );
+    let cookie = "auth_request_set $auth_cookie $upstream_http_set_cookie;\nadd_header Set-Cookie $auth_cookie;";
+    assert_eq!(
+        compiled(cookie, Block::Location).unwrap(),
+        Compiled::default()
+    );
+    for (bad, line) in [
+        ("proxy_set_header X-User a$user;", 3),
+        ("proxy_set_header X-User b;", 3),
+        ("more_set_headers \"X-A: $user\";", 3),
+        ("auth_request_set $user $upstream_http_b;", 1),
+        ("add_header Set-Cookie $user;", 3),
+    ] {
+        let text = format!("{text}\n{bad}");
+        assert_eq!(line_of_error(&text, Block::Location), Some(line), "{bad}");
+    }
+    for block in [Block::Server, Block::LocationOfServer] {
+        assert_eq!(line_of_error(text, block), Some(1), "{block:?}");
+    }
+}
+
+#[test]
+fn tuning_is_not_needed() {
+    let text = "tcp_nodelay on;\nchunked_transfer_encoding off;\nproxy_cache off;\nsendfile on;";
+    for block in [Block::Location, Block::Server] {
+        let not_needed = compiled(text, block).unwrap().not_needed;
+        assert_eq!(not_needed.len(), 4, "{block:?}: {not_needed:?}");
+    }
+    assert_eq!(line_of_error("proxy_cache zone;", Block::Location), Some(1));
 }

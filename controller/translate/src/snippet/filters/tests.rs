@@ -2,8 +2,17 @@ use super::*;
 use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetErrors, compile};
 
 fn compiled(text: &str) -> Result<Compiled, SnippetErrors> {
+    compiled_for(text, false)
+}
+
+fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
-        is_set_elsewhere: &|name| name.is_alike("x-taken"),
+        headers: HeaderOptions {
+            is_set_elsewhere: &|name| name.is_alike("x-taken"),
+            speaks_grpc,
+            underscores: false,
+        },
+        has_auth_service: true,
         comparable: Comparable::ALL,
         not_needed: &|_| None,
     };
@@ -147,4 +156,18 @@ fn a_header_is_changed_once_and_never_read_where_it_is_changed() {
     };
     assert!(compiled(&many(HeaderChanges::MAX)).is_ok());
     assert!(compiled(&many(HeaderChanges::MAX + 1)).is_err());
+}
+
+/// Linkerd's documentation has both.
+#[test]
+fn pods_have_the_headers_of_their_protocol() {
+    let text = "proxy_set_header X-A http;\ngrpc_set_header X-A grpc;";
+    for (speaks_grpc, value) in [(false, "http"), (true, "grpc")] {
+        let filters = compiled_for(text, speaks_grpc).unwrap().filters;
+        let shown = serde_json::to_string(&filters).unwrap();
+        assert!(
+            shown.contains(&format!("\"{value}\"")) && filters.len() == 1,
+            "{shown}"
+        );
+    }
 }

@@ -1,0 +1,41 @@
+//! Directives about how nginx works, and not what it answers: Sluice decides that for its data planes.
+
+/// They change no byte of a request or a response that anybody can rely on.
+#[rustfmt::skip]
+const TUNING: &[&str] = &[
+    "aio", "aio_write", "client_body_in_single_buffer", "client_body_temp_path", "connection_pool_size", "directio",
+    "directio_alignment", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
+    "open_file_cache", "open_file_cache_errors", "open_file_cache_min_uses", "open_file_cache_valid", "open_log_file_cache",
+    "output_buffers", "postpone_output", "proxy_headers_hash_bucket_size", "proxy_headers_hash_max_size",
+    "proxy_max_temp_file_size", "proxy_send_lowat", "proxy_socket_keepalive", "proxy_temp_file_write_size",
+    "proxy_temp_path", "read_ahead", "request_pool_size", "reset_timedout_connection", "resolver", "resolver_timeout",
+    "rewrite_log", "send_lowat", "sendfile", "sendfile_max_chunk", "tcp_nodelay", "tcp_nopush",
+    "uninitialized_variable_warn",
+];
+
+/// Reason why a directive is not needed; `None`: it is no such directive.
+pub(super) fn reason(words: &[&str]) -> Option<&'static str> {
+    match words {
+        ["chunked_transfer_encoding", "on" | "off"] => {
+            Some("clients of HTTP/1.1 take chunked responses")
+        }
+        ["proxy_cache" | "proxy_store", "off"] => Some("responses are not cached"),
+        [name, ..] if TUNING.contains(name) => Some("it tunes nginx"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::harmless::harmless_directives;
+    use super::*;
+
+    /// Otherwise its paths would be closed where the rest of the snippet is not served.
+    #[test]
+    fn tuning_restricts_nobody() {
+        let [(_, harmless), ..] = harmless_directives();
+        for name in TUNING {
+            assert!(harmless.contains(&(name, None)), "{name}");
+        }
+    }
+}

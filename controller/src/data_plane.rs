@@ -6,7 +6,7 @@ use anyhow::Context;
 use rustix::process::Pid;
 use sluice_dataplane::envoy::{self, Envoy};
 use sluice_dataplane::find_program::find_program;
-use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog};
+use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog, SpanLog};
 use sluice_tasks::Tasks;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -17,8 +17,10 @@ use tracing::info;
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::options;
 use sluice_admin::Probe;
-use sluice_metrics::{Requests, Running};
+use sluice_metrics::{Metrics, Requests, Running};
 use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
+use sluice_state::View;
+use sluice_traces::{Outcome, Traces};
 
 /// Unix socket in the run directory on which a child process reaches the controller.
 pub(crate) const SOCKET: &str = "controller.sock";
@@ -35,6 +37,7 @@ pub(crate) struct NginxChild {
     nginx: Nginx,
     configurations: Configurations,
     request_log: Option<RequestLog>,
+    span_log: Option<SpanLog>,
 }
 
 impl Child {
@@ -95,6 +98,28 @@ impl Child {
             let count = log.follow(move |served| requests.take(served));
             tasks.spawn("request log", count);
         }
+    }
+
+    /// Sends the spans in nginx's log to the collector. Envoys send theirs.
+    pub(crate) fn send_spans(&mut self, view: &View, metrics: &Metrics, tasks: &Tasks) {
+        let Child::Nginx(child) = self else {
+            return;
+        };
+        let Some(mut log) = child.span_log.take() else {
+            return;
+        };
+        let (view, spans) = (view.clone(), metrics.spans().clone());
+        let settings = move || view.snapshot().config().global.tracing.clone();
+        let traces = Traces::new(settings, move |outcome, count| match outcome {
+            Outcome::Sent => spans.sent(count),
+            Outcome::Dropped => spans.dropped(count),
+        });
+        tasks.spawn("span exporter", traces.clone().export());
+        tasks.spawn("span log", async move {
+            loop {
+                traces.take(&log.next().await).await;
+            }
+        });
     }
 
     /// Starts or adopts the process, and keeps it running until `stopped`. An nginx is connected to the publisher.
@@ -180,6 +205,7 @@ async fn prepare_nginx(
         nginx: prepared.nginx,
         configurations: prepared.configurations,
         request_log: prepared.request_log,
+        span_log: Some(prepared.span_log),
     })))
 }
 

@@ -241,6 +241,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         .for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options, tasks).await?;
     child.count_requests(admin.metrics.requests(), tasks);
+    child.send_spans(&view, &admin.metrics, tasks);
     let metrics = admin.metrics.controller().clone();
     let (load_results, heard) = mpsc::unbounded_channel();
     let events_of_reloads = ReloadEvents {

@@ -35,6 +35,7 @@ mod scenarios;
 mod server_header;
 mod shutdown;
 mod streams;
+mod tracing;
 mod variables;
 mod waf;
 mod waf_texts;

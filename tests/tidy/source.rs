@@ -204,6 +204,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "source/src/",
         "state/src/",
         "tasks/src/",
+        "traces/src/",
         "xds-server/src/",
     ];
     const KUBE: &[&str] = &["kube/src/"];

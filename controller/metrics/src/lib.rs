@@ -4,6 +4,7 @@
 //!   publisher, admission --count--> controller.rs, admission.rs --+
 //!   Envoys' access logs --gRPC--> requests.rs --------------------+
 //!   nginx's request log, followed --> requests.rs ---------------+
+//!   nginx's span log, exported --> spans.rs ---------------------+
 //!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text format of Prometheus
 //!   View (translation) --read--> controller.rs, certificates.rs --+
 //!   Lease --watched--> election.rs --------------------------------+
@@ -19,6 +20,7 @@ mod data_plane;
 mod election;
 mod flags;
 mod requests;
+mod spans;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ pub use controller::Controller;
 pub use data_plane::{DataPlane, Running};
 pub use flags::MetricsFlags;
 pub use requests::Requests;
+pub use spans::Spans;
 
 use certificates::Certificates;
 use election::Leadership;
@@ -84,6 +87,7 @@ struct Inner {
     admission: Admission,
     certificates: Certificates,
     leadership: Leadership,
+    spans: Spans,
     data_plane: DataPlane,
     /// `None`: not enabled.
     requests: Option<Requests>,
@@ -107,6 +111,7 @@ impl Metrics {
         let admission = Admission::register(&own)?;
         let certificates = Certificates::register(&common, identity)?;
         let leadership = Leadership::register(&own)?;
+        let spans = Spans::register(&own)?;
         data_plane.register(&own)?;
         let requests = flags
             .map(|flags| Requests::register(&own, flags, view.clone()))
@@ -118,6 +123,7 @@ impl Metrics {
             admission,
             certificates,
             leadership,
+            spans,
             data_plane,
             requests,
             view,
@@ -133,6 +139,11 @@ impl Metrics {
     /// Metrics of client requests, if enabled.
     pub fn requests(&self) -> Option<&Requests> {
         self.0.requests.as_ref()
+    }
+
+    /// Metrics of the spans that the controller sends.
+    pub fn spans(&self) -> &Spans {
+        &self.0.spans
     }
 
     /// Metrics of admission reviews.

@@ -29,7 +29,7 @@ pub(crate) struct AccessLogConf {
 }
 
 /// A piece of a line.
-enum LogSegment {
+pub(crate) enum LogSegment {
     Text(String),
     Variable(String),
 }
@@ -89,7 +89,7 @@ fn line(parts: &[LogPart], variable_name: VariableName, settings: &Settings) -> 
     parts.collect()
 }
 
-fn words(segments: Vec<LogSegment>) -> Vec<Value> {
+pub(crate) fn words(segments: Vec<LogSegment>) -> Vec<Value> {
     let mut words = Vec::new();
     let mut push = |text: Text| words.push(text.quoted());
     for segment in segments {

@@ -7,6 +7,7 @@ use sluice_ir::{
     ResponseRewrite, SecretId, ServerName, UpstreamTls, VerifyClient,
 };
 
+use crate::conf::value;
 use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::media_types;
@@ -87,12 +88,19 @@ pub(crate) fn check_location(
     all
 }
 
-/// Responses and headers that nginx cannot give; `true` closes the location.
+fn has_long_span_name(route: &HttpRoute) -> bool {
+    let operation = route.policy.tracing.operation.as_ref();
+    operation.is_some_and(|name| !value(name).0.fits())
+}
+
+/// Responses, headers and names of spans that nginx cannot give; `true` closes the location.
 fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, bool)> {
     let types = "texts of several default_type in snippets";
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";
+    let span_name = "opentelemetry-operation-name: a name that is longer than nginx reads";
     let all = [
+        (has_long_span_name(route), (span_name, false)),
         (has_different_media_types(route), (types, true)),
         (redirect::has_no_word(route), (status, false)),
         (has_different_filters(route), (filters, false)),
@@ -285,7 +293,7 @@ fn assert_handled(policy: &Policy) {
         fastcgi: _,
         // In `waf/`, and in `check_waf`.
         waf: _,
-        // Reported with their annotations: nginx has no spans.
+        // In `traces.rs`, and in `check_span_name`.
         tracing: _,
     } = policy;
 }

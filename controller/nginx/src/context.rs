@@ -18,6 +18,13 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) place: Place,
 }
 
+impl RenderContext<'_> {
+    /// The routes of requests are known to their logs: those for metrics, and those of spans.
+    pub(crate) fn counts_routes(self) -> bool {
+        self.settings.requests.is_some() || self.config.global.tracing.is_some()
+    }
+}
+
 /// One host of the IR.
 #[derive(Clone, Copy)]
 pub(crate) struct Host<'a> {

@@ -27,6 +27,7 @@ mod server;
 mod settings;
 mod stream;
 mod tls;
+mod traces;
 mod unsupported;
 mod upstream;
 mod waf;
@@ -40,6 +41,7 @@ pub use files::Files;
 pub use location::auth_request;
 pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;
+pub use traces::span_log;
 pub use unsupported::{Element, Unsupported};
 
 /// Bytes of the path of a socket: one less than Linux has.

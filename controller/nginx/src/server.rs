@@ -103,7 +103,7 @@ impl<'a> ServerConf<'a> {
                     name,
                     server: &open,
                 },
-                settings,
+                context,
             ),
             locations,
         }

@@ -22,10 +22,6 @@ pub(crate) const NO_WAF: &str = "--data-plane nginx serves ModSecurity";
 /// Of nginx.
 pub(crate) const WAF_MODULE: &str = "where nginx has ModSecurity's module (docs/waf.md)";
 
-/// Why nginx has no spans.
-pub(crate) const NO_SPANS: &str =
-    "trace in the upstreams: this nginx has no module for OpenTelemetry";
-
 /// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlane {

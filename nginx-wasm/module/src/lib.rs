@@ -91,7 +91,11 @@ impl Module for Sluice {
         },
     ];
     const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, ROUTE, RETURNS];
-    const HEADERS: &'static [(&'static str, &'static str)] = &[("sluice_all_cdn_loop", "cdn-loop")];
+    const HEADERS: &'static [(&'static str, &'static str)] = &[
+        ("sluice_all_cdn_loop", "cdn-loop"),
+        ("sluice_all_traceparent", "traceparent"),
+        ("sluice_all_tracestate", "tracestate"),
+    ];
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

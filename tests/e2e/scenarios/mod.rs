@@ -8,4 +8,5 @@ pub(crate) mod l4_ports;
 pub(crate) mod lookahead;
 pub(crate) mod passthrough;
 pub(crate) mod response_rewrite;
+pub(crate) mod tracing;
 pub(crate) mod uploads;

@@ -17,6 +17,7 @@ mod log_lines;
 mod reload_event;
 mod request_log;
 mod running;
+mod span_log;
 mod supervised;
 mod workers;
 
@@ -39,6 +40,7 @@ pub use configurations::{Configurations, Published};
 pub use reload_event::ReloadEvent;
 pub use request_log::RequestLog;
 pub use running::Running;
+pub use span_log::SpanLog;
 
 use crate::child_log::ChildLog;
 use crate::private_file;
@@ -95,6 +97,8 @@ pub struct Prepared {
     pub configurations: Configurations,
     /// For metrics, if the settings ask for it.
     pub request_log: Option<RequestLog>,
+    /// For traces.
+    pub span_log: SpanLog,
 }
 
 /// Prepares nginx's files; starts nothing yet. Finds the nginx of an earlier controller.
@@ -110,6 +114,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         .request_log
         .then(|| RequestLog::open(directory.join("requests.log")))
         .transpose()?;
+    let span_log = SpanLog::open(&directory)?;
     let access_log = settings
         .access_log
         .then(|| AccessLog::open(&directory))
@@ -149,6 +154,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         nginx,
         configurations,
         request_log,
+        span_log,
     })
 }
 

@@ -22,6 +22,7 @@ use crate::server::ServerConf;
 use crate::settings::{Engine, Settings};
 use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
+use crate::traces::TracesConf;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
 use crate::waf::{self as firewall, Place, Sharing};
@@ -62,6 +63,7 @@ struct MainConf<'a> {
     /// Socket of nginx's counters.
     status: Option<Word>,
     access_log: Option<AccessLogConf>,
+    traces: Option<TracesConf>,
     global: GlobalConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
@@ -146,6 +148,7 @@ pub(crate) fn render(
         waf_files: firewall::around_all(config, &waf, settings),
         status: settings.status.as_deref().map(unix),
         access_log,
+        traces: TracesConf::new(config, settings),
         global: GlobalConf::new(config, settings),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::new(&config.global.blocked),
@@ -236,7 +239,7 @@ impl<'a> GlobalConf<'a> {
             // In the template, `access_log.rs`.
             log: _,
             http: _,
-            // Reported with its keys: this nginx has no spans.
+            // In `traces.rs`.
             tracing: _,
             // In `waf/`.
             waf: _,

@@ -9,9 +9,9 @@ use sluice_filter_config::host_contract;
 use sluice_ir::{Authentication, HeaderName, HttpRoute, PasswordScheme, Policy, UpstreamHeader};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::context::Host;
+use crate::context::{Host, RenderContext};
 use crate::expression;
-use crate::settings::Settings;
+use crate::traces;
 
 /// Path of the controller's authorization endpoint.
 pub const PATH: &str = "/v1/authorize";
@@ -172,7 +172,7 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
 pub(crate) struct AuthLocation {
     pub(crate) path: &'static str,
     pub(crate) controller: Word,
-    pub(crate) lines: Vec<(&'static str, Value)>,
+    pub(crate) lines: Vec<(String, Value)>,
     pub(crate) cookies: Vec<Value>,
     pub(crate) signs_in: bool,
     pub(crate) may_be_busy: bool,
@@ -180,7 +180,7 @@ pub(crate) struct AuthLocation {
 
 impl AuthLocation {
     /// `None` where no route authenticates.
-    pub(crate) fn for_server(host: Host<'_>, settings: &Settings) -> Option<Self> {
+    pub(crate) fn for_server(host: Host<'_>, context: RenderContext<'_>) -> Option<Self> {
         let authentications: Vec<&Authentication> = host
             .server
             .routes
@@ -204,14 +204,17 @@ impl AuthLocation {
             ("X-Request-ID", variable(expression::REQUEST_ID)),
             ("Host", value("sluice")),
             ("Content-Length", value("")),
-        ];
+        ]
+        .map(|(name, value)| (name.to_owned(), value));
+        let traces = traces::headers(&context.config.global);
+        let traces = traces.into_iter().map(|(name, text)| (name, text.quoted()));
         Some(AuthLocation {
             path: AUTH_LOCATION,
             controller: word(format!(
                 "http://unix:{}:{PATH}",
-                settings.controller.display()
+                context.settings.controller.display()
             )),
-            lines: said.into(),
+            lines: said.into_iter().chain(traces).collect(),
             cookies: AuthRequest::new(first, false, host).cookies,
             signs_in: authentications
                 .iter()

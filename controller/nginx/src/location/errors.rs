@@ -115,9 +115,7 @@ fn service(
     auth_headers: &[HeaderName],
     context: RenderContext<'_>,
 ) -> Service {
-    let RenderContext {
-        config, settings, ..
-    } = context;
+    let config = context.config;
     let transport = upstream::transport(id, config);
     let mut own = headers::for_error_service(&ErrorRequest {
         status,
@@ -134,7 +132,7 @@ fn service(
     );
     Service {
         route: value(RouteId::error_service(id).as_str()),
-        counted: settings.requests.as_ref().map(|_| value(id.as_str())),
+        counted: context.counts_routes().then(|| value(id.as_str())),
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,
         pods: headers::for_upstream(&config.global, own),

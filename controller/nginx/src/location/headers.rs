@@ -14,6 +14,7 @@ use crate::location::auth_request;
 use crate::location::cors;
 use crate::location::module::Module;
 use crate::tls;
+use crate::traces;
 
 /// A header and its value.
 pub(crate) type Line = (Word, Value);
@@ -52,7 +53,9 @@ pub(crate) fn texts_for_upstream(
     let operators = host.chain(global.request_headers.iter().map(name_and_value));
     let mut seen = BTreeSet::new();
     // nginx would send each that is named twice twice.
-    own.into_iter()
+    traces::headers(global)
+        .into_iter()
+        .chain(own)
         .chain(operators)
         .chain(defaults(global))
         .filter(|(name, _)| seen.insert(name.to_ascii_lowercase()))

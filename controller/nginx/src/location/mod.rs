@@ -25,6 +25,7 @@ use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
 use crate::location::waf::WafConf;
+use crate::traces::LocationSpans;
 
 /// `location {}`.
 #[derive(Template)]
@@ -40,6 +41,7 @@ pub(crate) struct LocationConf {
     main: Option<Value>,
     /// They are not written down where others are.
     unlogged: bool,
+    spans: LocationSpans,
     /// A request without a good certificate is refused. nginx itself asks for one in handshakes only.
     certified: bool,
     /// Responses before the content. They come after a preflight.
@@ -84,7 +86,9 @@ impl LocationConf {
             .client_certificates
             .as_ref()
             .is_some_and(required);
-        let (counted, logged) = (context.settings.requests.is_some(), context.logs);
+        let global = &context.config.global;
+        let counted = context.counts_routes();
+        let logged = context.logs;
         let main = (counted || logged).then(|| value(main(route)));
         let unlogged = logged && route.policy.access_log_off;
         let (path, id) = (word(path), value(route.id.as_str()));
@@ -97,6 +101,7 @@ impl LocationConf {
             counted,
             main,
             unlogged,
+            spans: LocationSpans::new(route, global),
             certified,
             direct,
             waf,

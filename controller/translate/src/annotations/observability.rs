@@ -7,9 +7,7 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::{NO_SPANS, Support};
 
-const NOT_IN_NGINX: Support = Support::Unsupported(NO_SPANS);
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";
 const COLLECTOR: &str = "where the ConfigMap names a collector";
@@ -36,14 +34,9 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .partly(COLLECTOR)
-        .nginx(NOT_IN_NGINX)
         .harmless(&["false"]),
-        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location)
-            .partly(ONE_TRUST)
-            .nginx(NOT_IN_NGINX),
-        annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location)
-            .full()
-            .nginx(NOT_IN_NGINX),
+        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location).partly(ONE_TRUST),
+        annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location).full(),
     ],
 };
 

@@ -11,26 +11,27 @@ use sluice_translate_engine::Severity;
 
 use super::keys::{Key, key};
 use super::view::View;
-use crate::support::{NO_SPANS, Support};
+use crate::support::Support;
 
-const NO_TRACES: Support = Support::Unsupported(NO_SPANS);
 const BATCHES: &str = "Envoy exports batches of 512 spans, or every 5 seconds";
+const NGINX_BATCHES: Support =
+    Support::Unsupported("spans of nginx are exported every second, in batches of up to 512");
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("enable-opentelemetry", "false").full().nginx(NO_TRACES),
+    key("enable-opentelemetry", "false").full(),
     key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
-    key("opentelemetry-operation-name", "").partly("nginx variables that Sluice supports").nginx(NO_TRACES),
-    key("opentelemetry-trust-incoming-span", "true").full().nginx(NO_TRACES),
-    key("otel-max-export-batch-size", "512").instead(BATCHES).nginx(NO_TRACES),
-    key("otel-max-queuesize", "2048").full().nginx(NO_TRACES),
-    key("otel-sampler", "AlwaysOn").full().nginx(NO_TRACES),
-    key("otel-sampler-parent-based", "true").full().nginx(NO_TRACES),
-    key("otel-sampler-ratio", "0.01").full().nginx(NO_TRACES),
-    key("otel-schedule-delay-millis", "5000").instead(BATCHES).nginx(NO_TRACES),
-    key("otel-service-name", "nginx").full().nginx(NO_TRACES),
-    key("otlp-collector-host", "").full().nginx(NO_TRACES),
-    key("otlp-collector-port", "4317").full().nginx(NO_TRACES),
+    key("opentelemetry-operation-name", "").partly("nginx variables that Sluice supports"),
+    key("opentelemetry-trust-incoming-span", "true").full(),
+    key("otel-max-export-batch-size", "512").instead(BATCHES).nginx(NGINX_BATCHES),
+    key("otel-max-queuesize", "2048").full(),
+    key("otel-sampler", "AlwaysOn").full(),
+    key("otel-sampler-parent-based", "true").full(),
+    key("otel-sampler-ratio", "0.01").full(),
+    key("otel-schedule-delay-millis", "5000").instead(BATCHES).nginx(NGINX_BATCHES),
+    key("otel-service-name", "nginx").full(),
+    key("otlp-collector-host", "").full(),
+    key("otlp-collector-port", "4317").full(),
 ];
 
 /// ingress-nginx: `otel-sampler-ratio: 0.01`.

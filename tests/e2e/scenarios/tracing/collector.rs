@@ -48,7 +48,11 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) async fn start() -> Result<Collector> {
-        let port = Port::reserve()?;
+        Collector::at(Port::reserve()?).await
+    }
+
+    /// Listens on a port that nobody listened on so far.
+    pub(crate) async fn at(port: Port) -> Result<Collector> {
         let listener = TcpListener::bind(port.addr()).await.context("collector")?;
         let spans = Arc::new(Mutex::default());
         let task = tokio::spawn(accept(listener, Arc::clone(&spans)));

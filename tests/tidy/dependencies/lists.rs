@@ -1,0 +1,259 @@
+//! The lists: who may depend on what.
+
+/// Packages whose dependencies are a closed list.
+pub(super) const CLOSED: &[(&str, &[&str])] = &[
+    // D1: the wire schema is read inside the filter.
+    ("sluice-filter-config", &["serde", "serde_json"]),
+    // D2: what decides knows no host.
+    (
+        "sluice-filter-core",
+        &[
+            "crc32fast",
+            "foldhash",
+            "md-5",
+            "regex-lite",
+            "sluice-filter-config",
+        ],
+    ),
+    (
+        "sluice-filter",
+        &[
+            "proxy-wasm",
+            "rustc-hash",
+            "sluice-filter-config",
+            "sluice-filter-core",
+        ],
+    ),
+    // The nginx module joins two crates that do not know each other; only one of them knows nginx. The names of the
+    // host contract come from the wire schema.
+    (
+        "sluice-nginx-module",
+        &[
+            "rustix",
+            "sluice-filter-config",
+            "sluice-ngx",
+            "sluice-wasm-host",
+        ],
+    ),
+    ("sluice-ngx", &["httparse", "nginx-sys", "wasmtime"]),
+    ("sluice-wasm-host", &["anyhow", "wasmtime"]),
+    // D4: the model knows no API of anybody. `ipnet` is what `std::net` lacks: networks, of no protocol in particular.
+    // Hash keys are the filter's.
+    (
+        "sluice-ir",
+        &["imbl", "ipnet", "serde", "sluice-filter-config"],
+    ),
+    // A pattern is a text, and what it costs is the same for everybody.
+    ("sluice-pattern", &["regex-syntax"]),
+    // Texts of manifests have their grammars without Kubernetes.
+    (
+        "sluice-syntax",
+        &[
+            "rustls",
+            "sluice-filter-config",
+            "sluice-filter-core",
+            "sluice-ir",
+            "sluice-pattern",
+            "x509-parser",
+        ],
+    ),
+    // The engine knows Kubernetes' objects, but no Ingress's annotations.
+    (
+        "sluice-translate-engine",
+        &[
+            "k8s-openapi",
+            "serde",
+            "serde_ignored",
+            "serde_json",
+            "serde_path_to_error",
+            "sha2",
+            "sluice-basic-auth",
+            "sluice-digest-auth",
+            "sluice-ir",
+            "sluice-syntax",
+        ],
+    ),
+    // Passwords are values, and seen by nobody else.
+    (
+        "sluice-basic-auth",
+        &[
+            "base64",
+            "bcrypt",
+            "crypt3_rs",
+            "sha1",
+            "sha2",
+            "sluice-fair",
+            "subtle",
+        ],
+    ),
+    ("sluice-digest-auth", &["base64", "md-5", "sha2", "subtle"]),
+    // Shares are numbers.
+    ("sluice-fair", &[]),
+    ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
+    // Child processes know neither Kubernetes nor the translation: settings are values, results are callbacks.
+    (
+        "sluice-dataplane",
+        &[
+            "anyhow",
+            "futures",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "procfs",
+            "rustix",
+            "serde",
+            "serde_json",
+            "sha2",
+            "sluice-ir",
+            "sluice-nginx",
+            "sluice-tasks",
+            "sluice-xds",
+            "sluice-xds-server",
+            "tempfile",
+            "tokio",
+            "tracing",
+        ],
+    ),
+    // Spans are bytes that come and a message that goes.
+    (
+        "sluice-traces",
+        &[
+            "opentelemetry-proto",
+            "serde",
+            "serde_json",
+            "sluice-ir",
+            "tokio",
+            "tonic",
+            "tracing",
+        ],
+    ),
+    // D5: a renderer sees the IR and its target.
+    (
+        "sluice-plugin",
+        &[
+            "serde",
+            "serde_json",
+            "sha2",
+            "sluice-filter-config",
+            "sluice-ir",
+        ],
+    ),
+    (
+        "sluice-nginx",
+        &[
+            "askama",
+            "serde_json",
+            "sha2",
+            "sluice-filter-config",
+            "sluice-ir",
+            "sluice-pattern",
+        ],
+    ),
+    (
+        "sluice-xds",
+        &[
+            "base64",
+            "envoy-types",
+            "prost",
+            "prost-reflect",
+            "serde",
+            "serde_json",
+            "sluice-filter-config",
+            "sluice-filter-core",
+            "sluice-ir",
+            "sluice-pattern",
+        ],
+    ),
+    // The server sees neither the model nor Kubernetes: it serves bytes.
+    (
+        "sluice-xds-server",
+        &[
+            "envoy-types",
+            "futures",
+            "prost",
+            "sha2",
+            "sluice-xds",
+            "tokio",
+            "tokio-stream",
+            "tonic",
+            "tracing",
+        ],
+    ),
+];
+
+/// Dependencies that only these packages may have.
+pub(super) const RESERVED: &[(&str, &[&str])] = &[
+    // D5
+    (
+        "k8s-openapi",
+        &[
+            "sluice-translate",
+            "sluice-translate-engine",
+            "sluice-kube",
+            "sluice-lint",
+            "sluice-admission",
+            "sluice-admin",
+        ],
+    ),
+    ("envoy-types", &["sluice-xds", "sluice-xds-server"]),
+    (
+        "tonic",
+        &[
+            "sluice-xds-server",
+            "sluice-server",
+            "sluice-traces",
+            "sluice",
+        ],
+    ),
+    ("askama", &["sluice-nginx"]),
+    // D6
+    ("kube", &["sluice-kube"]),
+    (
+        "tokio",
+        &[
+            "sluice",
+            "sluice-admin",
+            "sluice-admission",
+            "sluice-authz",
+            "sluice-dataplane",
+            "sluice-kube",
+            "sluice-metrics",
+            "sluice-publish",
+            "sluice-quarantine",
+            "sluice-resolver",
+            "sluice-server",
+            "sluice-source",
+            "sluice-state",
+            "sluice-tasks",
+            "sluice-traces",
+            "sluice-xds-server",
+            "sluice-tests",
+        ],
+    ),
+    // D3
+    ("proxy-wasm", &["sluice-filter"]),
+    (
+        "wasmtime",
+        &["sluice-ngx", "sluice-wasm-host", "sluice-tests"],
+    ),
+    ("nginx-sys", &["sluice-ngx"]),
+    (
+        "anyhow",
+        &[
+            "sluice",
+            "sluice-admin",
+            "sluice-admission",
+            "sluice-authz",
+            "sluice-dataplane",
+            "sluice-kube",
+            "sluice-metrics",
+            "sluice-resolver",
+            "sluice-server",
+            "sluice-source",
+            "sluice-tasks",
+            "sluice-tests",
+            "sluice-wasm-host",
+            "xtask",
+        ],
+    ),
+];

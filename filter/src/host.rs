@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, LogLevel, MapType};
-use sluice_filter_core::connections::{Exchange, Shared, Unavailable};
+use sluice_filter_core::shared::{Exchange, Shared, Unavailable};
 use sluice_filter_core::{Reply, Timestamp};
 
 use crate::pairs::{self, Pairs};

@@ -1,6 +1,7 @@
 //! The state of one worker: what all contexts of a VM share.
 
 mod decide;
+mod limits;
 mod poll;
 
 use std::cell::RefCell;
@@ -10,6 +11,7 @@ use proxy_wasm::types::LogLevel;
 use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
+use sluice_filter_core::rates::Rates;
 use sluice_filter_core::scope::Asked;
 use sluice_filter_core::{AlgorithmChange, ApplyError, LongPoll, SplitMix64, Tables, Timestamp};
 
@@ -35,6 +37,7 @@ pub(crate) struct Worker {
     rng: SplitMix64,
     in_flight: InFlight,
     connections: Connections,
+    rates: Rates,
     wait_until: Option<Timestamp>,
     unknown_routes: Option<u32>,
     /// True if the host has started this VM; false if it only replaced another with it.
@@ -60,6 +63,7 @@ impl Worker {
             tables: Tables::default(),
             long_poll: LongPoll::default(),
             connections: Connections::new(&mut rng),
+            rates: Rates::new(&mut rng),
             rng,
             in_flight: InFlight::default(),
             wait_until: None,

@@ -33,6 +33,7 @@ mod load_balancing;
 mod metrics;
 mod passthrough;
 mod pod_lifecycle;
+mod rate_limits;
 mod rolling_replacement;
 mod route_scopes;
 mod routing;

@@ -135,7 +135,6 @@ async fn unknown_path_is_not_served_by_another_host() -> Result<()> {
     sluice.stop()
 }
 
-/// In a table all counters begin anew with every change of any host.
 #[tokio::test]
 async fn changing_a_host_keeps_rate_limit_counters_of_others() -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;

@@ -9,6 +9,7 @@ mod r02_grammars;
 mod r03_whole_input;
 mod r04_admission_is_read_only;
 mod r05_bounds;
+mod r05_client_floods;
 mod r05_external_auth;
 mod r05_l4_loops;
 mod r05_loops;

@@ -1,5 +1,7 @@
 //! One IR value to one wire value.
 
+use std::num::NonZeroU32;
+
 use sluice_filter_config as wire;
 use sluice_ir as ir;
 
@@ -104,6 +106,7 @@ pub(crate) fn forwarding(server: &ir::Server) -> impl Iterator<Item = (String, w
             canaries: alternatives(route, destination),
             session_path: route.session_path.clone(),
             connections: route.policy.limits.as_ref().and_then(connections),
+            rates: route.policy.limits.as_ref().and_then(rates),
             rewriting: rewriting::rewriting(&route.policy.response_rewrite),
         };
         Some((route.id.as_str().to_owned(), forwards))
@@ -123,16 +126,41 @@ pub(crate) fn exact_names<'a>(
 
 fn connections(limits: &ir::ClientLimits) -> Option<wire::Connections> {
     let ir::ConnectionLimit { max: most, status } = limits.connections?;
-    let exempt = limits.exempt.iter();
-    let exempt = exempt
-        .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.prefix_len()))
-        .collect();
     Some(wire::Connections {
         zone: limits.zone.clone(),
         most,
         status,
-        exempt,
+        exempt: exempt(limits),
     })
+}
+
+fn rates(limits: &ir::ClientLimits) -> Option<wire::Rates> {
+    const MINUTE: NonZeroU32 = NonZeroU32::new(60).unwrap();
+    let rates = [
+        (NonZeroU32::MIN, limits.per_second),
+        (MINUTE, limits.per_minute),
+    ];
+    let rates = rates.into_iter().filter_map(|(seconds, rate)| {
+        let ir::Rate { requests, burst } = rate?;
+        Some(wire::Rate {
+            requests,
+            seconds,
+            burst,
+        })
+    });
+    limits.has_rates().then(|| wire::Rates {
+        zone: limits.zone.clone(),
+        limits: rates.collect(),
+        status: limits.status,
+        exempt: exempt(limits),
+    })
+}
+
+fn exempt(limits: &ir::ClientLimits) -> Vec<wire::Network> {
+    let exempt = limits.exempt.iter();
+    exempt
+        .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.prefix_len()))
+        .collect()
 }
 
 /// Canaries first: what their rules leave is shared by weight.

@@ -25,6 +25,9 @@ pub const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// [`BACKEND_HEADER`] in an Envoy that Sluice configures, hidden as well.
 pub const MANAGED_BACKEND_HEADER: &str = ":sluice-cluster";
 
+/// Request header of a client that is over a rate limit of its route, for the filter of Envoy that refuses it. Hidden as well.
+pub const LIMITED_HEADER: &str = ":sluice-limited";
+
 /// Request header with the route scope of a host, where each host has a scope of its own.
 pub const SCOPE_HEADER: &str = "x-sluice-scope";
 /// The scope of all hosts that no Ingress names exactly. No host has this name.
@@ -35,6 +38,9 @@ pub const PATH_HEADER: &str = "x-sluice-path";
 pub const ENCODED_ROUTE: &str = "sluice.encoded";
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
+
+/// Property of a request that counted for the rates of its route before access control.
+pub const COUNTED: &str = "sluice.counted";
 
 /// Counter of requests whose route the filter does not know.
 pub const UNKNOWN_ROUTES: &str = "sluice.unknown_routes";

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Canary, Connections, Rewriting};
+use crate::{Canary, Connections, Rates, Rewriting};
 
 /// Settings of one route of the data plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Route {
     /// How many requests of one client it serves at a time. Not for nginx, which counts them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
+    /// How many requests of one client it serves in a time. Not for nginx either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<Rates>,
     /// Replacements in responses. Not for nginx either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewriting: Option<Rewriting>,

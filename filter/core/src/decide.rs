@@ -7,6 +7,7 @@ use crate::balance::Candidates;
 use crate::canary;
 use crate::connections::ConnectionLimit;
 use crate::outcome::{Interest, NewSession, Outcome, RequestToken};
+use crate::rates::RateLimit;
 use crate::rewriting::Rewriting;
 use crate::route::Route;
 use crate::tables::ById;
@@ -23,9 +24,9 @@ pub enum Decision<'a> {
     Forward(Forward<'a>),
     /// Answer it here.
     Reply(Reply),
-    /// Count it against this limit first: [`Tables::decide_admitted`] when its client may have one more request in
-    /// process, [`ConnectionLimit::refusal`] otherwise. Nothing has changed yet.
-    CheckLimit(&'a ConnectionLimit),
+    /// Count it against these limits first: [`Tables::decide_admitted`] when its client may send one more request,
+    /// the `refusal` of the limit otherwise. Nothing has changed yet.
+    CheckLimits(Limits<'a>),
     /// Not a route of these tables: leave it to the data plane, which has its own fallback.
     Unknown,
     /// Leave it to the data plane, which resolves the backend by DNS: these tables hold no endpoints of it.
@@ -33,6 +34,15 @@ pub enum Decision<'a> {
         /// Replacements in the response.
         rewriting: Option<&'a Rewriting>,
     },
+}
+
+/// Limits of a route; there is one at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// Requests in a time.
+    pub rates: Option<&'a RateLimit>,
+    /// Requests at a time.
+    pub connections: Option<&'a ConnectionLimit>,
 }
 
 /// Destination of a request.
@@ -67,15 +77,17 @@ impl Tables {
         let (route, router) = self.split(route);
         match route {
             Some(Route {
-                connections: Some(limit),
-                ..
-            }) => Decision::CheckLimit(limit),
+                rates, connections, ..
+            }) if rates.is_some() || connections.is_some() => Decision::CheckLimits(Limits {
+                rates: rates.as_ref(),
+                connections: connections.as_ref(),
+            }),
             Some(route) => router.decide(route, request, now, rng),
             None => Decision::Unknown,
         }
     }
 
-    /// As [`Tables::decide`], for a request that its route's limit has counted or does not apply to.
+    /// As [`Tables::decide`], for a request that its route's limits have counted or do not apply to.
     pub fn decide_admitted(
         &mut self,
         route: &str,

@@ -6,6 +6,7 @@ use sluice_filter_config as wire;
 
 use crate::canary::Canary;
 use crate::connections::ConnectionLimit;
+use crate::rates::RateLimit;
 use crate::rewriting::Rewriting;
 
 /// Backend of a route, its canaries and limits.
@@ -21,6 +22,8 @@ pub struct Route {
     pub headers: usize,
     /// How many requests of one client it serves at a time.
     pub connections: Option<ConnectionLimit>,
+    /// How many requests of one client it serves in a time.
+    pub rates: Option<RateLimit>,
     /// Replacements in responses.
     pub rewriting: Option<Rewriting>,
 }
@@ -34,6 +37,7 @@ impl From<wire::Route> for Route {
             canaries,
             session_path: route.session_path.map(|path| path.as_str().into()),
             connections: route.connections.map(ConnectionLimit::from),
+            rates: route.rates.map(RateLimit::from),
             rewriting: route.rewriting.as_ref().map(Rewriting::from),
         }
     }

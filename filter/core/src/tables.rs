@@ -231,7 +231,7 @@ mod tests {
             Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
             Decision::Reply(Reply { status, .. }) => status.to_string(),
             Decision::Unknown => "unknown".to_owned(),
-            Decision::CheckLimit(_) => "limited".to_owned(),
+            Decision::CheckLimits(_) => "limited".to_owned(),
             Decision::External { .. } => "external".to_owned(),
         }
     }

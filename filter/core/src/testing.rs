@@ -1,6 +1,8 @@
 //! Helpers of this crate's tests.
 
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use sluice_filter_config as wire;
 
@@ -9,6 +11,7 @@ use crate::balance::{Algorithm, AnyBalancer, Parameters, PickContext, Setup};
 use crate::eligible::EligibleEndpoints;
 use crate::endpoint_state::{EndpointState, SlowStart};
 use crate::outlier::Outlier;
+use crate::shared::{Exchange, Shared, Unavailable};
 use crate::{EndpointIdx, Endpoints, Fact, Request, Rng, SplitMix64, Timestamp};
 
 /// Always the lowest number.
@@ -160,5 +163,54 @@ impl Fixture {
             hits[picks[0]] += 1;
         }
         hits
+    }
+}
+
+/// The memory of all workers, and who comes between a read and the exchange after it.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) values: RefCell<BTreeMap<String, (Vec<u8>, u32)>>,
+    pub(crate) calls: Cell<usize>,
+    pub(crate) lose: Cell<usize>,
+}
+
+impl Shared for Memory {
+    fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable> {
+        self.calls.set(self.calls.get() + 1);
+        Ok(self.values.borrow().get(key).cloned())
+    }
+
+    fn exchange(
+        &self,
+        key: &str,
+        value: &[u8],
+        version: Option<u32>,
+    ) -> Result<Exchange, Unavailable> {
+        self.calls.set(self.calls.get() + 1);
+        let mut values = self.values.borrow_mut();
+        let is_lost =
+            self.lose.get() > 0 || values.get(key).map(|(_, version)| *version) != version;
+        if is_lost {
+            self.lose.set(self.lose.get().saturating_sub(1));
+            return Ok(Exchange::Lost);
+        }
+        values.insert(
+            key.to_owned(),
+            (value.to_vec(), version.unwrap_or_default() + 1),
+        );
+        Ok(Exchange::Done)
+    }
+}
+
+/// A host that shares nothing.
+pub(crate) struct Nothing;
+
+impl Shared for Nothing {
+    fn read(&self, _key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable> {
+        Err(Unavailable)
+    }
+
+    fn exchange(&self, _: &str, _: &[u8], _: Option<u32>) -> Result<Exchange, Unavailable> {
+        Err(Unavailable)
     }
 }

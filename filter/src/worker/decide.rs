@@ -1,11 +1,10 @@
 //! Decisions of the core, applied to the host.
 
-use proxy_wasm::types::LogLevel;
 use sluice_filter_config::Host;
-use sluice_filter_core::connections::{self, ConnectionLimit, Connections, Entry, Unavailable};
-use sluice_filter_core::{Decision, Fact, Forward, Reply, Request as _, Rewriting, Timestamp};
+use sluice_filter_core::{Decision, Forward, Reply, Rewriting};
 
 use super::Worker;
+use super::limits::{self, Admission};
 use crate::host_request::HostRequest;
 use crate::in_flight::InFlight;
 use crate::request_action::RequestAction;
@@ -16,11 +15,13 @@ impl Worker {
     pub(super) fn decide(&mut self, context: u32, route: &str) -> RequestAction {
         let (now, request) = (host::now(), HostRequest::new(self.host));
         let decision = match self.tables.decide(route, &request, now, &mut self.rng) {
-            Decision::CheckLimit(limit) => {
-                match enter(self.host, &mut self.connections, limit, &request, now) {
-                    Entry::ApplyError => Decision::Reply(limit.refusal()),
-                    entry => {
-                        self.in_flight.keep_connection(context, entry.client());
+            Decision::CheckLimits(limits) => {
+                let counters = (&mut self.rates, &mut self.connections);
+                match limits::check(self.host, counters, limits, &request, now) {
+                    Admission::Early => return RequestAction::Continue,
+                    Admission::Refused(reply) => Decision::Reply(reply),
+                    Admission::Admitted(client) => {
+                        self.in_flight.keep_connection(context, client);
                         self.tables
                             .decide_admitted(route, &request, now, &mut self.rng)
                     }
@@ -40,7 +41,7 @@ impl Worker {
                 host::reply(Reply { body, ..reply });
                 return RequestAction::Respond;
             }
-            Decision::Reply(_) | Decision::CheckLimit(_) => {}
+            Decision::Reply(_) | Decision::CheckLimits(_) => {}
             Decision::External { rewriting } => {
                 self.in_flight.rewrite(self.host, context, rewriting);
                 host_contract::clear_choice(self.host);
@@ -55,29 +56,6 @@ impl Worker {
         }
         RequestAction::Continue
     }
-}
-
-/// Counts a request against a limit. nginx does so itself, by `limit_conn`, and an Envoy route without a cluster
-/// occupies no endpoint.
-fn enter(
-    host: Host,
-    connections: &mut Connections,
-    limit: &ConnectionLimit,
-    request: &HostRequest,
-    now: Timestamp,
-) -> Entry {
-    if host.is_nginx() || !host_contract::is_forwarded(host) {
-        return Entry::Exempt;
-    }
-    let address = connections::address(&request.fact(Fact::ClientAddress).unwrap_or_default());
-    let entry = connections.enter(limit, &address, now, &host::SharedData);
-    entry.unwrap_or_else(|Unavailable| {
-        if connections.is_failure_news() {
-            let message = "the host shares no data, so requests in process are not limited";
-            host::log(LogLevel::Error, message);
-        }
-        Entry::Exempt
-    })
 }
 
 impl InFlight {

@@ -7,6 +7,7 @@ pub(crate) mod concurrency_limits;
 pub(crate) mod l4_ports;
 pub(crate) mod lookahead;
 pub(crate) mod passthrough;
+pub(crate) mod rate_limits;
 pub(crate) mod response_rewrite;
 pub(crate) mod tracing;
 pub(crate) mod uploads;

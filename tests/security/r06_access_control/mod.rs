@@ -156,9 +156,8 @@ async fn rate_limit_counts_all_spellings_together(plane: Plane) -> Result<()> {
         );
         served += u64::from(answer.pod().is_some());
     }
-    // One a minute, and a burst of one. A table counts encoded paths by themselves.
-    let counters = if plane == Plane::EnvoyTable { 2 } else { 1 };
-    let allowed = counters * (2 + started.elapsed().as_secs() / 60);
+    // One a minute, and a burst of one.
+    let allowed = 2 + started.elapsed().as_secs() / 60;
     ensure!((1..=allowed).contains(&served), "{served} are served");
     sluice.stop()
 }

@@ -13,8 +13,8 @@ use crate::support::Support;
 
 const BURST: u32 = 5;
 const NOBODY: &str = "no client is exempt";
-const COUNTED: &str = "counted for each path by itself, and from the beginning when routes change; with --scopes-from hosts and more, \
-     when those of its host do";
+const COUNTED: &str = "a request whose path is encoded, or with --scopes-from hosts and more whose host is no exact name, is counted \
+     after access control; one that is turned away there, for its path by itself";
 
 pub(super) const GROUP: Group = Group {
     title: "Limits",

@@ -9,20 +9,17 @@
 //! query, switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
-use envoy_types::pb::envoy::config::route::v3::{
-    DirectResponseAction, FilterConfig, Route, RouteMatch,
-};
+use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteMatch};
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
     KeyValuePair, Rule,
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
-use envoy_types::pb::google::protobuf::Any;
 use sluice_ir::PathMatch;
 
 use super::LOOKUP_FILTER;
 use super::policy::{POLICY, without_limit};
-use super::proto::any;
+use super::proto::switched_on;
 use super::route::matching::{absent, contains, match_of, matches, no};
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 
@@ -89,14 +86,6 @@ pub(super) fn route() -> Route {
             .collect(),
         ..Route::default()
     }
-}
-
-/// For a filter that is switched off elsewhere.
-fn switched_on() -> Option<Any> {
-    any(FilterConfig {
-        config: Some(Any::default()),
-        ..FilterConfig::default()
-    })
 }
 
 #[cfg(test)]

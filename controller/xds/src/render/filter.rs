@@ -44,6 +44,7 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_replace_header_map_value",
     "proxy_send_local_response",
     "proxy_set_effective_context",
+    "proxy_set_property",
     "proxy_set_shared_data",
     "proxy_set_tick_period_milliseconds",
     // Called by Rust's standard library.

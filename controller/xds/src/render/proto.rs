@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::config::core::v3::{
     Address, AggregatedConfigSource, ApiVersion, CidrRange, ConfigSource, Metadata, SocketAddress,
     TypedExtensionConfig,
 };
-use envoy_types::pb::envoy::config::route::v3::{Route, VirtualHost};
+use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, VirtualHost};
 use envoy_types::pb::google::protobuf::{Any, BoolValue, Duration, UInt32Value};
 use envoy_types::util::pack_any;
 use prost::{Message, Name};
@@ -49,6 +49,14 @@ pub(super) fn millis_long(millis: u32) -> Option<Duration> {
 
 pub(super) fn any<M: Name + Message>(message: M) -> Option<Any> {
     Some(pack_any(message))
+}
+
+/// For a filter that is switched off elsewhere.
+pub(super) fn switched_on() -> Option<Any> {
+    any(FilterConfig {
+        config: Some(Any::default()),
+        ..FilterConfig::default()
+    })
 }
 
 pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtensionConfig {

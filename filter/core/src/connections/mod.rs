@@ -25,49 +25,22 @@ mod workers;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-pub use limit::{ConnectionLimit, address};
+pub use limit::ConnectionLimit;
 use slot::Slot;
 use workers::Workers;
 
+use crate::shared::{Seed, Shared, Unavailable, change};
 use crate::tables::ById;
-use crate::{Rng, Timestamp};
+use crate::{Rng, Timestamp, client};
 
 const SLOTS: u64 = 4096;
 /// A worker that has something in process says at least this often that it lives.
 const BEAT: Duration = Duration::from_secs(1);
 /// A worker that was not heard of for so long is gone. Longer than any worker is busy without a pause.
 const LAPSE: Duration = Duration::from_secs(10);
-/// Limit of attempts of an exchange. An exchange is lost only to another worker that won, so this many in a row do not happen.
-const EXCHANGES: usize = 1000;
 /// Changes with the layout of what is shared: VMs of an older filter may still be there.
 const PREFIX: &str = "sluice.connections.1";
-
-/// The memory that all workers of a data plane share.
-pub trait Shared {
-    /// A value and the number of its version; `Ok(None)` where there is none yet.
-    fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable>;
-
-    /// Replaces the value of this version; without a version, only where there is none yet.
-    fn exchange(
-        &self,
-        key: &str,
-        value: &[u8],
-        version: Option<u32>,
-    ) -> Result<Exchange, Unavailable>;
-}
-
-/// Result of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exchange {
-    /// The new value is there.
-    Done,
-    /// Another client's is.
-    Lost,
-}
-
-/// This host shares nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unavailable;
+const SEED: &str = "sluice.connections.1.seed";
 
 /// A client of a zone, to be given back when its request is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,9 +73,7 @@ impl Entry {
 pub struct Connections {
     /// Of this VM, for as long as it lives.
     worker: u32,
-    /// Seed that the first worker draws for all.
-    draw: u64,
-    seed: Option<u64>,
+    seed: Seed,
     beaten: Option<Timestamp>,
     is_failure_told: bool,
     open: ById<u64, u32>,
@@ -112,11 +83,10 @@ impl Connections {
     /// Of a worker that has just started.
     pub fn new(rng: &mut impl Rng) -> Self {
         let worker = u32::try_from(rng.next_u64() >> 32).unwrap_or_default();
-        let (draw, open) = (rng.next_u64(), ById::default());
+        let (seed, open) = (Seed::new(rng), ById::default());
         Connections {
             worker,
-            draw,
-            seed: None,
+            seed,
             beaten: None,
             is_failure_told: false,
             open,
@@ -131,7 +101,7 @@ impl Connections {
         now: Timestamp,
         shared: &impl Shared,
     ) -> Result<Entry, Unavailable> {
-        if limit.exempts(address) {
+        if client::is_among(&limit.exempt, address) {
             return Ok(Entry::Exempt);
         }
         let client = self.client(limit, address, shared)?;
@@ -229,47 +199,11 @@ impl Connections {
         address: &[u8],
         shared: &impl Shared,
     ) -> Result<Client, Unavailable> {
-        let seed = self.seed(shared)?;
+        let seed = self.seed.read(SEED, shared)?;
         let mut hasher = DefaultHasher::new();
         (seed, &limit.zone, address).hash(&mut hasher);
         Ok(Client(hasher.finish()))
     }
-
-    /// The same for all workers: the first one's.
-    fn seed(&mut self, shared: &impl Shared) -> Result<u64, Unavailable> {
-        if let Some(seed) = self.seed {
-            return Ok(seed);
-        }
-        let key = format!("{PREFIX}.seed");
-        for _ in 0..2 {
-            if let Some((bytes, _)) = shared.read(&key)? {
-                let seed = u64::from_le_bytes(bytes.try_into().map_err(|_| Unavailable)?);
-                return Ok(*self.seed.insert(seed));
-            }
-            shared.exchange(&key, &self.draw.to_le_bytes(), None)?;
-        }
-        Err(Unavailable)
-    }
-}
-
-/// Changes a shared value as long as it takes; without a new value, not at all. `false` when others were always faster.
-fn change(
-    key: &str,
-    shared: &impl Shared,
-    mut new: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Unavailable>,
-) -> Result<bool, Unavailable> {
-    for _ in 0..EXCHANGES {
-        let (bytes, version) = shared
-            .read(key)?
-            .map_or((Vec::new(), None), |(b, v)| (b, Some(v)));
-        let Some(changed) = new(&bytes)? else {
-            return Ok(true);
-        };
-        if shared.exchange(key, &changed, version)? == Exchange::Done {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn slot_of(client: Client) -> String {

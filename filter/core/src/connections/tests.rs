@@ -1,62 +1,16 @@
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use sluice_filter_config as wire;
 
 use super::*;
 use crate::SplitMix64;
+use crate::client::address;
+use crate::shared::EXCHANGES;
+use crate::testing::{Memory, Nothing};
 
 const NOW: Timestamp = Timestamp::from_nanos(1_700_000_000_000_000_000);
 const ALICE: &[u8] = b"192.0.2.1";
 const BOB: &[u8] = b"192.0.2.2";
-
-/// The memory, and who comes between a read and the exchange after it.
-#[derive(Default)]
-struct Memory {
-    values: RefCell<BTreeMap<String, (Vec<u8>, u32)>>,
-    calls: Cell<usize>,
-    lose: Cell<usize>,
-}
-
-impl Shared for Memory {
-    fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable> {
-        self.calls.set(self.calls.get() + 1);
-        Ok(self.values.borrow().get(key).cloned())
-    }
-
-    fn exchange(
-        &self,
-        key: &str,
-        value: &[u8],
-        version: Option<u32>,
-    ) -> Result<Exchange, Unavailable> {
-        self.calls.set(self.calls.get() + 1);
-        let mut values = self.values.borrow_mut();
-        let is_lost =
-            self.lose.get() > 0 || values.get(key).map(|(_, version)| *version) != version;
-        if is_lost {
-            self.lose.set(self.lose.get().saturating_sub(1));
-            return Ok(Exchange::Lost);
-        }
-        values.insert(
-            key.to_owned(),
-            (value.to_vec(), version.unwrap_or_default() + 1),
-        );
-        Ok(Exchange::Done)
-    }
-}
-
-struct Nothing;
-
-impl Shared for Nothing {
-    fn read(&self, _key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable> {
-        Err(Unavailable)
-    }
-
-    fn exchange(&self, _: &str, _: &[u8], _: Option<u32>) -> Result<Exchange, Unavailable> {
-        Err(Unavailable)
-    }
-}
 
 fn limit(most: u32) -> ConnectionLimit {
     of_zone("shop/web", most)
@@ -246,7 +200,7 @@ fn what_is_over_leaves_no_bytes() {
 fn the_memory_is_bounded_and_whoever_has_no_room_is_refused() {
     let (memory, mut worker) = (Memory::default(), worker(1));
     let address = |n: usize| format!("192.0.{}.{}", n / 250, n % 250).into_bytes();
-    let seed = worker.seed(&memory).unwrap();
+    let seed = worker.seed.read(SEED, &memory).unwrap();
     let one_slot = |client: &Client| client.0 % SLOTS == 7;
     let clients = (0..50_000 * Slot::MOST).map(address).filter(|address| {
         let client = worker.client(&limit(3), address, &memory).unwrap();

@@ -1,4 +1,8 @@
 //! Requests of one client.
+//!
+//! The filter counts them for the whole Ingress, as `sluice.lookup`, and says so by a header; Envoy's filter here refuses those, where
+//! other policies of a route see it. Envoy's own buckets are of one route and last until its table changes: they hold
+//! for requests whose route was not known when they began, before access control.
 
 use std::num::NonZeroU32;
 
@@ -6,10 +10,10 @@ use envoy_types::pb::envoy::config::core::v3::{
     self as envoy, RuntimeFractionalPercent, TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::config::route::v3::RateLimit;
-use envoy_types::pb::envoy::config::route::v3::rate_limit::Action;
 use envoy_types::pb::envoy::config::route::v3::rate_limit::action::{
-    ActionSpecifier, GenericKey, RemoteAddressMatch,
+    ActionSpecifier, GenericKey, HeaderValueMatch, RemoteAddressMatch,
 };
+use envoy_types::pb::envoy::config::route::v3::rate_limit::{Action, HitsAddend};
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::LocalRateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use envoy_types::pb::envoy::extensions::filters::common::fault::v3::FaultRateLimit;
@@ -20,13 +24,18 @@ use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
 use envoy_types::pb::envoy::r#type::matcher::v3::AddressMatcher;
 use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBucket};
+use envoy_types::pb::google::protobuf::UInt64Value;
 use envoy_types::pb::xds::core::v3::CidrRange;
 use sluice_ir::{Cidr, ClientLimits, Rate};
 
 use crate::render::proto::{cidr_range, extension, number, seconds};
+use crate::render::route::matching::present;
+use crate::settings::LIMITED_HEADER;
 
 /// Clients whose requests are counted at a time; beyond that the ones that were not seen for longest are forgotten.
 const CLIENTS: u32 = 10_000;
+/// Descriptor of clients that are over their limit.
+const LIMITED: &str = "limited";
 
 /// A bucket for each client: full at first, with one token more than the burst, as nginx's `nodelay` has it.
 pub(super) fn limits(limits: &ClientLimits) -> TypedExtensionConfig {
@@ -37,9 +46,11 @@ pub(super) fn limits(limits: &ClientLimits) -> TypedExtensionConfig {
     let kinds = kinds
         .into_iter()
         .filter_map(|(name, period, rate)| Some((name, period, rate?)));
-    let (rate_limits, descriptors) = kinds
+    let (mut rate_limits, mut descriptors): (Vec<_>, Vec<_>) = kinds
         .map(|(name, period, rate)| (counted(name, limits), bucket(name, period, rate)))
         .unzip();
+    rate_limits.push(limited());
+    descriptors.push(nothing());
     let filter = LocalRateLimit {
         stat_prefix: "limit".to_owned(),
         status: Some(HttpStatus {
@@ -72,6 +83,44 @@ pub(super) fn rate(kilobytes: NonZeroU32) -> TypedExtensionConfig {
         ..HttpFault::default()
     };
     extension("rate", filter)
+}
+
+/// A request that the filter has counted as too much asks for more than there ever is.
+fn limited() -> RateLimit {
+    let limited = HeaderValueMatch {
+        descriptor_key: LIMITED.to_owned(),
+        descriptor_value: LIMITED.to_owned(),
+        headers: vec![present(LIMITED_HEADER)],
+        ..HeaderValueMatch::default()
+    };
+    let action = Action {
+        action_specifier: Some(ActionSpecifier::HeaderValueMatch(limited)),
+    };
+    RateLimit {
+        actions: vec![action],
+        hits_addend: Some(HitsAddend {
+            number: Some(UInt64Value { value: 2 }),
+            ..HitsAddend::default()
+        }),
+        ..RateLimit::default()
+    }
+}
+
+fn nothing() -> LocalRateLimitDescriptor {
+    let entry = Entry {
+        key: LIMITED.to_owned(),
+        value: LIMITED.to_owned(),
+    };
+    let bucket = TokenBucket {
+        max_tokens: 1,
+        tokens_per_fill: number(1),
+        fill_interval: seconds(1),
+    };
+    LocalRateLimitDescriptor {
+        entries: vec![entry],
+        token_bucket: Some(bucket),
+        ..LocalRateLimitDescriptor::default()
+    }
 }
 
 /// Clients that are exempt are not counted at all.

@@ -19,9 +19,10 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::{Authentication, HttpRoute, Policy};
+use sluice_ir::{Authentication, ClientLimits, HttpRoute, Policy};
 
-use super::proto::{any, extension};
+use super::LOOKUP_FILTER;
+use super::proto::{any, extension, switched_on};
 pub(super) use composite::{composite, composite_chain, composite_per_route};
 
 /// The filter with the policies of a route.
@@ -71,13 +72,8 @@ pub(super) fn per_route(
         filters.push(limit(policy.max_body_size));
     }
     filters.extend(policy.bandwidth_limit.map(limits::rate));
-    filters.extend(
-        policy
-            .limits
-            .as_ref()
-            .filter(|limits| limits.has_rates())
-            .map(limits::limits),
-    );
+    let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
+    filters.extend(limits.map(limits::limits));
     filters.extend(access_control(policy));
     if filters.is_empty() {
         return HashMap::new();
@@ -85,10 +81,18 @@ pub(super) fn per_route(
     let chain = FilterChainConfigPerRoute {
         filter_chain: Some(FilterChain { filters }),
     };
+    let counted = is_counted(policy).then(switched_on).flatten();
+    let counted = counted.map(|lookup| (LOOKUP_FILTER.to_owned(), lookup));
     any(chain)
         .map(|chain| (POLICY.to_owned(), chain))
         .into_iter()
+        .chain(counted)
         .collect()
+}
+
+/// True if the filter counts requests of a route before its policies.
+fn is_counted(policy: &Policy) -> bool {
+    policy.limits.as_ref().is_some_and(ClientLimits::has_rates)
 }
 
 /// IP lists of a route. With `satisfy any` the authorization server checks addresses, too.
@@ -133,9 +137,7 @@ mod tests {
     use std::sync::Arc;
 
     use prost::Message;
-    use sluice_ir::{
-        Action, Cidr, ClientLimits, ErrorPages, IpAccess, PathMatch, Rate, ServerName,
-    };
+    use sluice_ir::{Action, Cidr, ErrorPages, IpAccess, PathMatch, Rate, ServerName};
 
     use super::*;
 

@@ -162,7 +162,7 @@ pub(in crate::render) fn absent(header: &str) -> HeaderMatcher {
     }
 }
 
-pub(super) fn present(header: &str) -> HeaderMatcher {
+pub(in crate::render) fn present(header: &str) -> HeaderMatcher {
     HeaderMatcher {
         name: header.to_owned(),
         header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(true)),

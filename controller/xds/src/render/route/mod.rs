@@ -26,10 +26,11 @@ use envoy_types::pb::envoy::config::route::v3::{
 };
 use sluice_ir::{Config, GlobalConfig, Header, PathMatch, Server, ServerName};
 
+use super::LOOKUP_FILTER;
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
-use super::policy::{COMPOSITE, POLICY, composite_per_route};
+use super::policy::{COMPOSITE, POLICY, composite_per_route, without_limit};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
 use crate::render::PROBE;
@@ -116,7 +117,8 @@ fn upstream_headers(global: &GlobalConfig) -> Vec<HeaderValueOption> {
     own.chain(request_headers::of_all(global)).collect()
 }
 
-/// With the policies of its routes for requests that come to them late, too.
+/// With the policies of its routes for requests that come to them late, too. Where the filter counts requests first, it switches on what
+/// has the late ones, so these are all that there are.
 fn with_composite(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
     for route in host
         .routes
@@ -125,9 +127,11 @@ fn with_composite(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
     {
         let early = route.typed_per_filter_config.get(POLICY);
         let composite = early.and_then(|early| composite_per_route(early, global.max_body_size));
-        route
-            .typed_per_filter_config
-            .extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
+        let filters = &mut route.typed_per_filter_config;
+        filters.extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
+        if filters.contains_key(LOOKUP_FILTER) {
+            filters.extend(without_limit().map(|none| (POLICY.to_owned(), none)));
+        }
     }
     host
 }

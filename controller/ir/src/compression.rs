@@ -10,9 +10,22 @@ pub struct Compression {
     /// RFC 1952.
     #[serde(skip_serializing_if = "is_default")]
     pub gzip: Option<CompressionSettings>,
+    /// Clients that do not get gzip, although they take it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_gzip: Option<NoGzip>,
     /// RFC 7932.
     #[serde(skip_serializing_if = "is_default")]
     pub brotli: Option<CompressionSettings>,
+}
+
+/// Clients by their `User-Agent`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoGzip {
+    /// `msie6` of nginx: Internet Explorer up to 6, but for 6 with Service Pack 2.
+    OldInternetExplorer,
+    /// Those in which this pattern is found, whatever case the letters have.
+    Regex(String),
 }
 
 /// Responses that are compressed, and the level.

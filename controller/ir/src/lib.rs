@@ -49,7 +49,7 @@ pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, BackendId, Endpoint};
 pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
 pub use cidr::{Cidr, InvalidCidr};
-pub use compression::{Compression, CompressionSettings};
+pub use compression::{Compression, CompressionSettings, NoGzip};
 pub use destination::{Destination, WeightedBackend};
 pub use direct_response::{Comparison, Condition, DirectResponse, RequestTest, ResponseContent};
 pub use expression::{Expression, ExpressionPart, Variable};

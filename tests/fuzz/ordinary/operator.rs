@@ -102,6 +102,14 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         | "denylist-source-range" => cidrs().boxed(),
         "log-format-upstream" | "log-format-stream" => one_of(FORMATS).boxed(),
         "custom-http-errors" => list(one_of(&["404", "503", "499", "x"]), 4).boxed(),
+        "gzip-disable" => one_of(&[
+            "msie6",
+            "old|^Legacy/[1-4]",
+            "MSIE [4-6]\\.",
+            "(?!x)y",
+            "\"$;",
+        ])
+        .boxed(),
         "gzip-types" | "brotli-types" => list(
             one_of(&["text/html", "*", "application/json", "text/plain text/css"]),
             4,

@@ -5,7 +5,10 @@ pub(crate) mod blocked;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
+use sluice_ir::{
+    Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, NoGzip, Server, ServerName,
+};
+use sluice_pattern::Subject;
 
 use crate::access_log::AccessLogConf;
 use crate::checks;
@@ -82,6 +85,8 @@ struct GlobalConf<'a> {
     curves: Option<Word>,
     gzip: Option<&'a CompressionSettings>,
     types: Vec<Word>,
+    /// Clients that do not get gzip.
+    no_gzip: Option<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     /// Peers whose PROXY header is believed.
@@ -187,6 +192,23 @@ fn trusted(global: &GlobalConfig) -> Vec<Cidr> {
         .collect()
 }
 
+fn ciphers(names: &[String]) -> Word {
+    word(if names.is_empty() {
+        USUAL_CIPHERS.to_owned()
+    } else {
+        names.join(":")
+    })
+}
+
+fn no_gzip(clients: &NoGzip) -> Word {
+    match clients {
+        NoGzip::OldInternetExplorer => word("msie6"),
+        NoGzip::Regex(pattern) => {
+            word(sluice_pattern::pcre(pattern, Subject::TextInAnyCase, false))
+        }
+    }
+}
+
 /// HTML is always compressed, and nginx warns when it is named.
 fn types(gzip: &CompressionSettings) -> Vec<Word> {
     let Some(types) = &gzip.types else {
@@ -256,14 +278,11 @@ impl<'a> GlobalConf<'a> {
         let cdn_loop = Text::default().variable(cdn_loop);
         GlobalConf {
             global,
-            ciphers: word(if tls.ciphers.is_empty() {
-                USUAL_CIPHERS.to_owned()
-            } else {
-                tls.ciphers.join(":")
-            }),
+            ciphers: ciphers(&tls.ciphers),
             curves: (!tls.curves.is_empty()).then(|| word(tls.curves.join(":"))),
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
+            no_gzip: compression.no_gzip.as_ref().map(no_gzip),
             hsts: hsts.as_ref().map(headers::hsts),
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),

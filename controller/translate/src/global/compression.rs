@@ -1,6 +1,7 @@
 //! `use-gzip` and `enable-brotli`.
 
-use sluice_ir::{Compression, CompressionSettings};
+use sluice_ir::{Compression, CompressionSettings, NoGzip};
+use sluice_pattern::Subject;
 use sluice_syntax::{Parsed, value};
 
 use super::keys::{Key, key};
@@ -15,7 +16,7 @@ pub(super) const KEYS: &[Key] = &[
     key("brotli-min-length", "20").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("brotli-types", "").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("enable-brotli", "false").full().nginx(Support::Unsupported(NO_BROTLI)),
-    key("gzip-disable", "").instead("clients without gzip do not accept it"),
+    key("gzip-disable", "").partly("one pattern that RE2 and PCRE share, or msie6"),
     key("gzip-level", "1").full(),
     key("gzip-min-length", "256").full(),
     key("gzip-types", "").full().nginx(Support::Partly("names of up to 46 characters; longer ones are reported")),
@@ -41,6 +42,21 @@ const BROTLI: CompressionSettings = CompressionSettings {
 pub(super) fn take(compression: &mut Compression, view: &mut View<'_, '_>) {
     compression.gzip = gzip(view);
     compression.brotli = brotli(view);
+    view.set(&mut compression.no_gzip, "gzip-disable", no_gzip);
+}
+
+/// nginx finds the pattern in any case of letters.
+fn no_gzip(text: &str) -> Parsed<Option<NoGzip>> {
+    match text {
+        "" => Ok(None),
+        "msie6" => Ok(Some(NoGzip::OldInternetExplorer)),
+        pattern => match sluice_pattern::check(pattern, Subject::TextInAnyCase) {
+            Ok(_) => Ok(Some(NoGzip::Regex(pattern.to_owned()))),
+            Err(wrong) => {
+                Err(format!("msie6, or a pattern that RE2 and PCRE share ({wrong})").into())
+            }
+        },
+    }
 }
 
 fn gzip(view: &mut View<'_, '_>) -> Option<CompressionSettings> {
@@ -123,6 +139,20 @@ mod tests {
             assert!(types(bad).is_err(), "{bad:?}");
         }
         assert!(types(TYPES).unwrap().unwrap().len() == 18);
+    }
+
+    #[test]
+    fn a_pattern_is_one_that_both_data_planes_read() {
+        assert_eq!(no_gzip("").unwrap(), None);
+        assert_eq!(no_gzip("msie6").unwrap(), Some(NoGzip::OldInternetExplorer));
+        let pattern = "Mozilla/4|old";
+        assert_eq!(
+            no_gzip(pattern).unwrap(),
+            Some(NoGzip::Regex(pattern.into()))
+        );
+        for bad in ["(?!x)y", "(", "a{5000}"] {
+            assert!(no_gzip(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Answers that are made shorter on their way.
 
+use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
@@ -8,26 +9,28 @@ use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::compresso
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::Predicate;
 use prost::{Message, Name};
-use sluice_ir::{Compression, CompressionSettings};
+use sluice_ir::{Compression, CompressionSettings, NoGzip};
+use sluice_pattern::Subject;
 
+use super::policy::upgrades::{both, has, not, skipped_by};
 use super::proto::{extension, number};
 
-/// With names for the filters; of those that a client takes, it gets the first.
-pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compressor)> {
+const USER_AGENT: &str = "user-agent";
+
+/// The filters; of those that a client takes, it gets the first.
+pub(super) fn filters(compression: &Compression) -> Vec<TypedExtensionConfig> {
     let brotli = compression.brotli.as_ref().map(|brotli| {
         let library = Brotli {
             quality: number(brotli.level.into()),
             ..Brotli::default()
         };
-        let filter = compressor(brotli, "brotli", library);
-        (
-            "sluice.brotli",
-            Compressor {
-                choose_first: true,
-                ..filter
-            },
-        )
+        let filter = Compressor {
+            choose_first: true,
+            ..compressor(brotli, "brotli", library)
+        };
+        extension("sluice.brotli", filter)
     });
     let gzip = compression.gzip.as_ref().map(|gzip| {
         // The enum's numbers are the levels.
@@ -35,9 +38,27 @@ pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compr
             compression_level: gzip.level.into(),
             ..Gzip::default()
         };
-        ("sluice.gzip", compressor(gzip, "gzip", library))
+        let filter = extension("sluice.gzip", compressor(gzip, "gzip", library));
+        match &compression.no_gzip {
+            Some(clients) => extension("sluice.gzip", skipped_by(of(clients), filter)),
+            None => filter,
+        }
     });
     brotli.into_iter().chain(gzip).collect()
+}
+
+/// Requests of these clients.
+fn of(clients: &NoGzip) -> Predicate {
+    match clients {
+        NoGzip::OldInternetExplorer => both(
+            has(USER_AGENT, r".*MSIE [456]\..*"),
+            not(has(USER_AGENT, r".*MSIE 6\..*SV1.*")),
+        ),
+        NoGzip::Regex(pattern) => has(
+            USER_AGENT,
+            &sluice_pattern::re2(pattern, Subject::TextInAnyCase, false),
+        ),
+    }
 }
 
 fn compressor<M: Message + Name>(

@@ -157,8 +157,12 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     // Before all that a route decides about.
     filters.push(unless_known(ours(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
-    let compressors = compress::compressors(&global.compression).into_iter();
-    filters.extend(compressors.map(|(name, config)| filter(name, config)));
+    let compressors = compress::filters(&global.compression).into_iter();
+    filters.extend(compressors.map(|compressor| HttpFilter {
+        name: compressor.name,
+        config_type: compressor.typed_config.map(ConfigType::TypedConfig),
+        ..HttpFilter::default()
+    }));
     if let (Scheme::Https, Some(value)) = (scheme, &global.hsts) {
         filters.push(filter(hsts::FILTER, hsts::of_all(value)));
     }

@@ -35,7 +35,11 @@ pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWit
     skipped_by(handshake(), filter)
 }
 
-fn skipped_by(requests: Predicate, filter: TypedExtensionConfig) -> ExtensionWithMatcher {
+/// A filter that these requests go by.
+pub(in crate::render) fn skipped_by(
+    requests: Predicate,
+    filter: TypedExtensionConfig,
+) -> ExtensionWithMatcher {
     let skip = XdsExtension {
         name: "skip".to_owned(),
         typed_config: any(SkipFilter {}),
@@ -106,7 +110,7 @@ pub(in crate::render) fn asked() -> String {
     format!("(?i)(?:{})", names.join("|"))
 }
 
-fn both(one: Predicate, other: Predicate) -> Predicate {
+pub(in crate::render) fn both(one: Predicate, other: Predicate) -> Predicate {
     Predicate {
         match_type: Some(MatchType::AndMatcher(PredicateList {
             predicate: vec![one, other],
@@ -114,14 +118,14 @@ fn both(one: Predicate, other: Predicate) -> Predicate {
     }
 }
 
-fn not(predicate: Predicate) -> Predicate {
+pub(in crate::render) fn not(predicate: Predicate) -> Predicate {
     Predicate {
         match_type: Some(MatchType::NotMatcher(Box::new(predicate))),
     }
 }
 
 /// A header that is there, and whose whole value matches.
-fn has(header: &str, regex: &str) -> Predicate {
+pub(in crate::render) fn has(header: &str, regex: &str) -> Predicate {
     let input = HttpRequestHeaderMatchInput {
         header_name: header.to_owned(),
     };

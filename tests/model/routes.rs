@@ -214,6 +214,7 @@ fn mirrored() -> HttpRoute {
         backend: id(service),
         host: "copies.test".to_owned(),
         address: None,
+        path: None,
         bodiless: false,
         fraction,
     };

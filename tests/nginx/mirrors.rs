@@ -48,8 +48,13 @@ impl Mirrored {
 
     /// The Ingress of a host whose requests are copied.
     fn ingress(&self, name: &str, host: &str) -> Ingress {
+        self.to_path(name, host, "")
+    }
+
+    /// The same, with something behind the name of the Service.
+    fn to_path(&self, name: &str, host: &str, path: &str) -> Ingress {
         let target = format!(
-            "http://copies.default.svc.cluster.local:{}",
+            "http://copies.default.svc.cluster.local:{}{path}",
             self.pod.addr().port()
         );
         Ingress::new("default", name)
@@ -69,6 +74,17 @@ impl Mirrored {
 
     /// The copy of a request with a body, which the pod gets whole.
     async fn copy_of_a_request(&self, sluice: &Sluice, host: &str, path: &str) -> Result<Received> {
+        self.copy_at(sluice, host, path, path).await
+    }
+
+    /// The same, at another path.
+    async fn copy_at(
+        &self,
+        sluice: &Sluice,
+        host: &str,
+        path: &str,
+        copied_to: &str,
+    ) -> Result<Received> {
         let request = Request::new("POST", host, &format!("{path}?a=1")).body("body");
         let answer = http::send(sluice.http(), &request).await?;
         ensure!(
@@ -79,7 +95,7 @@ impl Mirrored {
             self.journal
                 .since(0)
                 .into_iter()
-                .find(|copy| copy.path == path)
+                .find(|copy| copy.path == copied_to)
         };
         wait::until("the copy", copied).await.map(|(copy, _)| copy)
     }
@@ -108,6 +124,39 @@ async fn mirror_gets_a_copy_and_the_client_the_pods_response() -> Result<()> {
     ensure!(
         copy.body_bytes == 0 && copy.header("content-length").is_none(),
         "{copy:?}"
+    );
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copy_goes_to_the_path_of_its_target() -> Result<()> {
+    let mirrored = Mirrored::start().await?;
+    for ingress in [
+        mirrored.ingress("web", HOST),
+        mirrored.to_path("fixed", "fixed.test", "/fixed"),
+        mirrored.to_path("below", "below.test", "/below$request_uri"),
+        mirrored.to_path("foreign", "foreign.test", "/below;}$request_uri"),
+    ] {
+        mirrored.fixture.manifests.ingress(&ingress)?;
+    }
+    let sluice = mirrored.serve().await?;
+    let copy = mirrored
+        .copy_at(&sluice, "fixed.test", "/some%2fpath", "/fixed")
+        .await?;
+    ensure!(
+        copy.query.as_deref() == Some("a=1") && copy.body_bytes == 4,
+        "{copy:?}"
+    );
+    let copy = mirrored
+        .copy_at(&sluice, "below.test", "/some%2fpath", "/below/some%2fpath")
+        .await?;
+    ensure!(copy.query.as_deref() == Some("a=1"), "{copy:?}");
+    let copies = mirrored.journal.since(0).len();
+    ensure!(sluice.get("foreign.test", "/foreign").await?.status == 200);
+    mirrored.copy_of_a_request(&sluice, HOST, "/last").await?;
+    ensure!(
+        mirrored.journal.since(0).len() == copies + 1,
+        "it is copied"
     );
     sluice.stop()
 }

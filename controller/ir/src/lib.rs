@@ -68,8 +68,8 @@ pub use path::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, Template
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
     ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess, Mirror,
-    PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries, RetryOn,
-    Timeouts, UpstreamHeader, UserFile,
+    MirrorPath, PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries,
+    RetryOn, Timeouts, UpstreamHeader, UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};

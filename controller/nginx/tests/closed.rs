@@ -51,6 +51,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         backend: copies.clone(),
         host: "copies.test".to_owned(),
         address: None,
+        path: None,
         bodiless: false,
         fraction: None,
     };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, ErrorPages, ErrorRequest, Expression, Fraction,
-    GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch, PathRegex, PathRewrite, Policy,
-    Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue, Server, ServerName,
-    ServerTls, Shared, Template, TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
+    GlobalConfig, Header, HeaderName, HttpRoute, Mirror, MirrorPath, PathMatch, PathRegex,
+    PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue,
+    Server, ServerName, ServerTls, Shared, Template, TemplatePart, TextMatch, Transport,
+    UpstreamTls, Verify,
 };
 use sluice_nginx::{Element, OpenSsl, Settings, render};
 
@@ -139,6 +140,10 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
             backend: copies.clone(),
             host: text.to_owned(),
             address: None,
+            path: Some(MirrorPath {
+                literal: text.to_owned(),
+                request_uri: true,
+            }),
             bodiless: true,
             fraction: Fraction::new(1, 3),
         }],

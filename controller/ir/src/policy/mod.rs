@@ -26,7 +26,7 @@ pub use external_auth::{AuthCache, ExternalAuth, UpstreamHeader};
 pub use fastcgi::FastCgi;
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};
-pub use mirror::{Fraction, Mirror};
+pub use mirror::{Fraction, Mirror, MirrorPath};
 pub use response_rewrite::{Replacement, ResponseRewrite};
 pub use timeouts::{Retries, RetryOn, Timeouts};
 

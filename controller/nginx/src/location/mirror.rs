@@ -32,6 +32,8 @@ pub(crate) struct Copies {
     pub(crate) path: Word,
     /// A variable's content, because nginx would ask DNS for anything else before it starts.
     pub(crate) place: Value,
+    /// Argument of `proxy_pass`.
+    pub(crate) url: Value,
     pub(crate) tls: Option<Value>,
     pub(crate) pods: Vec<Line>,
     pub(crate) bodiless: bool,
@@ -51,7 +53,14 @@ fn identity(mirror: &Mirror) -> String {
     let part = mirror.fraction.map_or_else(String::new, |fraction| {
         format!(" {} of a million", fraction.millionths())
     });
-    let place = format!("{} {}{body}{part}", mirror.backend.as_str(), mirror.host);
+    let path = mirror.path.as_ref().map_or_else(String::new, |path| {
+        format!(" {} {}", path.literal, path.request_uri)
+    });
+    let place = format!(
+        "{} {}{body}{part}{path}",
+        mirror.backend.as_str(),
+        mirror.host
+    );
     hash(&place)
 }
 
@@ -174,6 +183,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
     Copies {
         path: path(mirror),
         place: value(place),
+        url: url(mirror, tls.is_some()),
         tls: tls.map(value),
         pods: headers::for_upstream(
             &config.global,
@@ -182,6 +192,22 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
         bodiless: mirror.bodiless,
         sample: sample(mirror),
     }
+}
+
+fn url(mirror: &Mirror, is_tls: bool) -> Value {
+    let scheme = if is_tls { "https://" } else { "http://" };
+    let host = Text::default().then(scheme).variable("sluice_outside");
+    let (literal, request_uri) = match &mirror.path {
+        Some(path) => (path.literal.as_str(), path.request_uri),
+        None => ("", true),
+    };
+    let path = host.then(literal);
+    let whole = if request_uri {
+        path.variable("request_uri")
+    } else {
+        path.variable("is_args").variable("args")
+    };
+    whole.quoted()
 }
 
 /// A copy says no more than its request does: nginx makes it of what the client said. A variable of a location that was not

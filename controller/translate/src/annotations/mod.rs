@@ -213,7 +213,7 @@ impl Annotations {
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
-        let mirror = mirror::mirror(view);
+        let mirror = mirror::mirror(view, options.data_plane);
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,

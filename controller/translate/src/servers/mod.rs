@@ -158,6 +158,7 @@ impl Assembly<'_> {
         let MirrorTarget {
             target,
             host,
+            path,
             bodiless,
         } = copied;
         let backend = self.target(&target, context, "mirror-target");
@@ -167,6 +168,7 @@ impl Assembly<'_> {
             backend,
             host,
             address,
+            path,
             bodiless,
             fraction: None,
         }];

@@ -276,9 +276,18 @@ pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> Rout
         timeout: seconds(0),
         idle_timeout: seconds(idle_timeout(policy)),
         retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
-        request_mirror_policies: policy.mirrors.iter().map(copy_to).collect(),
+        request_mirror_policies: copies(policy),
         ..RouteAction::default()
     }
+}
+
+/// Envoy changes the path of no copy (`:-prefixed or host headers may not be modified`); the translation reports those.
+fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
+    let mirrors = policy.mirrors.iter();
+    mirrors
+        .filter(|mirror| mirror.path.is_none())
+        .map(copy_to)
+        .collect()
 }
 
 fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {

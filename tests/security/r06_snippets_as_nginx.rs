@@ -104,6 +104,10 @@ const WRITTEN: &[(&str, &str)] = &[
         "rewrite ^(/shop)$ $1/ redirect; rewrite ^([^.]*[^/.])$ $1/ permanent;",
     ),
     (
+        "add_header X-Outer server always;",
+        "add_header X-Outer a; if ($request_method = POST) { add_header X-Outer b; add_header X-Inner c; add_header Content-Length 0; return 204; } if ($http_x_key) { add_header X-Inner d; add_header X-Outer e always; return 403; } if ($cookie_key) { return 302 /there; }",
+    ),
+    (
         "location = /robots.txt { log_not_found off; return 200 \"User-agent: *\\nDisallow: /\\n\"; }\nlocation = /a.JSON { default_type text/plain; return 200 [1]; }\nlocation /metrics { default_type text/plain; return 404 'no\tmetrics'; }",
         "return 503 '<p>\nback at 9 \"o\\'clock\"\\r\n</p>';",
     ),
@@ -157,6 +161,9 @@ const TARGETS: &[&str] = &[
     "/robots.txt",
     "/a.JSON",
 ];
+
+/// Headers that snippets add.
+const ADDED: [&str; 2] = ["x-outer", "x-inner"];
 
 type Headers = &'static [(&'static str, &'static str)];
 
@@ -342,6 +349,9 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                     location(&got)
                 );
                 ensure!(text(&expected) == text(&got), "{}: {got:?}", what());
+                let added =
+                    |answer: &http::Response| ADDED.map(|name| answer.header(name).map(str::to_owned));
+                ensure!(added(&expected) == added(&got), "{}: {got:?}", what());
                 requests += 1;
                 let_in += usize::from(expected.status == 200);
             }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::{Expression, HeaderName, Hostname, PathRegex, RedirectTo, is_default};
+use crate::{
+    Expression, HeaderModification, HeaderName, Hostname, PathRegex, RedirectTo, is_default,
+};
 
 /// Response in the place of a route's action and of its policies: nobody is asked for a password, no list of addresses counts.
 /// What a host asks of client certificates comes first. Of those whose conditions hold, a request gets the first.
@@ -15,6 +17,9 @@ pub struct DirectResponse {
     pub status: u16,
     /// Content.
     pub content: ResponseContent,
+    /// Changes of its headers, in place of those by the route's filters.
+    #[serde(skip_serializing_if = "is_default")]
+    pub headers: Option<HeaderModification>,
 }
 
 impl DirectResponse {
@@ -24,7 +29,7 @@ impl DirectResponse {
         self.conditions.is_empty()
     }
 
-    /// The response and its conditions, counted; a long text counts as several.
+    /// The response, its conditions and its headers, counted; a long text counts as several.
     #[must_use]
     pub fn size(&self) -> usize {
         /// Bytes that cost proxies as much as a response.
@@ -35,7 +40,8 @@ impl DirectResponse {
             | ResponseContent::Location(_)
             | ResponseContent::Rewritten { .. } => 0,
         };
-        1 + self.conditions.len() + text
+        let headers = self.headers.as_ref().map_or(0, HeaderModification::size);
+        1 + self.conditions.len() + headers + text
     }
 }
 

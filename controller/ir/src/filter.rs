@@ -28,6 +28,14 @@ pub struct HeaderModification {
     pub remove: Vec<HeaderName>,
 }
 
+impl HeaderModification {
+    /// Headers that are changed.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.set.len() + self.add.len() + self.remove.len()
+    }
+}
+
 /// Change of one header by all filters together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderChange {

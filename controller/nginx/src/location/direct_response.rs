@@ -1,12 +1,14 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent, Variable,
+    Comparison, Condition, DirectResponse, Filter, GlobalConfig, HttpRoute, RequestTest,
+    ResponseContent, Variable,
 };
 use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, body, value, word};
 use crate::expression::{expression, name_of};
+use crate::location::headers::{Line, ResponseHeaders};
 use crate::location::{matching, redirect};
 
 /// `return` of a location.
@@ -24,6 +26,8 @@ pub(crate) struct Return {
     /// The flags of all conditions, one for each.
     pub(crate) all: String,
     pub(crate) status: u16,
+    /// Headers in place of the location's; none: the location's.
+    pub(crate) headers: Vec<Line>,
     /// Body, or the URL of a redirect.
     pub(crate) text: Option<Value>,
     /// Pattern of `rewrite` in place of `return`, which redirects to the text.
@@ -38,14 +42,17 @@ pub(crate) struct If {
 }
 
 impl DirectResponses {
-    pub(crate) fn new(route: &HttpRoute) -> Self {
+    pub(crate) fn new(route: &HttpRoute, global: &GlobalConfig) -> Self {
         let direct = &route.direct_responses;
         let mut contents = direct.iter().map(|direct| &direct.content);
         let rewrites = contents.any(|it| matches!(it, ResponseContent::Rewritten { .. }));
         DirectResponses {
             media_type: media_types(direct).next().map(value),
             here: rewrites.then(redirect::here_value),
-            responses: direct.iter().map(Return::new).collect(),
+            responses: direct
+                .iter()
+                .map(|direct| Return::new(direct, route, global))
+                .collect(),
         }
     }
 
@@ -66,7 +73,7 @@ pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &st
 }
 
 impl Return {
-    fn new(direct: &DirectResponse) -> Self {
+    fn new(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Self {
         let text = match &direct.content {
             ResponseContent::Page => None,
             ResponseContent::Text { text, .. } => Some(body(text)),
@@ -77,10 +84,17 @@ impl Return {
             ResponseContent::Rewritten { regex, .. } => Some(word(matching::pattern(regex))),
             _ => None,
         };
+        let headers = own_headers(direct, route, global);
+        let mut conditions: Vec<If> = direct.conditions.iter().map(If::new).collect();
+        if conditions.is_empty() && !headers.is_empty() {
+            // They are headers of this response alone.
+            conditions.push(If::always());
+        }
         Return {
-            conditions: direct.conditions.iter().map(If::new).collect(),
-            all: "1".repeat(direct.conditions.len()),
+            all: "1".repeat(conditions.len()),
+            conditions,
             status: direct.status,
+            headers,
             text,
             pattern,
         }
@@ -93,14 +107,40 @@ impl Return {
 
     fn fits(&self) -> bool {
         let operands = self.conditions.iter().map(|condition| &condition.operand);
-        let words = operands.chain(&self.pattern).map(|word| &word.0);
+        let names = self.headers.iter().map(|(name, _)| name);
+        let words = operands
+            .chain(&self.pattern)
+            .chain(names)
+            .map(|word| &word.0);
+        let values = self.headers.iter().map(|(_, value)| value);
         words
-            .chain(self.text.iter().map(|text| &text.0))
+            .chain(self.text.iter().chain(values).map(|text| &text.0))
             .all(|word| word.fits())
     }
 }
 
+fn own_headers(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Vec<Line> {
+    let Some(own) = &direct.headers else {
+        return Vec::new();
+    };
+    let route = HttpRoute {
+        filters: vec![Filter::ResponseHeaders(own.clone())],
+        ..route.clone()
+    };
+    let headers = ResponseHeaders::for_location(&route, global);
+    headers.map(|headers| headers.lines).unwrap_or_default()
+}
+
 impl If {
+    /// Holds for every request.
+    fn always() -> Self {
+        If {
+            variable: name_of(&Variable::Method),
+            operator: "!=",
+            operand: value(""),
+        }
+    }
+
     fn new(condition: &Condition) -> Self {
         let equals = |text: &str| (false, value(text));
         let (variable, (is_pattern, operand)) = match &condition.test {

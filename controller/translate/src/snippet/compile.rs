@@ -119,7 +119,7 @@ impl<'a> Parts<'a> {
         Parts {
             block,
             options,
-            responses: Responses::new(media_types, options.comparable),
+            responses: Responses::new(media_types, options.comparable, options.headers),
             headers: HeaderChanges::new(variables, options.headers),
             access: Access::default(),
             access_log_off: false,
@@ -167,11 +167,11 @@ impl<'a> Parts<'a> {
     }
 
     fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
-        let direct_responses = self.responses.finish()?;
-        check_rewrites(&direct_responses, &self.locations, all)?;
         let adds_to_errors = self.headers.adds_to_errors;
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
+        let direct_responses = self.responses.finish(&filters)?;
+        check_rewrites(&direct_responses, &self.locations, all)?;
         Ok(Compiled {
             filters,
             route_headers,

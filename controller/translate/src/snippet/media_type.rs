@@ -45,7 +45,7 @@ const BY_EXTENSION: &[(&str, &str)] = &[
 ];
 
 /// Statuses whose responses have headers of `add_header` without `always`.
-const WITH_ADDED_HEADERS: [u16; 10] = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308];
+pub(super) const WITH_ADDED_HEADERS: [u16; 10] = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308];
 
 /// The types of a block's texts.
 #[derive(Clone, Copy, Debug)]

@@ -24,6 +24,7 @@ mod headers;
 mod locations;
 mod media_type;
 mod mod_security;
+mod response_headers;
 mod responses;
 mod statements;
 mod tree;

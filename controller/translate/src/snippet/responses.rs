@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Condition, DirectResponse, PathRegex, PathRewrite, RedirectTo, RequestTest, ResponseContent,
+    Condition, DirectResponse, Filter, PathRegex, PathRewrite, RedirectTo, RequestTest, ResponseContent,
     Template, TemplatePart,
 };
 use sluice_pattern::Subject;
@@ -17,8 +17,10 @@ use sluice_syntax::variables::{Segment, segments};
 
 use super::conditions::{self, Comparable, If, literal};
 use super::error::{SnippetError, SnippetErrors};
+use super::filters::HeaderOptions;
 use super::locations;
 use super::media_type::MediaTypes;
+use super::response_headers::{self, BlockHeaders};
 use super::tree::Directive;
 use super::variables;
 
@@ -41,10 +43,14 @@ const MAX_BODY: usize = 3500;
 const NO_RESPONSE: u16 = 444;
 
 /// Responses of a snippet, in the making.
-#[derive(Clone, Debug)]
 pub(super) struct Responses<'a> {
     media_types: MediaTypes<'a>,
     comparable: Comparable,
+    header_options: HeaderOptions<'a>,
+    /// Headers of the block that is read.
+    headers: Option<BlockHeaders>,
+    /// Those of the responses that have their own.
+    own_headers: Vec<(usize, BlockHeaders)>,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
@@ -65,10 +71,17 @@ struct Branch {
 }
 
 impl<'a> Responses<'a> {
-    pub(super) fn new(media_types: MediaTypes<'a>, comparable: Comparable) -> Self {
+    pub(super) fn new(
+        media_types: MediaTypes<'a>,
+        comparable: Comparable,
+        header_options: HeaderOptions<'a>,
+    ) -> Self {
         Responses {
             media_types,
             comparable,
+            header_options,
+            headers: None,
+            own_headers: Vec::new(),
             flags: BTreeMap::new(),
             asked: BTreeSet::new(),
             branches: vec![Branch::default()],
@@ -78,8 +91,14 @@ impl<'a> Responses<'a> {
         }
     }
 
-    /// The responses. A variable that is set must be asked for here: otherwise something else in nginx may.
-    pub(super) fn finish(self) -> Result<Vec<DirectResponse>, SnippetError> {
+    /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
+    /// otherwise something else in nginx may.
+    pub(super) fn finish(mut self, around: &[Filter]) -> Result<Vec<DirectResponse>, SnippetError> {
+        for (response, headers) in self.own_headers {
+            if let Some(response) = self.responses.get_mut(response) {
+                response.headers = Some(headers.within(around));
+            }
+        }
         let unasked = self
             .flags
             .iter()
@@ -156,10 +175,14 @@ impl<'a> Responses<'a> {
                 MAX_CONDITIONS,
                 "conditions of one response",
             )?;
+            let own = self.headers.clone();
+            self.own_headers
+                .extend(own.map(|headers| (self.responses.len(), headers)));
             self.responses.push(DirectResponse {
                 conditions: conditions.clone(),
                 status,
                 content: content.clone(),
+                headers: None,
             });
         }
         Ok(())
@@ -224,11 +247,15 @@ impl<'a> Responses<'a> {
         block: &[Directive],
         mut branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
-        for directive in block {
+        let headers = BlockHeaders::read(block, self.header_options);
+        let around = std::mem::take(&mut self.headers);
+        self.headers = self.errors.take(headers)?.flatten();
+        for directive in block.iter().filter(|it| !response_headers::is_one(it)) {
             directive.at_most(branches.len(), MAX_BRANCHES, WAYS)?;
             let run = self.run(directive, branches);
             branches = self.errors.take(run)?.unwrap_or_default();
         }
+        self.headers = around;
         Ok(branches)
     }
 

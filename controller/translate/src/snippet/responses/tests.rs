@@ -6,11 +6,16 @@ fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
     let all = || -> Result<_, SnippetErrors> {
         let all = directives(text)?;
         let media_types = MediaTypes::read(&all, Block::Location, None)?;
-        let mut responses = Responses::new(media_types, Comparable::ALL);
+        let header_options = HeaderOptions {
+            is_set_elsewhere: &|_| false,
+            speaks_grpc: false,
+            underscores: false,
+        };
+        let mut responses = Responses::new(media_types, Comparable::ALL, header_options);
         for directive in &all {
             responses.add(directive)?;
         }
-        Ok(responses.finish()?)
+        Ok(responses.finish(&[])?)
     };
     all().map_err(|errors| errors.by_line()[0].line)
 }
@@ -237,4 +242,17 @@ fn nginxs_own_variables_are_not_set() {
     ] {
         assert_eq!(responses(bad), Err(1), "{bad}");
     }
+}
+
+#[test]
+fn headers_belong_to_the_response_of_their_block() {
+    let text = "if ($request_method = OPTIONS) { add_header X-A a; return 204; }\n\
+                if ($http_b) { return 403; }\nreturn 200;";
+    let all = responses(text).unwrap();
+    let counts: Vec<_> = all
+        .iter()
+        .map(|response| response.headers.as_ref().map(sluice_ir::HeaderModification::size))
+        .collect();
+    assert_eq!(counts, [Some(1), None, None]);
+    assert_eq!(responses("if ($http_a) { add_header X-A a; }"), Err(1));
 }

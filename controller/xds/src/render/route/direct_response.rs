@@ -6,7 +6,8 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use envoy_types::pb::google::protobuf::Struct;
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent, ServerName,
+    Comparison, Condition, DirectResponse, Filter, HttpRoute, RequestTest, ResponseContent,
+    ServerName,
 };
 use sluice_pattern::{Subject, escape};
 
@@ -16,11 +17,22 @@ use super::rewrite;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
-/// `route` takes what the HTTP route takes, changes the headers of its responses, and does nothing yet.
+/// `route` takes what the HTTP route takes, and does nothing yet.
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
+    let with_headers = |direct: &DirectResponse| {
+        let mut route = route.clone();
+        match &direct.headers {
+            Some(own) => {
+                let own = Filter::ResponseHeaders(own.clone());
+                header::modify_response(&mut route, std::iter::once(&own));
+            }
+            None => header::modify_response(&mut route, http_route.filters.iter()),
+        }
+        route
+    };
     let direct = http_route.direct_responses.iter();
     direct
-        .filter_map(|direct| answering(route, direct, server))
+        .filter_map(|direct| answering(&with_headers(direct), direct, server))
         .collect()
 }
 

@@ -53,8 +53,7 @@ pub(super) fn routes(
             }]
         }
         Action::Redirect(redirect) => {
-            let answering = answering(&route, http_route);
-            let direct = direct_response::routes(&answering, http_route, server).into_iter();
+            let direct = direct_response::routes(&route, http_route, server).into_iter();
             direct
                 .chain(redirect::routes(&route, http_route, redirect, server))
                 .collect()
@@ -104,7 +103,7 @@ fn forwarding(
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
     let answering = answering(&route, http_route);
-    let mut routes = direct_response::routes(&answering, http_route, server);
+    let mut routes = direct_response::routes(&route, http_route, server);
     routes.extend(
         http_route
             .https_redirect
@@ -139,9 +138,10 @@ fn responding(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let policy = &http_route.policy;
-    let route = answering(&with_response_headers(route, policy), http_route);
+    let route = with_response_headers(route, policy);
     let redirects = http_route.https_redirect.iter();
     let mut routes = direct_response::routes(&route, http_route, server);
+    let route = answering(&route, http_route);
     routes.extend(redirects.flat_map(|https| redirect::to_https(&route, https, server)));
     let response = DirectResponseAction {
         status: status.into(),

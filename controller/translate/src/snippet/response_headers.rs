@@ -1,0 +1,154 @@
+//! Headers within an `if`, for the response of its `return`.
+//!
+//! nginx inherits no `add_header` into a block that has one, and all of `more_set_headers`.
+
+use sluice_ir::{Filter, HeaderModification};
+
+use super::auth_variables::AuthVariables;
+use super::block::Block;
+use super::error::SnippetErrors;
+use super::filters::{HeaderChanges, HeaderOptions};
+use super::media_type::WITH_ADDED_HEADERS;
+use super::tree::Directive;
+
+/// Headers of a block's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockHeaders {
+    changes: HeaderModification,
+    /// It has `add_header`, whatever the status.
+    adds: bool,
+}
+
+/// True if a directive is a header of a block.
+pub(super) fn is_one(directive: &Directive) -> bool {
+    matches!(directive.name(), "add_header" | "more_set_headers")
+}
+
+impl BlockHeaders {
+    /// The headers of a block that answers; `None`: it has none.
+    pub(super) fn read(
+        block: &[Directive],
+        options: HeaderOptions<'_>,
+    ) -> Result<Option<Self>, SnippetErrors> {
+        let all: Vec<&Directive> = block.iter().filter(|it| is_one(it)).collect();
+        let Some(first) = all.first() else {
+            return Ok(None);
+        };
+        // Headers of what goes on would be those of pods' responses.
+        let is_plain = |it: &&Directive| !is_one(it) && it.name() != "return";
+        let status = block.iter().find_map(status);
+        let (Some(status), None) = (status, block.iter().find(is_plain)) else {
+            return Err(first.unsupported().into());
+        };
+        let mut headers = HeaderChanges::new(AuthVariables::default(), options);
+        let mut errors = SnippetErrors::default();
+        for directive in &all {
+            let words = directive.words();
+            let is_sent = words.first() != Some(&"add_header")
+                || words.get(3) == Some(&"always")
+                || WITH_ADDED_HEADERS.contains(&status);
+            if !is_sent || (status == 204 && is_about_content(&words)) {
+                continue;
+            }
+            let added = headers.add(&words, Block::LocationOfServer);
+            errors.take(added.ok_or_else(|| directive.unsupported()))?;
+            directive.at_most(headers.count(), HeaderChanges::MAX, "headers that are changed")?;
+        }
+        errors.check()?;
+        let (filters, _) = headers.finish(block)?;
+        Ok(Some(BlockHeaders {
+            changes: modification(&filters),
+            adds: all.iter().any(|it| it.name() == "add_header"),
+        }))
+    }
+
+    /// All headers of the response: these, and what the block inherits from around it.
+    pub(super) fn within(self, around: &[Filter]) -> HeaderModification {
+        let mut all = modification(around);
+        if self.adds {
+            all.add.clear();
+        }
+        all.set.extend(self.changes.set);
+        all.add.extend(self.changes.add);
+        all.remove.extend(self.changes.remove);
+        all
+    }
+}
+
+fn modification(filters: &[Filter]) -> HeaderModification {
+    let mut filters = filters.iter().filter_map(|filter| match filter {
+        Filter::ResponseHeaders(modification) => Some(modification.clone()),
+        Filter::RequestHeaders(_) => None,
+    });
+    filters.next().unwrap_or_default()
+}
+
+/// `return CODE ...`, `return URL`
+fn status(directive: &Directive) -> Option<u16> {
+    match directive.words().as_slice() {
+        ["return", status, ..] => Some(status.parse().unwrap_or(302)),
+        _ => None,
+    }
+}
+
+/// A response without content needs no type and no length of it.
+fn is_about_content(words: &[&str]) -> bool {
+    matches!(words, ["add_header", name, ..]
+        if name.eq_ignore_ascii_case("content-type") || name.eq_ignore_ascii_case("content-length"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::directives;
+    use super::*;
+
+    fn read(block: &str) -> Result<Option<BlockHeaders>, SnippetErrors> {
+        let options = HeaderOptions {
+            is_set_elsewhere: &|_| false,
+            speaks_grpc: false,
+            underscores: false,
+        };
+        BlockHeaders::read(&directives(block).unwrap(), options)
+    }
+
+    fn names(block: &str, around: &str) -> Vec<String> {
+        let around = read(&format!("{around} return 200;")).unwrap();
+        let around = around.map(|it| vec![Filter::ResponseHeaders(it.changes)]);
+        let all = read(block).unwrap().unwrap().within(&around.unwrap_or_default());
+        let set = all.set.iter().map(|header| format!("={}", header.name.as_str()));
+        let added = all.add.iter().map(|header| format!("+{}", header.name.as_str()));
+        set.chain(added).collect()
+    }
+
+    #[test]
+    fn a_block_inherits_what_nginx_lets_it_inherit() {
+        let around = "add_header X-A a; more_set_headers 'X-B: b';";
+        for (block, all) in [
+            ("add_header X-C c; return 200;", &["=X-B", "+X-C"][..]),
+            ("more_set_headers 'X-C: c'; return 200;", &["=X-B", "=X-C", "+X-A"]),
+            ("add_header X-C c; return 403;", &["=X-B"]),
+            ("add_header X-C c always; return 403;", &["=X-B", "+X-C"]),
+            (
+                "add_header Content-Type text/plain; add_header Content-Length 0; return 204;",
+                &["=X-B"],
+            ),
+        ] {
+            assert_eq!(names(block, around), all, "{block}");
+        }
+        assert_eq!(read("return 200;").unwrap(), None);
+    }
+
+    #[test]
+    fn headers_are_those_of_a_response() {
+        for bad in [
+            "add_header X-A a;",
+            "add_header X-A a; set $b 1; return 204;",
+            "add_header X-A a; if ($b) { return 204; } return 403;",
+            "add_header Content-Type text/plain; return 200 a;",
+            "add_header X-A $upstream_addr; return 204;",
+            "more_set_headers 'Location: a'; return 204;",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

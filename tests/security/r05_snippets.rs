@@ -235,7 +235,7 @@ const LONGEST: &[Lengths] = &[
             format!("if ($http_x_a) {{ return 403 \"{text}\"; }}"),
         )
     }),
-    ("path of a rewrite", 500, |n| {
+    ("path of a rewrite", 1900, |n| {
         (
             format!("/{}", "r".repeat(n - 1)),
             "rewrite ^/x(.*) /$1 redirect;".to_owned(),

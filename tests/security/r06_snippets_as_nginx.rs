@@ -349,8 +349,9 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                     location(&got)
                 );
                 ensure!(text(&expected) == text(&got), "{}: {got:?}", what());
-                let added =
-                    |answer: &http::Response| ADDED.map(|name| answer.header(name).map(str::to_owned));
+                let added = |answer: &http::Response| {
+                    ADDED.map(|name| answer.header(name).map(str::to_owned))
+                };
                 ensure!(added(&expected) == added(&got), "{}: {got:?}", what());
                 requests += 1;
                 let_in += usize::from(expected.status == 200);

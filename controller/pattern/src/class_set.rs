@@ -156,7 +156,10 @@ impl Set {
         let mut next = 0;
         while let Some(first) = (next..128).find(|byte| has(*byte)) {
             let end = (first..128).find(|byte| !has(*byte)).unwrap_or(128);
-            class.push_str(&format!(r"\x{first:02X}-\x{:02X}", end - 1));
+            class.push_str(&format!(r"\x{first:02X}"));
+            if end - first > 1 {
+                class.push_str(&format!(r"-\x{:02X}", end - 1));
+            }
             next = end;
         }
         class

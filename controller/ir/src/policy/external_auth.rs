@@ -60,13 +60,14 @@ pub struct UpstreamHeader {
 }
 
 impl UpstreamHeader {
-    /// A header with the same name in both.
+    /// Headers with the same name in both.
     #[must_use]
-    pub fn same(name: HeaderName) -> Self {
-        UpstreamHeader {
+    pub fn same(names: Vec<HeaderName>) -> Vec<Self> {
+        let same = |name: HeaderName| UpstreamHeader {
             source: name.clone(),
             name,
-        }
+        };
+        names.into_iter().map(same).collect()
     }
 }
 

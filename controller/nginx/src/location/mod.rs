@@ -92,7 +92,7 @@ impl LocationConf {
         let main = (counted || logged).then(|| value(main(route)));
         let unlogged = logged && route.policy.access_log_off;
         let (path, id) = (word(path), value(route.id.as_str()));
-        let direct = DirectResponses::new(route, &config.global);
+        let direct = DirectResponses::new(route, global);
         let waf = WafConf::new(route, context);
         let made = LocationConf {
             sign,

@@ -157,10 +157,7 @@ pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Optio
         backend: None,
         method,
         signin_url,
-        upstream_headers: upstream_headers
-            .into_iter()
-            .map(UpstreamHeader::same)
-            .collect(),
+        upstream_headers: UpstreamHeader::same(upstream_headers),
         host,
         headers,
         redirect_url,

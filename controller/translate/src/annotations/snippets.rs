@@ -1,16 +1,18 @@
 //! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); what the model can say becomes
 //! policies of routes.
 
+mod notes;
 mod rules;
 
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, ReasonCode, UpstreamHeader,
+    DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
+use self::notes::{note_differences, note_no_effect, note_not_needed};
 use super::alternatives::{alternatives, not_needed};
 use super::auth_external::spelled;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
@@ -22,7 +24,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, HeaderOptions,
-    Judgement, Language, are_defaults, compile, first_of,
+    Judgement, Language, compile,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -305,47 +307,6 @@ fn check_auth_request(request: &AuthRequest, settings: Settings<'_>) -> Result<(
             let reason = format!("{name} is set by auth-proxy-set-headers, too");
             Err(Obstacle::Conflict(reason.into()))
         }
-    }
-}
-
-fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
-    let reason = snippet.applies_to.note(reason);
-    let name = snippet.annotation.name;
-    view.note(ReasonCode::NoEffect, name, reason, "not needed")
-        .same_as_ingress_nginx = true;
-}
-
-/// Notes what of a snippet changes nothing.
-fn note_not_needed(
-    view: &mut View<'_, '_>,
-    snippet: Snippet<'_>,
-    lines: Vec<String>,
-    has_no_effect: bool,
-) {
-    if !lines.is_empty() {
-        note_no_effect(view, snippet, &first_of(lines.into_iter(), "; ", "; and "));
-    } else if has_no_effect && snippet.block() == Some(Block::Server) && !are_defaults(snippet.text)
-    {
-        let reason = snippet
-            .applies_to
-            .note("every location sets its directives itself");
-        let name = snippet.annotation.name;
-        let consequence = "it has no effect, in ingress-nginx neither";
-        view.note(ReasonCode::NoEffect, name, reason, consequence)
-            .same_as_ingress_nginx = true;
-    } else if has_no_effect {
-        note_no_effect(view, snippet, "it sets only defaults");
-    }
-}
-
-fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
-    if compiled.adds_to_errors {
-        let reason = snippet
-            .applies_to
-            .note("add_header without always adds the header to errors, too");
-        let name = snippet.annotation.name;
-        let consequence = "served with this difference";
-        view.note(ReasonCode::PartiallySupported, name, reason, consequence);
     }
 }
 

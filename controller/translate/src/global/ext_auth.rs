@@ -77,10 +77,7 @@ pub(super) fn take(
         backend: None,
         method,
         signin_url,
-        upstream_headers: upstream_headers
-            .into_iter()
-            .map(UpstreamHeader::same)
-            .collect(),
+        upstream_headers: UpstreamHeader::same(upstream_headers),
         host: None,
         headers: Vec::new(),
         redirect_url: redirect_url.unwrap_or_else(request_uri),

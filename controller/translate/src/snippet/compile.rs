@@ -50,7 +50,7 @@ pub(crate) struct Compiled {
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
 pub(crate) struct CompileOptions<'a> {
-    /// What it may change of headers.
+    /// Settings for its changes of headers.
     pub(crate) headers: HeaderOptions<'a>,
     /// An authentication service is asked.
     pub(crate) has_auth_service: bool,

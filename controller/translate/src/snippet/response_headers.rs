@@ -52,7 +52,11 @@ impl BlockHeaders {
             }
             let added = headers.add(&words, Block::LocationOfServer);
             errors.take(added.ok_or_else(|| directive.unsupported()))?;
-            directive.at_most(headers.count(), HeaderChanges::MAX, "headers that are changed")?;
+            directive.at_most(
+                headers.count(),
+                HeaderChanges::MAX,
+                "headers that are changed",
+            )?;
         }
         errors.check()?;
         let (filters, _) = headers.finish(block)?;
@@ -114,9 +118,18 @@ mod tests {
     fn names(block: &str, around: &str) -> Vec<String> {
         let around = read(&format!("{around} return 200;")).unwrap();
         let around = around.map(|it| vec![Filter::ResponseHeaders(it.changes)]);
-        let all = read(block).unwrap().unwrap().within(&around.unwrap_or_default());
-        let set = all.set.iter().map(|header| format!("={}", header.name.as_str()));
-        let added = all.add.iter().map(|header| format!("+{}", header.name.as_str()));
+        let all = read(block)
+            .unwrap()
+            .unwrap()
+            .within(&around.unwrap_or_default());
+        let set = all
+            .set
+            .iter()
+            .map(|header| format!("={}", header.name.as_str()));
+        let added = all
+            .add
+            .iter()
+            .map(|header| format!("+{}", header.name.as_str()));
         set.chain(added).collect()
     }
 
@@ -125,7 +138,10 @@ mod tests {
         let around = "add_header X-A a; more_set_headers 'X-B: b';";
         for (block, all) in [
             ("add_header X-C c; return 200;", &["=X-B", "+X-C"][..]),
-            ("more_set_headers 'X-C: c'; return 200;", &["=X-B", "=X-C", "+X-A"]),
+            (
+                "more_set_headers 'X-C: c'; return 200;",
+                &["=X-B", "=X-C", "+X-A"],
+            ),
             ("add_header X-C c; return 403;", &["=X-B"]),
             ("add_header X-C c always; return 403;", &["=X-B", "+X-C"]),
             (

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Condition, DirectResponse, Filter, PathRegex, PathRewrite, RedirectTo, RequestTest, ResponseContent,
-    Template, TemplatePart,
+    Condition, DirectResponse, Filter, PathRegex, PathRewrite, RedirectTo, RequestTest,
+    ResponseContent, Template, TemplatePart,
 };
 use sluice_pattern::Subject;
 use sluice_syntax::expression;

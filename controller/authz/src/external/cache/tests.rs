@@ -29,7 +29,7 @@ fn external(url: &[ExpressionPart]) -> ExternalAuth {
         method: None,
         signin_url: None,
         host: None,
-        upstream_headers: vec![UpstreamHeader::same(HeaderName::parse("x-user").unwrap())],
+        upstream_headers: UpstreamHeader::same(vec![HeaderName::parse("x-user").unwrap()]),
         headers: Vec::new(),
         redirect_url: Expression::default(),
         always_set_cookie: false,

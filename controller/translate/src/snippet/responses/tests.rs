@@ -251,7 +251,12 @@ fn headers_belong_to_the_response_of_their_block() {
     let all = responses(text).unwrap();
     let counts: Vec<_> = all
         .iter()
-        .map(|response| response.headers.as_ref().map(sluice_ir::HeaderModification::size))
+        .map(|response| {
+            response
+                .headers
+                .as_ref()
+                .map(sluice_ir::HeaderModification::size)
+        })
         .collect();
     assert_eq!(counts, [Some(1), None, None]);
     assert_eq!(responses("if ($http_a) { add_header X-A a; }"), Err(1));

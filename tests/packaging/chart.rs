@@ -40,6 +40,10 @@ pub(crate) fn cases() -> Vec<(&'static str, Value)> {
             json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}}),
         ),
         (
+            "a NodePort",
+            json!({"dataPlane": {"service": {"type": "NodePort", "nodePorts": {"http": 30080, "https": 30443}}}}),
+        ),
+        (
             "internal",
             json!({"dataPlane": {"service": {"type": "ClusterIP"}}, "networkPolicy": {"enabled": false}}),
         ),

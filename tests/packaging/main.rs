@@ -13,5 +13,6 @@ mod functions;
 mod images;
 mod pods;
 mod rbac;
+mod service;
 mod values;
 mod wiring;

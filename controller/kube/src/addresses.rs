@@ -61,6 +61,14 @@ impl Publish {
         };
         Ok(sorted(found))
     }
+
+    /// The Service, if these addresses are its own and there are none: its load balancer is not there yet.
+    pub(crate) fn awaited(&self, addresses: &[IngressLoadBalancerIngress]) -> Option<&ObjectKey> {
+        match self {
+            Publish::Service(key) if addresses.is_empty() => Some(key),
+            _ => None,
+        }
+    }
 }
 
 /// In one order, each once, so that the same addresses are never written twice.
@@ -91,7 +99,11 @@ fn of_service(service: &Service) -> anyhow::Result<Vec<IngressLoadBalancerIngres
         bail!("expected a Service with a spec, got none")
     };
     let external = || spec.external_ips.iter().flatten().map(|ip| address(ip));
-    let cluster_ip = || spec.cluster_ip.iter().map(|ip| address(ip)).collect();
+    // A headless Service says "None".
+    let cluster_ip = || {
+        let ip = spec.cluster_ip.iter().filter(|ip| *ip != "None");
+        ip.map(|ip| address(ip)).collect()
+    };
     Ok(match spec.type_.as_deref().unwrap_or("ClusterIP") {
         "ExternalName" => spec
             .external_name
@@ -255,6 +267,7 @@ mod tests {
             service(json!({"clusterIP": "10.0.0.1"}), json!([])),
             ["10.0.0.1"]
         );
+        assert!(service(json!({"clusterIP": "None"}), json!([])).is_empty());
         let node_port = json!({"type": "NodePort", "clusterIP": "10.0.0.1"});
         assert_eq!(service(node_port, json!([])), ["10.0.0.1"]);
         let node_port =
@@ -266,6 +279,7 @@ mod tests {
             service(balancer, ingress),
             ["lb.example.org", "192.0.2.1", "192.0.2.9"]
         );
+        assert!(service(json!({"type": "LoadBalancer"}), json!([])).is_empty());
     }
 
     #[test]

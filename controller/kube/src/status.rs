@@ -30,6 +30,8 @@ use crate::watch::{IngressRef, IngressStatus};
 const AT_ONCE: usize = 10;
 /// One write, or one look at the addresses, takes no longer.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// Between two looks at a Service that has no address yet: ingress-nginx's shortest interval.
+const WAITING: Duration = Duration::from_secs(5);
 /// Time in which changes are collected into one write.
 const GATHER: Duration = Duration::from_millis(200);
 
@@ -92,7 +94,7 @@ impl Writer {
             let leads = *self.leads.borrow_and_update();
             if leads && (!led || look_at <= Instant::now()) {
                 self.look_at_addresses().await;
-                look_at = Instant::now() + self.settings.interval;
+                look_at = Instant::now() + self.until_next_look();
             }
             led = leads;
             if leads {
@@ -137,22 +139,43 @@ impl Writer {
             .addresses(&self.client, &self.identity);
         match timeout(TIMEOUT, asked).await {
             Ok(Ok(addresses)) => {
-                self.complaint = None;
+                match self.settings.publish.awaited(&addresses) {
+                    Some(service) => self.complain(format!(
+                        "--publish-service {service} has no address yet; asked again every {WAITING:?}"
+                    )),
+                    None => self.complaint = None,
+                }
                 self.wanted = Some(addresses);
                 // Failed writes, and writes of others, are checked again, too.
                 self.due = self.ingresses.keys().cloned().collect();
             }
-            Ok(Err(error)) => self.complain(format!("{error:#}")),
-            Err(_) => self.complain(format!("no answer in {TIMEOUT:?}")),
+            Ok(Err(error)) => self.complain_of_unknown(&format!("{error:#}")),
+            Err(_) => self.complain_of_unknown(&format!("no answer in {TIMEOUT:?}")),
         }
+    }
+
+    /// An address that is waited for gets into the status soon after it is there, however long the interval.
+    fn until_next_look(&self) -> Duration {
+        let wanted = self.wanted.as_deref();
+        let is_waiting =
+            wanted.is_some_and(|wanted| self.settings.publish.awaited(wanted).is_some());
+        if is_waiting {
+            WAITING.min(self.settings.interval)
+        } else {
+            self.settings.interval
+        }
+    }
+
+    fn complain_of_unknown(&mut self, reason: &str) {
+        self.complain(format!(
+            "the addresses are not known: {reason}; nothing is written"
+        ));
     }
 
     /// The same complaint is not made every minute.
     fn complain(&mut self, complaint: String) {
         if self.complaint.as_ref() != Some(&complaint) {
-            warn!(
-                "status of Ingresses: the addresses are not known: {complaint}; nothing is written"
-            );
+            warn!("status of Ingresses: {complaint}");
             self.complaint = Some(complaint);
         }
     }

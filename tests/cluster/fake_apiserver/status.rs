@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
 
 use crate::each_apiserver::{on_each_apiserver, print};
 use crate::setup::{NETWORKING, addresses, apply_web_ingress, flags, web_ingress};
@@ -116,6 +117,36 @@ async fn status_follows_the_publish_service() -> Result<()> {
             json!({ "loadBalancer": { "ingress": [{ "hostname": "lb.example.org" }] } });
         cluster.apply_status(&balanced).await?;
         wait_for_addresses(cluster, "web", &["lb.example.org"]).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+/// The interval is the usual minute: what is waited for comes sooner.
+#[tokio::test(flavor = "multi_thread")]
+async fn load_balancer_without_an_address_is_reported_once_and_waited_for() -> Result<()> {
+    on_each_apiserver(async |cluster| {
+        apply_web_ingress(cluster, "web", "web.test").await?;
+        let mut balanced = service(cluster, json!({ "type": "LoadBalancer" }));
+        cluster.apply(&balanced).await?;
+        let named = format!("--publish-service={}/front", cluster.namespace());
+        let sluice = start(cluster, &[&named]).await?;
+        let report = format!("{named} has no address yet").replacen('=', " ", 1);
+        sluice.log().wait_for(&report).await?;
+        let looks = || cluster.gate().count("GET", "/services/front");
+        let looked_again = async || (looks() > 1).then_some(());
+        wait::until("another look at the Service", looked_again).await?;
+        ensure!(
+            writes(cluster, "web") == 0,
+            "a status without addresses was written"
+        );
+
+        balanced["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.8" }] } });
+        cluster.apply_status(&balanced).await?;
+        wait_for_addresses(cluster, "web", &["192.0.2.8"]).await?;
+        let lines = sluice.log().lines();
+        let reports = lines.iter().filter(|line| line.contains(&report)).count();
+        ensure!(reports == 1, "reported {reports} times");
         sluice.stop()
     })
     .await

@@ -3,11 +3,14 @@
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
+use sluice_tests::http::{self, Request};
 use sluice_tests::sluice::Sluice;
-use sluice_tests::{artifacts, http, wait};
+use sluice_tests::{artifacts, wait};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, ensure_even_spread};
+
+const BACKENDS: &str = "/configuration/backends";
 
 fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
@@ -77,6 +80,35 @@ async fn status_reports_connections_and_initialization() -> Result<()> {
         "{status}"
     );
     ensure!(lines[3].starts_with("Reading: 0 Writing: "), "{status}");
+    sluice.stop()
+}
+
+/// In ingress-nginx the controller POSTs to its nginx, so whoever reaches the port changes what is served. Here data planes ask
+/// the controller, and nobody but the API server changes anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn posted_configuration_is_refused_and_changes_nothing() -> Result<()> {
+    let fixture = Fixture::start(2, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let socket = sluice.admin_socket();
+    let backends = async || anyhow::Ok(http::get_unix(&socket, BACKENDS).await?.text());
+    let before = backends().await?;
+    let mut posted: Value = serde_json::from_str(&before)?;
+    let another = fixture.pods[1].addr();
+    posted[0]["endpoints"] =
+        json!([{"address": another.ip().to_string(), "port": another.port().to_string()}]);
+    for path in [BACKENDS, "/configuration/servers", "/configuration/general"] {
+        let request = Request::new("POST", "unix", path)
+            .header("content-type", "application/json")
+            .body(posted.to_string());
+        let answer = http::send_unix(&socket, &request).await?;
+        let expected = "Read only: configuration comes from the API server.";
+        ensure!(
+            answer.status == 400 && answer.text() == expected,
+            "{path}: {answer:?}"
+        );
+    }
+    ensure!(backends().await? == before, "the backends have changed");
+    ensure_even_spread(sluice.http(), &[0]).await?;
     sluice.stop()
 }
 

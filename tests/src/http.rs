@@ -23,13 +23,16 @@ pub async fn send(addr: SocketAddr, request: &Request) -> Result<Response> {
 
 /// GETs one page from a unix socket.
 pub async fn get_unix(socket: &Path, target: &str) -> Result<Response> {
-    let exchange = async {
-        Connection::open_unix(socket)
-            .await?
-            .send(&Request::get("unix", target))
-            .await
+    send_unix(socket, &Request::get("unix", target)).await
+}
+
+/// Sends one request to a unix socket.
+pub async fn send_unix(socket: &Path, request: &Request) -> Result<Response> {
+    let exchange = async { Connection::open_unix(socket).await?.send(request).await };
+    let what = || {
+        let Request { method, target, .. } = request;
+        format!("{method} {target} to {}", socket.display())
     };
-    let what = || format!("GET {target} from {}", socket.display());
     tokio::time::timeout(TIMEOUT, exchange)
         .await
         .with_context(what)?

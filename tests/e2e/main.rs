@@ -27,6 +27,7 @@ mod fixture;
 mod header_names;
 mod hostile_text;
 mod https;
+mod ipv6;
 mod keep_alive;
 mod l4_ports;
 mod load_balancing;

@@ -19,6 +19,7 @@ mod gateway;
 mod golden;
 mod guest;
 mod headers;
+mod ipv6;
 mod limits;
 mod managed;
 mod metrics;

@@ -150,6 +150,7 @@ pub fn service(namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> V
 /// The EndpointSlice of a Service. All pods listen on the port of the first.
 pub fn endpoint_slice(namespace: &str, service: &str, pods: &[SocketAddr]) -> Value {
     let port = pods.first().map_or(80, SocketAddr::port);
+    let is_ipv6 = pods.first().is_some_and(SocketAddr::is_ipv6);
     let endpoint =
         |pod: &SocketAddr| json!({ "addresses": [pod.ip()], "conditions": { "ready": true } });
     json!({
@@ -160,7 +161,7 @@ pub fn endpoint_slice(namespace: &str, service: &str, pods: &[SocketAddr]) -> Va
             "name": service,
             "labels": { "kubernetes.io/service-name": service },
         },
-        "addressType": "IPv4",
+        "addressType": if is_ipv6 { "IPv6" } else { "IPv4" },
         "ports": [{ "name": "http", "port": port, "protocol": "TCP" }],
         "endpoints": pods.iter().map(endpoint).collect::<Vec<_>>(),
     })

@@ -27,6 +27,8 @@ pub struct Sluice {
     process: Process,
     http: SocketAddr,
     https: SocketAddr,
+    /// The first address that it says it serves http on.
+    listens: SocketAddr,
     xds: String,
     own_envoy: bool,
     /// Of the wait until it serves.
@@ -45,7 +47,7 @@ impl Sluice {
     /// Waits until it serves, and its Envoy when it has one.
     pub async fn ready(mut self) -> Result<Sluice> {
         let (log, xds, own_envoy) = (self.process.log().clone(), self.xds.clone(), self.own_envoy);
-        let line = format!("serving http on {}", self.http);
+        let line = format!("serving http on {}", self.listens);
         let process = &mut self.process;
         let serves = async || match process.check() {
             Ok(()) if own_envoy => log

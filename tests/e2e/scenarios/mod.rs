@@ -4,6 +4,7 @@ pub(crate) mod access_log;
 pub(crate) mod certificate_rotation;
 pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;
+pub(crate) mod ipv6;
 pub(crate) mod l4_ports;
 pub(crate) mod lookahead;
 pub(crate) mod passthrough;

@@ -1,6 +1,6 @@
 //! How a controller is started.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub struct Options {
     environment: Vec<(String, String)>,
     http: Option<SocketAddr>,
     https: Option<SocketAddr>,
+    on_all_addresses: bool,
     run_dir: Option<PathBuf>,
     envoy: Option<PathBuf>,
     xds: Option<String>,
@@ -70,6 +71,7 @@ impl Options {
             environment: Vec::new(),
             http: None,
             https: None,
+            on_all_addresses: false,
             run_dir: None,
             envoy: None,
             xds: None,
@@ -124,6 +126,13 @@ impl Options {
     #[must_use]
     pub fn http(mut self, addr: SocketAddr) -> Options {
         self.http = Some(addr);
+        self
+    }
+
+    /// Listens as it does without `--bind-address`: on the ports as ever, of all addresses that it finds.
+    #[must_use]
+    pub fn on_all_addresses(mut self) -> Options {
+        self.on_all_addresses = true;
         self
     }
 
@@ -190,10 +199,13 @@ impl Options {
         command.arg("--healthz-port").arg(health.port().to_string());
         let process = Process::spawn(command)?;
         let (own_envoy, limit) = (self.own_envoy, self.limit);
+        let on_all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), http.port());
+        let listens = if self.on_all_addresses { on_all } else { http };
         Ok(Sluice {
             process,
             http,
             https,
+            listens,
             xds,
             own_envoy,
             limit,
@@ -212,7 +224,9 @@ impl Options {
     ) -> Result<Command> {
         let mut command = Command::new(artifacts::sluice()?);
         command.arg("run").args(&self.source);
-        command.arg("--bind-address").arg(http.ip().to_string());
+        if !self.on_all_addresses {
+            command.arg("--bind-address").arg(http.ip().to_string());
+        }
         command.arg("--http-port").arg(http.port().to_string());
         command.arg("--https-port").arg(https.port().to_string());
         command.arg("--run-dir").arg(run_dir);

@@ -25,6 +25,11 @@ async fn tcp_connections_use_the_stream_log_format() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn admin_requests_are_not_in_the_access_log() -> Result<()> {
+    access_log::admin_requests("envoy").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn access_log_fields_are_the_same_on_both_data_planes() -> Result<()> {
     both_data_planes_write_the_same().await
 }

@@ -183,3 +183,40 @@ pub(crate) async fn connections(data_plane: &str) -> Result<()> {
     );
     sluice.stop()
 }
+
+/// Pages of the admin socket, health and metrics: `/nginx_status` and `/metrics` ask the data plane itself.
+const ADMIN_PAGES: [&str; 5] = [
+    "/configuration/backends",
+    "/configuration/nope",
+    "/is-dynamic-lb-initialized",
+    "/nginx_status",
+    "/healthz",
+];
+const HEALTH_PAGES: [&str; 2] = ["/healthz", "/metrics"];
+
+/// Requests of clients are written down, and those to the admin interface are not.
+pub(crate) async fn admin_requests(data_plane: &str) -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let format = json!({"log-format-upstream": "logged $request_uri"});
+    config_map(&fixture.manifests, "settings", format)?;
+    let sluice = with_settings(&fixture, data_plane, &[]).await?;
+    ensure!(sluice.get(HOST, "/first").await?.status == 200);
+    for page in ADMIN_PAGES {
+        http::get_unix(&sluice.admin_socket(), page)
+            .await
+            .context(page)?;
+    }
+    for page in HEALTH_PAGES {
+        let answer = http::get(sluice.health(), "health", page).await?;
+        ensure!(answer.status == 200, "{page}: {}", answer.status);
+    }
+    ensure!(sluice.get(HOST, "/last").await?.status == 200);
+    line(&sluice, "logged /last").await?;
+    let lines = sluice.log().lines();
+    let logged: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.contains("logged "))
+        .collect();
+    ensure!(logged == ["logged /first", "logged /last"], "{logged:?}");
+    sluice.stop()
+}

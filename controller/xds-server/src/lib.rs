@@ -1,4 +1,4 @@
-//! Envoy's control plane: serves the resources that `sluice-xds` renders, and the two gRPC services that Envoy calls.
+//! Envoy's control plane: serves the resources that `sluice-xds` renders, and the gRPC services that Envoy calls.
 //!
 //! ```text
 //!   publisher --Update--> Store (cache, history) <--read-- Client (pure) <--> service (one task per stream) <--> Envoy
@@ -14,6 +14,7 @@
 //! - [`progress`]: ACKs of the streams.
 //! - [`service`]: the delta ADS streams; the only file that awaits a client.
 //! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
+//! - [`ext_proc`]: external processing: Envoy shows requests and responses, the caller judges.
 //! - [`access_log`]: access log entries that Envoy sends, for metrics.
 //!
 //! Absent on purpose: the IR and everything about the content of a resource, but for [`dedup`].
@@ -23,6 +24,7 @@ mod cache;
 mod client;
 mod dedup;
 mod ext_authz;
+mod ext_proc;
 mod history;
 mod nack;
 mod progress;
@@ -34,6 +36,9 @@ mod version;
 
 pub use access_log::{AccessLogEntry, AccessLogService};
 pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes};
+pub use ext_proc::{
+    EXT_PROC_PATH, Exchange, Failed, Headers, Inspector, Part, ProcessorService, Verdict,
+};
 pub use history::Generation;
 pub use nack::Nack;
 pub use service::{Session, discovery_service};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::settings::{AUTH_CLUSTER, XDS_CLUSTER};
+use crate::settings::{AUTH_CLUSTER, FIREWALL_CLUSTER, XDS_CLUSTER};
 use crate::{CONTROLLER_CLUSTER, MutualTls};
 
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
@@ -61,6 +61,7 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
             "clusters": [
                 cluster(XDS_CLUSTER, http2(), &settings.controller),
                 without_limits(cluster(AUTH_CLUSTER, http2(), &settings.controller)),
+                without_limits(cluster(FIREWALL_CLUSTER, http2(), &settings.controller)),
                 cluster(CONTROLLER_CLUSTER, json!({"http_protocol_options": {}}), &settings.controller),
             ],
         },
@@ -224,7 +225,8 @@ mod tests {
         for (position, name) in [
             (0, "sluice_xds"),
             (1, "sluice_auth"),
-            (2, "sluice_controller"),
+            (2, "sluice_firewall"),
+            (3, "sluice_controller"),
         ] {
             let cluster = &clusters[position];
             assert_eq!(cluster["name"], name);
@@ -279,7 +281,7 @@ mod tests {
     fn all_clusters_authenticate_when_one_does() {
         let tls = MutualTls::new("/etc/sluice", "sluice.test", "/run/sluice");
         let clusters = clusters(tcp("sluice.test", Some(tls)));
-        for position in [0, 1, 2] {
+        for position in [0, 1, 2, 3] {
             assert_eq!(
                 clusters[position]["transport_socket"]["name"],
                 "envoy.transport_sockets.tls"

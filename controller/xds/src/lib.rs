@@ -8,6 +8,7 @@
 //! (`sluice-xds-server`).
 
 mod bootstrap;
+pub mod firewall;
 mod message_json;
 mod mutual_tls;
 mod probe;
@@ -27,6 +28,7 @@ pub use resource::{Name, ResourceType};
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
     Certificate, ENDPOINT_HEADER, FilterCode, Https, MOST_COOKIES, OTHER_HOSTS, PATH_HEADER,
-    ROUTE_KEY, ROUTE_METADATA, SCOPES_FROM, Settings,
+    PROTOCOL_METADATA, ROUTE_KEY, ROUTE_METADATA, RULES_METADATA, SCOPES_FROM, SERVER_METADATA,
+    Settings, TRANSACTION_METADATA,
 };
 pub use update::{Change, Update};

@@ -31,6 +31,8 @@ pub const CONNECTING_TAG: &str = "connecting";
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
 pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
+/// The cluster, over HTTP/2, of the web application firewall. One of its own: bodies that wait there hold nobody else up.
+pub(crate) const FIREWALL_CLUSTER: &str = "sluice_firewall";
 /// The cluster, over HTTP/2, that spans go to.
 pub(crate) const TRACES_CLUSTER: &str = "sluice_otlp";
 /// Headers of an answer, each with a number behind it: cookies of who decided, the client's only if the pod is content.
@@ -41,6 +43,14 @@ pub const MOST_COOKIES: usize = 8;
 pub const ROUTE_METADATA: &str = "sluice-route";
 /// ... and the address of the client.
 pub const CLIENT_METADATA: &str = "sluice-client";
+/// Metadata of a request to the firewall: its rules ...
+pub const RULES_METADATA: &str = "sluice-rules";
+/// ... the id of the request in logs ...
+pub const TRANSACTION_METADATA: &str = "sluice-transaction";
+/// ... the address that the client has connected to ...
+pub const SERVER_METADATA: &str = "sluice-server";
+/// ... and the version of HTTP.
+pub const PROTOCOL_METADATA: &str = "sluice-protocol";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 

@@ -87,7 +87,8 @@ impl Library {
     /// It is not installed, or is not a libmodsecurity 3.0.
     pub fn load() -> Result<Arc<Self>, String> {
         // SAFETY: its initialisers are those of C++ libraries, which have no conditions.
-        let loaded = unsafe { libloading::Library::new(NAME) }.map_err(|error| error.to_string())?;
+        let loaded =
+            unsafe { libloading::Library::new(NAME) }.map_err(|error| error.to_string())?;
         let functions = Functions::find(&loaded).map_err(|error| error.to_string())?;
         Ok(Arc::new(Library {
             functions,
@@ -131,7 +132,8 @@ impl Engine {
     #[must_use]
     pub fn version(&self) -> String {
         // SAFETY: the engine is alive, and owns the text.
-        let text = unsafe { CStr::from_ptr((self.library.functions.msc_who_am_i)(self.raw.as_ptr())) };
+        let text =
+            unsafe { CStr::from_ptr((self.library.functions.msc_who_am_i)(self.raw.as_ptr())) };
         text.to_string_lossy().into_owned()
     }
 }

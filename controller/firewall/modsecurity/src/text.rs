@@ -8,7 +8,10 @@ unsafe extern "C" {
 
 /// A text for the library, up to the first zero.
 pub(crate) fn c_text(text: &[u8]) -> CString {
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(text.len());
     CString::new(text.get(..end).unwrap_or_default()).unwrap_or_default()
 }
 
@@ -22,7 +25,9 @@ pub(crate) unsafe fn taken(text: *mut c_char) -> Option<String> {
         return None;
     }
     // SAFETY: the caller promises it.
-    let copy = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    let copy = unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned();
     // SAFETY: the caller promises it, and the copy is made.
     unsafe { free(text.cast()) };
     Some(copy)

@@ -47,7 +47,9 @@ impl Transaction {
     pub fn new(engine: &Arc<Engine>, rules: &Arc<Rules>, id: Option<&str>) -> Option<Self> {
         let functions = &engine.library.functions;
         let (own, rules_of) = (engine.raw.as_ptr(), rules.raw.as_ptr());
-        let id = id.filter(|id| !id.is_empty()).map(|id| c_text(id.as_bytes()));
+        let id = id
+            .filter(|id| !id.is_empty())
+            .map(|id| c_text(id.as_bytes()));
         // SAFETY: the engine and the rules are alive as long as the transaction has them. The id is copied.
         let raw = unsafe {
             match &id {
@@ -71,7 +73,15 @@ impl Transaction {
         let ports = [client, server].map(|end| c_int::from(end.port()));
         let call = self.functions().msc_process_connection;
         // SAFETY: the transaction is alive, and the texts are copied.
-        unsafe { call(self.raw(), texts[0].as_ptr(), ports[0], texts[1].as_ptr(), ports[1]) };
+        unsafe {
+            call(
+                self.raw(),
+                texts[0].as_ptr(),
+                ports[0],
+                texts[1].as_ptr(),
+                ports[1],
+            )
+        };
     }
 
     /// Path and query, the method, and the version of HTTP (`1.1`).
@@ -79,14 +89,29 @@ impl Transaction {
         let texts = [target, method, version.as_bytes()].map(c_text);
         let call = self.functions().msc_process_uri;
         // SAFETY: the transaction is alive, and the texts are copied.
-        unsafe { call(self.raw(), texts[0].as_ptr(), texts[1].as_ptr(), texts[2].as_ptr()) };
+        unsafe {
+            call(
+                self.raw(),
+                texts[0].as_ptr(),
+                texts[1].as_ptr(),
+                texts[2].as_ptr(),
+            )
+        };
     }
 
     /// One of the headers of the request.
     pub fn request_header(&mut self, name: &[u8], value: &[u8]) {
         let call = self.functions().msc_add_n_request_header;
         // SAFETY: the transaction is alive, and bytes are copied, as many as there are.
-        unsafe { call(self.raw(), name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
+        unsafe {
+            call(
+                self.raw(),
+                name.as_ptr(),
+                name.len(),
+                value.as_ptr(),
+                value.len(),
+            )
+        };
     }
 
     /// Phase 1, when all headers are there.
@@ -111,7 +136,15 @@ impl Transaction {
     pub fn response_header(&mut self, name: &[u8], value: &[u8]) {
         let call = self.functions().msc_add_n_response_header;
         // SAFETY: the transaction is alive, and bytes are copied, as many as there are.
-        unsafe { call(self.raw(), name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
+        unsafe {
+            call(
+                self.raw(),
+                name.as_ptr(),
+                name.len(),
+                value.as_ptr(),
+                value.len(),
+            )
+        };
     }
 
     /// Phase 3, when all headers of the response are there. The protocol is that of the client (`HTTP 1.1`).

@@ -8,7 +8,10 @@ fn library() -> Option<Arc<Library>> {
     match Library::load() {
         Ok(library) => Some(library),
         Err(error) => {
-            assert!(!std::path::Path::new("/usr/lib/x86_64-linux-gnu/libmodsecurity.so.3").exists(), "{error}");
+            assert!(
+                !std::path::Path::new("/usr/lib/x86_64-linux-gnu/libmodsecurity.so.3").exists(),
+                "{error}"
+            );
             None
         }
     }
@@ -44,7 +47,9 @@ fn each_phase_may_intervene_with_the_status_of_its_rule() {
                 SecRule RESPONSE_HEADERS:X-A \"@streq bad\" \"id:3,phase:3,deny,status:500\"\n\
                 SecRule REMOTE_ADDR \"!@ipMatch 192.0.2.0/24\" \"id:4,phase:1,deny\"";
     let rules = Arc::new(rules(&library, &format!("{ON}{text}")));
-    let rejected = transaction(&engine, &rules, "/?q=bad").request_headers().unwrap();
+    let rejected = transaction(&engine, &rules, "/?q=bad")
+        .request_headers()
+        .unwrap();
     assert_eq!((rejected.status, rejected.location), (418, None));
     assert!(rejected.log.contains("[id \"1\"]"), "{}", rejected.log);
 
@@ -62,22 +67,41 @@ fn each_phase_may_intervene_with_the_status_of_its_rule() {
     assert_eq!(served.request_headers(), None);
     assert_eq!(served.request_body(), None);
     served.response_header(b"X-A", b"bad");
-    assert_eq!(served.response_headers(200, "HTTP 1.1").unwrap().status, 500);
+    assert_eq!(
+        served.response_headers(200, "HTTP 1.1").unwrap().status,
+        500
+    );
 }
 
 #[test]
 fn rules_are_shared_and_those_in_front_decide() {
     let Some(library) = library() else { return };
     let engine = Arc::new(Engine::new(&library).unwrap());
-    let common = rules(&library, "SecRuleEngine On\nSecRule ARGS:q \"@streq bad\" \"id:7,phase:1,deny\"");
+    let common = rules(
+        &library,
+        "SecRuleEngine On\nSecRule ARGS:q \"@streq bad\" \"id:7,phase:1,deny\"",
+    );
     let mut own = rules(&library, "SecRuleEngine DetectionOnly");
     own.merge(&common).unwrap();
     let (own, common) = (Arc::new(own), Arc::new(common));
-    assert_eq!(transaction(&engine, &own, "/?q=bad").request_headers(), None);
-    assert!(transaction(&engine, &common, "/?q=bad").request_headers().is_some());
+    assert_eq!(
+        transaction(&engine, &own, "/?q=bad").request_headers(),
+        None
+    );
+    assert!(
+        transaction(&engine, &common, "/?q=bad")
+            .request_headers()
+            .is_some()
+    );
     drop(common);
-    assert_eq!(transaction(&engine, &own, "/?q=bad").request_headers(), None);
-    let mut twice = rules(&library, "SecRule ARGS:q \"@streq worse\" \"id:7,phase:1,pass\"");
+    assert_eq!(
+        transaction(&engine, &own, "/?q=bad").request_headers(),
+        None
+    );
+    let mut twice = rules(
+        &library,
+        "SecRule ARGS:q \"@streq worse\" \"id:7,phase:1,pass\"",
+    );
     let error = twice.merge(&own).unwrap_err();
     assert!(error.contains('7'), "{error}");
     assert!(twice.add("SecRule").is_err());

@@ -122,7 +122,11 @@ impl Action {
     }
 
     pub(super) fn switches_engine_on(&self) -> bool {
-        matches!(self, Action::Control("ruleEngine", value) if value.as_str() == "On")
+        self.controls("ruleEngine", "On")
+    }
+
+    pub(super) fn controls(&self, wanted: &str, value: &str) -> bool {
+        matches!(self, Action::Control(name, to) if *name == wanted && to.as_str() == value)
     }
 }
 

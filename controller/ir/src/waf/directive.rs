@@ -74,6 +74,14 @@ impl Directive {
         }
     }
 
+    /// Value that it gives a setting.
+    pub(super) fn setting(&self, wanted: &str) -> Option<&str> {
+        match self {
+            Directive::Setting(name, value) if *name == wanted => Some(value.as_str()),
+            _ => None,
+        }
+    }
+
     /// True if it has the engine reject requests, false if it has it not; `None`: it says nothing of that.
     pub(super) fn engine_is_on(&self) -> Option<bool> {
         match self {

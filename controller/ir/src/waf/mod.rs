@@ -47,4 +47,25 @@ impl Waf {
         let engine = |rules: &[Directive]| rules.iter().rev().find_map(Directive::engine_is_on);
         switches_on || engine(own).or_else(|| engine(everywhere)).unwrap_or(false)
     }
+
+    /// Value of a setting: its own, else that of all routes. `None`: neither says it.
+    #[must_use]
+    pub fn setting<'a>(&'a self, all: Option<&'a Waf>, name: &str) -> Option<&'a str> {
+        let last = |waf: &'a Waf| waf.rules.iter().rev().find_map(|rule| rule.setting(name));
+        last(self).or_else(|| last(all?))
+    }
+
+    /// True if a rule of its own, or of all routes, changes a setting so for some requests.
+    #[must_use]
+    pub fn controls(&self, all: Option<&Waf>, name: &str, value: &str) -> bool {
+        let everywhere = all.map_or(&[][..], |all| &all.rules);
+        let actions = self
+            .rules
+            .iter()
+            .chain(everywhere)
+            .flat_map(Directive::actions);
+        actions
+            .into_iter()
+            .any(|action| action.controls(name, value))
+    }
 }

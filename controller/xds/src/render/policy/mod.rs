@@ -1,13 +1,14 @@
 //! Policies of a route, before a request is proxied: one small filter for each, in a chain of its own.
 //!
 //! Envoy's `filter_chain` filter holds the chain of the route, so a route that asks for nothing costs nothing, and a
-//! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
+//! new kind of policy does not change the listener. The order is nginx's: firewall, limits, addresses, passwords.
 
 pub(super) mod access;
 mod composite;
 mod cookies;
 pub(super) mod errors;
 mod ext_authz;
+mod firewall;
 mod limits;
 pub(super) mod upgrades;
 
@@ -19,11 +20,12 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::{Authentication, ClientLimits, HttpRoute, Policy};
+use sluice_ir::{Authentication, ClientLimits, GlobalConfig, HttpRoute, Policy};
 
 use super::LOOKUP_FILTER;
 use super::proto::{any, extension, switched_on};
 pub(super) use composite::{composite, composite_chain, composite_per_route};
+pub(super) use firewall::inspected_body;
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";
@@ -58,10 +60,10 @@ pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
 /// Filter configuration of a route. A filter takes the place of the one of the listener that has its name.
 pub(super) fn per_route(
     http_route: &HttpRoute,
-    usual_body: Option<u64>,
+    global: &GlobalConfig,
     is_handshake: bool,
 ) -> HashMap<String, Any> {
-    let policy = &http_route.policy;
+    let (policy, usual_body) = (&http_route.policy, global.max_body_size);
     // First, so that what the others answer is an error, too.
     let pages = http_route.error_pages.as_ref();
     let mut filters: Vec<_> = pages
@@ -71,23 +73,27 @@ pub(super) fn per_route(
     if policy.max_body_size != usual_body && !is_handshake {
         filters.push(limit(policy.max_body_size));
     }
+    filters.extend(firewall::filter(policy, global));
     filters.extend(policy.bandwidth_limit.map(limits::rate));
     let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
     filters.extend(limits.map(limits::limits));
     filters.extend(access_control(policy));
-    if filters.is_empty() {
-        return HashMap::new();
-    }
-    let chain = FilterChainConfigPerRoute {
-        filter_chain: Some(FilterChain { filters }),
-    };
     let counted = is_counted(policy).then(switched_on).flatten();
     let counted = counted.map(|lookup| (LOOKUP_FILTER.to_owned(), lookup));
-    any(chain)
-        .map(|chain| (POLICY.to_owned(), chain))
-        .into_iter()
-        .chain(counted)
-        .collect()
+    chain_of(filters).into_iter().chain(counted).collect()
+}
+
+/// For an answer of the data plane's own, which the firewall is in front of, too.
+pub(super) fn of_answer(policy: &Policy, global: &GlobalConfig) -> Option<(String, Any)> {
+    chain_of(firewall::filter(policy, global).into_iter().collect())
+}
+
+fn chain_of(filters: Vec<TypedExtensionConfig>) -> Option<(String, Any)> {
+    let chain = FilterChainConfigPerRoute {
+        filter_chain: (!filters.is_empty()).then_some(FilterChain { filters }),
+    };
+    chain.filter_chain.as_ref()?;
+    Some((POLICY.to_owned(), any(chain)?))
 }
 
 /// True if the filter counts requests of a route before its policies.
@@ -137,7 +143,7 @@ mod tests {
     use std::sync::Arc;
 
     use prost::Message;
-    use sluice_ir::{Action, Cidr, ErrorPages, IpAccess, PathMatch, Rate, ServerName};
+    use sluice_ir::{Action, Cidr, ErrorPages, IpAccess, PathMatch, Rate, ServerName, Waf};
 
     use super::*;
 
@@ -169,6 +175,7 @@ mod tests {
                 deny: vec![network],
             },
             authentication: Some(Authentication::default()),
+            waf: Some(Waf::default()),
             ..Policy::default()
         };
         let pages = ErrorPages {
@@ -182,8 +189,15 @@ mod tests {
         }
     }
 
+    fn usual() -> GlobalConfig {
+        GlobalConfig {
+            max_body_size: Some(1 << 20),
+            ..GlobalConfig::default()
+        }
+    }
+
     fn names(http_route: &HttpRoute, is_handshake: bool) -> Vec<String> {
-        let chain = per_route(http_route, Some(1 << 20), is_handshake)
+        let chain = per_route(http_route, &usual(), is_handshake)
             .remove(POLICY)
             .unwrap();
         let chain = FilterChainConfigPerRoute::decode(chain.value.as_slice()).unwrap();
@@ -204,6 +218,7 @@ mod tests {
             [
                 "errors",
                 LIMIT,
+                "firewall",
                 "rate",
                 "limits",
                 "deny",
@@ -222,20 +237,23 @@ mod tests {
 
     #[test]
     fn a_route_that_asks_for_nothing_has_no_chain() {
-        const USUAL: Option<u64> = Some(1 << 20);
-        assert!(per_route(&http_route(Policy::default()), USUAL, false).is_empty());
+        let usual = usual();
+        assert!(per_route(&http_route(Policy::default()), &usual, false).is_empty());
+        assert_eq!(of_answer(&Policy::default(), &usual), None);
         let large = http_route(Policy {
             max_body_size: Some(8 << 20),
             ..Policy::default()
         });
-        assert_eq!(per_route(&large, USUAL, false).len(), 1);
-        assert!(per_route(&large, USUAL, true).is_empty() && has_own_limit(&large.policy, USUAL));
+        let usual_body = usual.max_body_size;
+        assert_eq!(per_route(&large, &usual, false).len(), 1);
+        assert!(per_route(&large, &usual, true).is_empty());
+        assert!(has_own_limit(&large.policy, usual_body));
         assert!(!has_own_limit(
             &Policy {
                 max_body_size: None,
                 ..Policy::default()
             },
-            USUAL
+            usual_body
         ));
     }
 }

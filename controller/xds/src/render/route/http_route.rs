@@ -149,7 +149,7 @@ fn responding(
     };
     routes.push(Route {
         action: Some(RouteKind::DirectResponse(response)),
-        typed_per_filter_config: policy::per_route(http_route, global.max_body_size, false),
+        typed_per_filter_config: policy::per_route(http_route, global, false),
         ..route.clone()
     });
     match &policy.cors {
@@ -208,7 +208,7 @@ fn upstream_routes(
         route
             .request_headers_to_remove
             .extend(request_headers::removed(global, policy));
-        let policies = policy::per_route(http_route, global.max_body_size, is_handshake);
+        let policies = policy::per_route(http_route, global, is_handshake);
         route.typed_per_filter_config.extend(policies);
         Route {
             action: Some(RouteKind::Route(action)),

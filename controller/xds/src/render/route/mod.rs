@@ -24,13 +24,14 @@ use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
-use sluice_ir::{Config, GlobalConfig, Header, PathMatch, Server, ServerName};
+use envoy_types::pb::google::protobuf::UInt64Value;
+use sluice_ir::{Config, GlobalConfig, Header, HttpRoute, PathMatch, Server, ServerName};
 
 use super::LOOKUP_FILTER;
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
-use super::policy::{COMPOSITE, POLICY, composite_per_route, without_limit};
+use super::policy::{self, COMPOSITE, POLICY, composite_per_route, without_limit};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
 use crate::render::PROBE;
@@ -241,13 +242,33 @@ fn server_routes<'a>(
         action: Some(redirect::app_root(path)),
         ..Route::default()
     });
-    let routes = move |http_route| match &server.client_certificates {
-        Some(clients) => clients::routes(http_route, name, clients, global),
-        None => http_route::routes(http_route, name, global),
+    let routes = move |http_route| {
+        let routes = match &server.client_certificates {
+            Some(clients) => clients::routes(http_route, name, clients, global),
+            None => http_route::routes(http_route, name, global),
+        };
+        let inspected = move |route| inspected(route, http_route, global);
+        routes.into_iter().map(inspected)
     };
     app_root
         .chain(server.routes.iter().flat_map(routes))
         .map(without_useless_filter)
+}
+
+/// A firewall is in front of what the data plane answers itself, too, and bodies are kept until it has seen them.
+fn inspected(mut route: Route, http_route: &HttpRoute, global: &GlobalConfig) -> Route {
+    let policy = &http_route.policy;
+    if policy.waf.is_none() || http_route.action == sluice_ir::Action::Denied {
+        return route;
+    }
+    if !route.typed_per_filter_config.contains_key(POLICY) {
+        let chain = policy::of_answer(policy, global);
+        route.typed_per_filter_config.extend(chain);
+    }
+    let kept = route.request_body_buffer_limit.map(|kept| kept.value);
+    let largest = policy::inspected_body(policy, global).max(kept);
+    route.request_body_buffer_limit = largest.map(|value| UInt64Value { value });
+    route
 }
 
 /// Direct responses need no endpoint. The filter would say 503, wait for its tables when a

@@ -19,6 +19,7 @@ mod certificate;
 mod data_plane;
 mod dbg;
 mod envoy;
+mod firewall;
 mod lint;
 mod log;
 mod object_source;
@@ -53,6 +54,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
         Command::Certgen(certgen) => certgen::certgen(&certgen)?,
         Command::Completions(completions) => complete(&completions)?,
+        Command::Firewall(firewall) => firewall::run(&firewall)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use sluice_authz::{Authorizer, NonceKey};
 use sluice_dataplane::run_dir::RunDir;
 use sluice_dataplane::{memory, open_files, process};
+use sluice_firewall::Firewall;
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options};
@@ -32,6 +33,8 @@ use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
 use sluice_state::View;
 
+/// Unix socket of the web application firewall, in the run directory.
+const FIREWALL_SOCKET: &str = "firewall.sock";
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);
 /// So many kept bodies fit into the memory of an Envoy of ours.
@@ -181,6 +184,7 @@ fn served(
     options: &Options,
     dns: Dns,
     nonces: NonceKey,
+    firewall: Firewall,
     tasks: &Tasks,
 ) -> anyhow::Result<Served> {
     let settings = sluice_authz::Settings {
@@ -192,6 +196,7 @@ fn served(
         log: SharedLog::default(),
         store: Store::new(),
         authorizer: Authorizer::new(policies, settings, dns, nonces, tasks)?,
+        firewall,
     })
 }
 
@@ -218,7 +223,9 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let served = served(&view, &options, dns.clone(), nonces, tasks)?;
+    let socket = run_dir.path.join(FIREWALL_SOCKET);
+    let firewall = Firewall::new(socket, args.metrics.access_log, tasks);
+    let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
     let (running, probe) = (child.running(), child.probe());
     let inputs = ObserverInputs {
         view: &view,

@@ -43,6 +43,7 @@ pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;
 pub use traces::span_log;
 pub use unsupported::{Element, Unsupported};
+pub use waf::RECOMMENDED as RECOMMENDED_RULES;
 
 /// Bytes of the path of a socket: one less than Linux has.
 pub(crate) const LONGEST_SOCKET: usize = 107;

@@ -171,18 +171,27 @@ impl ModSecurity {
     #[must_use]
     pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
         let module = library("ngx_http_modsecurity_module.so", said, binary, &is_file)?;
-        let is_there = |path: &&str| path.contains('*') || is_file(Path::new(path));
-        let core_rules = CORE_RULES.iter().find(|files| is_file(Path::new(files[0])));
-        let core_rules = core_rules.into_iter().flat_map(|files| files.iter());
-        let mut maps = UNICODE_MAPS.iter().filter(|path| is_there(path));
         Some(ModSecurity {
             module,
-            core_rules: core_rules
-                .filter(|path| is_there(path))
-                .map(PathBuf::from)
-                .collect(),
-            unicode_map: maps.next().map(PathBuf::from),
+            core_rules: ModSecurity::core_rules(&is_file),
+            unicode_map: ModSecurity::unicode_map(&is_file),
         })
+    }
+
+    /// Files of the OWASP Core Rule Set on this machine, in their order; none: it is not installed.
+    #[must_use]
+    pub fn core_rules(is_file: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let is_there = |path: &&&str| path.contains('*') || is_file(Path::new(path));
+        let installed = CORE_RULES.iter().find(|files| is_file(Path::new(files[0])));
+        let files = installed.into_iter().flat_map(|files| files.iter());
+        files.filter(is_there).map(PathBuf::from).collect()
+    }
+
+    /// File of Unicode characters on this machine.
+    #[must_use]
+    pub fn unicode_map(is_file: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+        let mut maps = UNICODE_MAPS.iter().map(PathBuf::from);
+        maps.find(|path| is_file(path))
     }
 }
 

@@ -91,6 +91,7 @@ impl Publisher {
         self.metrics.held(&self.quarantine.culprits(&self.snapshot));
         let of_data_plane = [
             &self.unsupported_by_nginx[..],
+            &self.unserved_firewalls,
             &held,
             &self.refused_resources,
         ]
@@ -225,7 +226,7 @@ impl Publisher {
     }
 
     async fn publish_again(&mut self) {
-        let config = self.quarantine.serve(&self.snapshot);
+        let config = self.prepared().await;
         let before = std::mem::replace(&mut self.effective, config);
         self.publish_routes(&before).await;
     }

@@ -21,6 +21,7 @@ mod contain;
 #[cfg(debug_assertions)]
 mod fault;
 mod feedback;
+mod firewall;
 mod inputs;
 mod nginx_reports;
 mod reload_events;
@@ -84,6 +85,8 @@ pub struct Publisher {
     report_log: ReportLog,
     /// Reports on what nginx does not support.
     unsupported_by_nginx: Vec<Report>,
+    /// Reports on firewalls that Envoy cannot have.
+    unserved_firewalls: Vec<Report>,
     /// Reports on resources, other than routes, that Envoy rejected.
     refused_resources: Vec<Report>,
     ready: bool,
@@ -133,6 +136,7 @@ impl Publisher {
             nginx_reports,
             report_log,
             unsupported_by_nginx,
+            unserved_firewalls: Vec::new(),
             refused_resources,
             ready,
             removals,
@@ -208,7 +212,7 @@ impl Publisher {
         if !self.view.progress().is_published() {
             self.wait_for_names().await;
         }
-        let effective = self.quarantine.serve(&self.snapshot);
+        let effective = self.prepared().await;
         let before = std::mem::replace(&mut self.effective, effective);
         // Missing pods move requests to error services.
         if !changes.is_of_endpoints() || !updated.servers.is_empty() {

@@ -64,6 +64,7 @@ impl Publisher {
         let both = accepted.map(|accepted| self.effective.with_routes_of(&accepted.config));
         let config = both.as_ref().unwrap_or(&self.effective);
         self.served.authorizer.forget_removed(config);
+        self.served.firewall.keep_only(config);
         if self.nginx.is_some() {
             self.served.log.publish(|log| log.replace(config));
             self.known = both;

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::serve::Listener;
 use sluice_authz::Authorizer;
 use sluice_filter_config::LOG_PATH;
+use sluice_firewall::Firewall;
 use sluice_tasks::Tasks;
-use sluice_xds_server::Store;
+use sluice_xds_server::{EXT_PROC_PATH, Store};
 use tokio::net::{TcpListener, UnixListener};
 use tracing::{error, info, warn};
 
@@ -29,6 +30,8 @@ pub struct Served {
     pub store: Store,
     /// Envoy, for each request that is asked about.
     pub authorizer: Authorizer,
+    /// Envoy, for each request that a web application firewall looks at.
+    pub firewall: Firewall,
 }
 
 /// Address of the controller for data planes.
@@ -46,8 +49,10 @@ pub enum Address {
 pub fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     let log = get(poll::plugin_config).with_state(served.log.clone());
     let authz = get(sluice_authz::auth_request).with_state(served.authorizer.clone());
+    let firewall = post(sluice_firewall::relay).with_state(served.firewall.clone());
     xds.into_axum_router()
         .route(LOG_PATH, log)
+        .route(EXT_PROC_PATH, firewall)
         .route(sluice_nginx::auth_request::PATH, authz)
 }
 

@@ -1,4 +1,4 @@
-//! Commands that look, and serve nothing.
+//! Commands beside those that serve.
 
 use std::path::PathBuf;
 
@@ -45,4 +45,14 @@ pub(crate) struct Completions {
     /// The shell to complete for.
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FirewallArgs {
+    /// Unix socket to listen on.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: PathBuf,
+    /// Write the audit log to standard output.
+    #[arg(long)]
+    pub(crate) audit_log: bool,
 }

@@ -17,10 +17,13 @@ pub(crate) const SEND_TIMEOUT: Supports = Supports {
 pub(crate) const SEND_IS_LONGER: &str =
     "it is longer than proxy-read-timeout, which limits both directions";
 
-/// Why Envoy has no web application firewall.
-pub(crate) const NO_WAF: &str = "--data-plane nginx serves ModSecurity";
-/// Of nginx.
-pub(crate) const WAF_MODULE: &str = "where nginx has ModSecurity's module (docs/waf.md)";
+/// The web application firewall.
+pub(crate) const WAF: Supports = Supports {
+    envoy: Support::Partly("where the controller has ModSecurity's library (docs/waf.md)"),
+    nginx: Support::Partly("where nginx has ModSecurity's module (docs/waf.md)"),
+};
+/// Rules of a snippet.
+pub(crate) const WAF_RULES: &str = "settings, rules and exceptions that docs/waf.md lists";
 
 /// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -113,6 +113,8 @@ pub struct Engine {
 
 // SAFETY: the library asks for no certain thread.
 unsafe impl Send for Engine {}
+// SAFETY: threads may have transactions of one engine at the same time (the library's example `multithread`).
+unsafe impl Sync for Engine {}
 
 impl Engine {
     /// `None`: there is no memory for it.

@@ -22,7 +22,8 @@ use crate::settings::{ModSecurity, Settings};
 
 pub(crate) use sharing::{Place, Sharing};
 
-const RECOMMENDED: &str = include_str!("../../templates/waf/recommended.conf");
+/// ModSecurity's recommended settings.
+pub const RECOMMENDED: &str = include_str!("../../templates/waf/recommended.conf");
 
 /// A file of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,34 +8,26 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::{NO_WAF, Support, WAF_MODULE};
-
-const NGINX: Support = Support::Partly(WAF_MODULE);
+use crate::support::WAF;
 
 pub(super) const GROUP: Group = Group {
     title: "Web application firewall",
     annotations: &[
-        annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress)
-            .instead(NO_WAF)
-            .nginx(NGINX)
-            .harmless(&["false"]),
+        annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress).supported(WAF),
         annotation(
             "enable-owasp-core-rules",
             Value::Bool,
             Risk::Low,
             Scope::Ingress,
         )
-        .instead(NO_WAF)
-        .nginx(NGINX)
-        .harmless(&["false"]),
+        .supported(WAF),
         annotation(
             "modsecurity-transaction-id",
             Value::Text,
             Risk::High,
             Scope::Ingress,
         )
-        .instead(NO_WAF)
-        .nginx(Support::Partly("nginx variables that Sluice supports")),
+        .partly("nginx variables that Sluice supports"),
         annotation(
             "modsecurity-snippet",
             Value::Text,
@@ -43,11 +35,10 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .snippet()
-        .instead(NO_WAF)
-        .nginx(Support::Partly(
+        .partly(
             "settings, rules and exceptions that docs/waf.md lists, with allow-snippet-annotations and \
              annotations-risk-level: Critical",
-        )),
+        ),
     ],
 };
 

@@ -9,16 +9,15 @@ use sluice_translate_engine::Severity;
 use super::keys::{Key, key};
 use super::view::View;
 use crate::snippet;
-use crate::support::{NO_WAF, Support, WAF_MODULE};
+use crate::support::{WAF, WAF_RULES};
 
 const SNIPPET: &str = "modsecurity-snippet";
-const NGINX: Support = Support::Partly(WAF_MODULE);
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("enable-modsecurity", "false").instead(NO_WAF).nginx(NGINX),
-    key("enable-owasp-modsecurity-crs", "false").instead(NO_WAF).nginx(NGINX),
-    key(SNIPPET, "").instead(NO_WAF).nginx(Support::Partly("settings, rules and exceptions that docs/waf.md lists")),
+    key("enable-modsecurity", "false").supported(WAF),
+    key("enable-owasp-modsecurity-crs", "false").supported(WAF),
+    key(SNIPPET, "").partly(WAF_RULES),
 ];
 
 /// `false`: rules that may guard are not understood.

@@ -47,7 +47,7 @@ pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 
 use sluice_syntax::excerpt;
 
-use crate::support::{DataPlane, NO_WAF};
+use crate::support::{DataPlane, WAF_RULES};
 use harmless::Content;
 use statements::{Piece, Pieces, Statement, SyntaxError};
 
@@ -106,7 +106,7 @@ pub(crate) fn judge(
         ),
     };
     let advice = match (language, alternatives(&directives, data_plane)) {
-        (Language::ModSecurity, _) => NO_WAF.to_owned(),
+        (Language::ModSecurity, _) => format!("use {WAF_RULES}"),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };

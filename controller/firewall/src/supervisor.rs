@@ -1,0 +1,112 @@
+//! Starts the process when there are rules, starts it again when it ends, and gives it its rules.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tracing::{error, info, warn};
+
+use crate::connection::Connection;
+use crate::handle::{Answer, Wanted};
+
+/// Stack of the engine's threads: as much as the main thread of nginx has. Patterns may recurse.
+const STACK: usize = 8 << 20;
+/// From its start to its socket.
+const START: Duration = Duration::from_secs(10);
+/// Pauses before it is started again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
+
+pub(crate) async fn run(
+    connection: Connection,
+    audit_log: bool,
+    mut wanted: watch::Receiver<Wanted>,
+    answers: watch::Sender<Answer>,
+) {
+    // Without a handle nothing is asked for any more.
+    if wanted.wait_for(|wanted| wanted.number > 0).await.is_err() {
+        return std::future::pending().await;
+    }
+    let mut pause = PAUSES.0;
+    loop {
+        let began = Instant::now();
+        match start(connection.socket(), audit_log) {
+            Ok(mut child) => {
+                wanted.mark_changed();
+                tokio::select! {
+                    ended = child.wait() => match ended {
+                        Ok(status) => warn!("the web application firewall ended with {status}; its paths answer 503 until it is back"),
+                        Err(error) => error!("the web application firewall cannot be watched: {error}"),
+                    },
+                    () = follow(&connection, &mut wanted, &answers) => {}
+                }
+                child.kill().await.ok();
+            }
+            Err(error) => error!("the web application firewall cannot be started: {error:#}"),
+        }
+        pause = if began.elapsed() > PAUSES.1 {
+            PAUSES.0
+        } else {
+            (pause * 2).min(PAUSES.1)
+        };
+        sleep(pause).await;
+    }
+}
+
+/// The same program. It ends with its standard input, whatever this process ends by.
+fn start(socket: &Path, audit_log: bool) -> anyhow::Result<Child> {
+    std::fs::remove_file(socket).ok();
+    let own = std::env::current_exe().ok().filter(|own| own.is_file());
+    let mut command = Command::new(own.as_deref().unwrap_or(Path::new("/proc/self/exe")));
+    command.arg("firewall").arg("--socket").arg(socket);
+    if audit_log {
+        command.arg("--audit-log");
+    }
+    command
+        .env("RUST_MIN_STACK", STACK.to_string())
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("start")
+}
+
+/// Gives the process all rules, as often as they change. Returns if it does not take them.
+async fn follow(
+    connection: &Connection,
+    wanted: &mut watch::Receiver<Wanted>,
+    answers: &watch::Sender<Answer>,
+) {
+    let began = Instant::now();
+    while connection.connect().await.is_err() {
+        if began.elapsed() > START {
+            error!("the web application firewall does not listen");
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    while wanted.changed().await.is_ok() {
+        let Wanted { number, rules } = wanted.borrow_and_update().clone();
+        match connection.load(&rules).await {
+            Ok(loaded) => {
+                match &loaded.no_engine {
+                    Some(reason) => error!("no web application firewall: {reason}"),
+                    None => info!(
+                        "web application firewall: {} sets of rules",
+                        rules.sets.len()
+                    ),
+                }
+                let loaded = Arc::new(loaded);
+                answers.send_replace(Answer { number, loaded });
+            }
+            Err(error) => {
+                error!("the web application firewall does not take its rules: {error:#}");
+                return;
+            }
+        }
+    }
+    std::future::pending().await
+}

@@ -37,6 +37,8 @@ pub(crate) async fn run(
         match start(connection.socket(), audit_log) {
             Ok(mut child) => {
                 wanted.mark_changed();
+                // Waiting would close it.
+                let _open = child.stdin.take();
                 tokio::select! {
                     ended = child.wait() => match ended {
                         Ok(status) => warn!("the web application firewall ended with {status}; its paths answer 503 until it is back"),

@@ -77,7 +77,10 @@ pub async fn serve(settings: &ProcessSettings) -> anyhow::Result<()> {
     tokio::select! {
         ended = served => ended.context("firewall"),
         failure = tasks.failed() => Err(failure.into()),
-        _ = closed => Ok(()),
+        _ = closed => {
+            tasks.stop();
+            Ok(())
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) fn run(args: &FirewallArgs) -> anyhow::Result<()> {
     log::to_stderr("info");
     let settings = ProcessSettings {
         socket: args.socket.clone(),
+        library: args.modsecurity_library.clone(),
         audit_log: args.audit_log,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -22,3 +22,4 @@ mod wire;
 pub use handle::{Firewall, Loading, Missing};
 pub use process::{ProcessSettings, serve};
 pub use relay::relay;
+pub use sluice_modsecurity::NAME as LIBRARY;

@@ -52,6 +52,9 @@ pub(crate) struct FirewallArgs {
     /// Unix socket to listen on.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: PathBuf,
+    /// Library of ModSecurity.
+    #[arg(long, env = "MODSECURITY_LIBRARY", value_name = "PATH", default_value = sluice_firewall::LIBRARY)]
+    pub(crate) modsecurity_library: PathBuf,
     /// Write the audit log to standard output.
     #[arg(long)]
     pub(crate) audit_log: bool,

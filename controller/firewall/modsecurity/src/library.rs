@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -80,15 +81,15 @@ pub struct Library {
 }
 
 impl Library {
-    /// Loads the library of this machine.
+    /// Loads the library from a file, or from where libraries are installed if there is only a name.
     ///
     /// # Errors
     ///
     /// It is not installed, or is not a libmodsecurity 3.0.
-    pub fn load() -> Result<Arc<Self>, String> {
+    pub fn load(file: &Path) -> Result<Arc<Self>, String> {
         // SAFETY: its initialisers are those of C++ libraries, which have no conditions.
         let loaded =
-            unsafe { libloading::Library::new(NAME) }.map_err(|error| error.to_string())?;
+            unsafe { libloading::Library::new(file) }.map_err(|error| error.to_string())?;
         let functions = Functions::find(&loaded).map_err(|error| error.to_string())?;
         Ok(Arc::new(Library {
             functions,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use sluice_modsecurity::{Connection, Engine, Library, Rules, Transaction};
+use sluice_modsecurity::{Connection, Engine, Library, NAME, Rules, Transaction};
 
 fn library() -> Option<Arc<Library>> {
-    match Library::load() {
+    match Library::load(NAME.as_ref()) {
         Ok(library) => Some(library),
         Err(error) => {
             assert!(

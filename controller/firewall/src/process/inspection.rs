@@ -62,10 +62,16 @@ struct Step {
 #[tonic::async_trait]
 impl Inspector for Inspection {
     async fn inspect(&mut self, part: Part) -> Result<Verdict, Failed> {
-        let is_first = matches!(part, Part::Request { .. });
         let transaction = self.transaction.take();
-        if transaction.is_none() != is_first {
-            return Err(Failed("parts in another order".to_owned()));
+        match (&part, &transaction) {
+            (Part::Request { .. }, None) | (_, Some(_)) => {}
+            // Envoy's own answer to a request that did not come here.
+            (Part::Response { .. } | Part::ResponseBody { .. }, None) => {
+                return Ok(Verdict::Continue);
+            }
+            (Part::RequestBody { .. }, None) => {
+                return Err(Failed("a body without its request".to_owned()));
+            }
         }
         let step = self.step(part);
         let stepped = self

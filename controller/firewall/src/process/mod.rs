@@ -36,6 +36,8 @@ const REQUESTS: u32 = 1 << 20;
 pub struct ProcessSettings {
     /// Its unix socket, in a folder that nobody else can read.
     pub socket: PathBuf,
+    /// File of libmodsecurity.
+    pub library: PathBuf,
     /// The audit log is written to standard output.
     pub audit_log: bool,
 }
@@ -54,7 +56,7 @@ struct Served {
 /// It cannot listen, or a task has failed.
 pub async fn serve(settings: &ProcessSettings) -> anyhow::Result<()> {
     let tasks = Tasks::default();
-    let library = Library::load();
+    let library = Library::load(&settings.library);
     let threads = match &library {
         Ok(library) => Some(Arc::new(Threads::start(library, &tasks)?)),
         Err(_) => None,

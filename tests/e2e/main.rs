@@ -23,6 +23,7 @@ mod error_pages;
 mod external_auth;
 mod failover;
 mod filter_panic;
+mod firewall;
 mod fixture;
 mod header_names;
 mod hostile_text;

@@ -1,14 +1,90 @@
 //! R6: rules of a web application firewall that cannot be enforced close their paths, and nobody else's. None of their text is
-//! configuration.
+//! configuration. What they reject gets past them in no disguise.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use sluice_tests::connection::Connection;
 use sluice_tests::manifests::Ingress;
 
 use crate::setup::{
     FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
 };
 
-on_every_plane!(firewall_that_cannot_be_enforced_closes_its_paths_alone);
+on_every_plane!(
+    firewall_that_cannot_be_enforced_closes_its_paths_alone,
+    hostile_requests_get_past_no_firewall,
+);
+
+const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecRequestBodyLimit 10000\nSecRequestBodyNoFilesLimit 10000\n\
+    SecRequestBodyLimitAction Reject\nSecRule ARGS:q \"@streq bad\" \"id:1,phase:2,t:none,deny\"\n\
+    SecRule REQUEST_HEADERS:X-Q \"@contains bad\" \"id:2,phase:1,deny\"\n\
+    SecRule REQUEST_URI \"@contains bad\" \"id:3,phase:1,t:none,t:urlDecode,deny\"";
+const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
+
+/// Heads and bodies of requests that the rules reject.
+fn disguised() -> Vec<String> {
+    let get = |target: &str, headers: &str| {
+        format!("GET {target} HTTP/1.1\r\nHost: own.test\r\n{headers}\r\n")
+    };
+    let post = |headers: &str, body: &str| {
+        format!("POST / HTTP/1.1\r\nHost: own.test\r\n{FORM}{headers}\r\n{body}")
+    };
+    let long = "x".repeat(20_000);
+    vec![
+        get("/?q=bad", ""),
+        get("/?q=%62ad", ""),
+        get("//a/../?q=bad", ""),
+        get("/%2561%2f..%2f?q=bad", ""),
+        get("/b%61d", ""),
+        get("http://own.test/?q=bad", ""),
+        get(
+            "/?q=bad",
+            "X-Sluice-Path: /\r\nx-sluice-rules: none\r\nsluice-rules: none\r\n",
+        ),
+        get(
+            "/?q=bad",
+            "X-Original-Url: /\r\nX-Envoy-Original-Path: /\r\n",
+        ),
+        get("/?q=bad", "Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+        get("/", "X-Q: good\r\nX-Q: bad\r\n"),
+        get("/", "x-q:bad\r\n"),
+        post("Content-Length: 5\r\n", "q=bad"),
+        post(
+            "Transfer-Encoding: chunked\r\n",
+            "3\r\nq=b\r\n2\r\nad\r\n0\r\n\r\n",
+        ),
+        post(
+            "Transfer-Encoding: chunked\r\n",
+            "5\r\nq=bad\r\n0\r\nX-T: 1\r\n\r\n",
+        ),
+        post("Content-Length: 20000\r\n", &long),
+        post(
+            "Transfer-Encoding: chunked\r\n",
+            &format!("4e20\r\n{long}\r\n0\r\n\r\n"),
+        ),
+    ]
+}
+
+async fn hostile_requests_get_past_no_firewall(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let ingress = Ingress::new(OWNER, "own")
+        .host("own.test")
+        .annotation("enable-modsecurity", "true")
+        .annotation("modsecurity-snippet", RULES);
+    let ingress = ingress.path("/", "web", 80).to_json();
+    tenants.write("all.yaml", &[ingress, snippets_permitted()])?;
+    let options = plane.options(&tenants.manifests);
+    let sluice = options.arguments(snippet_flags()).start().await?;
+    sluice.wait_for_status("own.test", "/", 200).await?;
+    for request in disguised() {
+        let shown = request.get(..request.len().min(200)).unwrap_or_default();
+        let mut connection = Connection::open(sluice.http()).await?;
+        let answer = connection.send_bytes(request.as_bytes(), false).await;
+        let answer = answer.with_context(|| shown.to_owned())?;
+        let is_rejected = (400..500).contains(&answer.status);
+        ensure!(is_rejected, "{shown}: {}", answer.status);
+    }
+    sluice.stop()
+}
 
 /// Rules that may reject requests, with something that ModSecurity would do to others.
 const HOSTILE: &[&str] = &[

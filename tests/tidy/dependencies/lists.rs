@@ -89,6 +89,8 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     ("sluice-digest-auth", &["base64", "md-5", "sha2", "subtle"]),
     // Shares are numbers.
     ("sluice-fair", &[]),
+    // Bindings know what they bind to.
+    ("sluice-modsecurity", &["libloading"]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
     // Child processes know neither Kubernetes nor the translation: settings are values, results are callbacks.
     (
@@ -158,6 +160,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "prost-reflect",
             "serde",
             "serde_json",
+            "sha2",
             "sluice-filter-config",
             "sluice-filter-core",
             "sluice-ir",
@@ -201,10 +204,12 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
         &[
             "sluice-xds-server",
             "sluice-server",
+            "sluice-firewall",
             "sluice-traces",
             "sluice",
         ],
     ),
+    ("libloading", &["sluice-modsecurity"]),
     ("askama", &["sluice-nginx"]),
     // D6
     ("kube", &["sluice-kube"]),
@@ -216,6 +221,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admission",
             "sluice-authz",
             "sluice-dataplane",
+            "sluice-firewall",
             "sluice-kube",
             "sluice-metrics",
             "sluice-publish",
@@ -245,6 +251,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admission",
             "sluice-authz",
             "sluice-dataplane",
+            "sluice-firewall",
             "sluice-kube",
             "sluice-metrics",
             "sluice-resolver",

@@ -1,4 +1,4 @@
-//! ModSecurity's module for nginx, and the rules that most people use with it.
+//! ModSecurity's module for nginx, whose library is Envoy's firewall, too, and the rules that most people use with it.
 
 use std::path::Path;
 

@@ -58,5 +58,5 @@ pub(super) fn waf(view: &mut View<'_, '_>, globals: &Globals) -> Option<Waf> {
 }
 
 fn transaction_id(text: &str) -> Parsed<Expression> {
-    expression::parse(text)
+    expression::for_headers(text)
 }

@@ -15,6 +15,9 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 use tempfile::TempDir;
 
+use crate::fake_controller::Controller;
+use crate::scenarios::large_documents;
+
 const HOST: &str = "hello.localhost";
 const CONFIG: &str = "envoy/drop-in/envoy.yaml";
 const PODS: [&str; 3] = ["hello-a", "hello-b", "hello-c"];
@@ -67,6 +70,27 @@ async fn last_configuration_serves_without_the_controller() -> Result<()> {
         ensure!(page.pod() == Some("hello-c"), "{page:?}");
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn document_of_ten_mebibytes_is_taken_from_the_poll() -> Result<()> {
+    let (network, edge, folder) = (Network::reserve()?, Port::reserve()?, tempfile::tempdir()?);
+    let addresses = network.pods(3);
+    let _pods = Echo::start_all("hello", &addresses).await?;
+    let eds = folder.path().join("eds.yaml");
+    fs::write(&eds, at(&read("envoy/drop-in/eds.yaml")?, &addresses)?)?;
+    let socket = folder.path().join("controller.sock");
+    let controller = Controller::on_socket(&socket)?;
+    let bootstrap = bootstrap(&edge, &path(&socket), &eds)?;
+    let mut envoy = Envoy::start(&bootstrap).await?;
+    envoy.ready().await?;
+    // Until there are tables, Envoy balances by itself.
+    answers(&edge, &["hello-0", "hello-1", "hello-2"]).await?;
+    let route = format!("{HOST}/");
+    controller.publish(large_documents::ten_mebibytes(&route, addresses[1])?);
+    let followed = answers(&edge, &["hello-1"]).await;
+    followed.with_context(|| envoy.log().tail())?;
+    envoy.stop()
 }
 
 /// The drop-in's list is for people to copy; it must not fall behind the one that Sluice gives to its own Envoys.
@@ -131,20 +155,10 @@ impl Example {
         Ok(example)
     }
 
-    /// Waits until these pods, and no others, answer.
     async fn answers(&self, expected: &[&str]) -> Result<()> {
-        let round = async || {
-            let mut names = Vec::new();
-            for _ in 0..2 * PODS.len() {
-                let page = http::get(self.edge.addr(), HOST, "/").await.ok()?;
-                names.push(page.pod()?.to_owned());
-            }
-            names.sort_unstable();
-            names.dedup();
-            (names == expected).then_some(())
-        };
-        let waited = wait::until(&format!("answers of {expected:?}"), round).await;
-        waited.map(drop).with_context(|| self.envoy.log().tail())
+        answers(&self.edge, expected)
+            .await
+            .with_context(|| self.envoy.log().tail())
     }
 
     /// Takes a pod out of the EndpointSlice, and not out of the operator's own endpoints.
@@ -159,6 +173,22 @@ impl Example {
     async fn send(&self, request: &Request) -> Result<http::Response> {
         http::send(self.edge.addr(), request).await
     }
+}
+
+/// Waits until these pods, and no others, answer.
+async fn answers(edge: &Port, expected: &[&str]) -> Result<()> {
+    let round = async || {
+        let mut names = Vec::new();
+        for _ in 0..2 * PODS.len() {
+            let page = http::get(edge.addr(), HOST, "/").await.ok()?;
+            names.push(page.pod()?.to_owned());
+        }
+        names.sort_unstable();
+        names.dedup();
+        (names == expected).then_some(())
+    };
+    let waited = wait::until(&format!("answers of {expected:?}"), round).await;
+    waited.map(drop)
 }
 
 fn read(path: &str) -> Result<String> {

@@ -5,6 +5,7 @@ use sluice_tests::load::Load;
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
+use crate::scenarios::large_documents;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rolling_update_under_load_fails_no_request() -> Result<()> {
@@ -43,4 +44,9 @@ async fn no_endpoints_means_503_until_one_returns() -> Result<()> {
     fixture.endpoints(&[0])?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn document_of_more_than_a_mebibyte_comes_by_the_poll() -> Result<()> {
+    large_documents::traffic_follows("envoy").await
 }

@@ -22,6 +22,12 @@ mod envoy_restart;
 mod error_pages;
 mod external_auth;
 mod failover;
+#[allow(
+    dead_code,
+    reason = "answers polls of an Envoy on a socket, those of an nginx in other ways, too"
+)]
+#[path = "../nginx/fake_controller.rs"]
+mod fake_controller;
 mod filter_panic;
 mod firewall;
 mod fixture;

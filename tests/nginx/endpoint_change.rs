@@ -3,10 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::load::Load;
+use sluice_tests::ports::{Network, Port};
+use sluice_tests::{http, wait};
 
+use crate::fake_controller::Controller;
 use crate::fixture::{Fixture, page};
 use crate::gateway::Gateway;
+use crate::pause;
+use crate::scenarios::large_documents;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endpoint_changes_under_load_need_no_reload() -> Result<()> {
@@ -32,4 +38,25 @@ async fn endpoint_changes_under_load_need_no_reload() -> Result<()> {
         "the workers have changed"
     );
     gateway.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn document_of_more_than_a_mebibyte_comes_by_the_poll() -> Result<()> {
+    large_documents::traffic_follows("nginx").await
+}
+
+#[tokio::test]
+async fn document_of_ten_mebibytes_is_taken_from_the_poll() -> Result<()> {
+    let (network, port) = (Network::reserve()?, Port::reserve()?);
+    let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
+    let controller = Controller::on_tcp(network.pod(9)).await?;
+    controller.publish(large_documents::ten_mebibytes("site", pod.addr())?);
+    let nginx = pause::start(&network.pod(9).to_string(), port.addr()).await?;
+    // Without tables nobody would answer but the upstream's own server, which does not exist.
+    let answers = async || {
+        let page = http::send(port.addr(), &page()).await;
+        (page.ok()?.pod() == Some("web-0")).then_some(())
+    };
+    wait::until("the pod to answer", answers).await?;
+    nginx.stop()
 }

@@ -17,7 +17,7 @@ use crate::gateway::{PROXY, fixed, follow, server};
 use crate::guest::Guest;
 
 /// nginx with one worker whose filter follows `upstream`, and an access log.
-async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
+pub(crate) async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
     let location = format!("set $sluice_route site;\n{PROXY}\naccess_log /dev/stderr status;");
     let http = format!(
         "log_format status 'logged \"$request\" $status';\nsluice_wasm {};\n{}\n{}",

@@ -6,6 +6,7 @@ pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;
 pub(crate) mod ipv6;
 pub(crate) mod l4_ports;
+pub(crate) mod large_documents;
 pub(crate) mod lookahead;
 pub(crate) mod passthrough;
 pub(crate) mod rate_limits;

@@ -211,6 +211,11 @@ fn nonces(args: &Run, default: &Certificate) -> anyhow::Result<NonceKey> {
     Ok(NonceKey::from_secret(&key))
 }
 
+fn firewall(args: &Run, run_dir: &RunDir, tasks: &Tasks) -> Firewall {
+    let socket = run_dir.path.join(FIREWALL_SOCKET);
+    Firewall::new(socket, args.metrics.access_log, tasks)
+}
+
 async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let options = translation_options(args)?;
@@ -223,8 +228,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let socket = run_dir.path.join(FIREWALL_SOCKET);
-    let firewall = Firewall::new(socket, args.metrics.access_log, tasks);
+    let firewall = firewall(args, &run_dir, tasks);
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
     let (running, probe) = (child.running(), child.probe());
     let inputs = ObserverInputs {

@@ -237,7 +237,7 @@ fn ensure_logged(sluice: &Sluice, one: &str, other: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is internal has no firewall.
+/// Redirects are behind the firewall, limits of bodies are in front of it.
 async fn redirects_and_bodies_pass_a_firewall_unchanged(plane: Plane) -> Result<()> {
     let redirects: Annotations<'_> = &[
         ("enable-modsecurity", "true"),
@@ -328,7 +328,7 @@ fn firewall_of(sluice: &Sluice) -> Option<u32> {
     children.find(|pid| proc::name(*pid).is_some_and(|name| name.contains("sluice")))
 }
 
-/// What detects only is served without it; what may reject is closed. The owner is told what to install.
+/// Paths whose rules only detect are served without them. The owner is told what to install.
 #[tokio::test]
 async fn without_the_library_what_may_reject_is_closed() -> Result<()> {
     let rejects: Annotations<'_> = &[
@@ -364,7 +364,12 @@ async fn a_data_plane_elsewhere_has_the_firewall_of_its_controller() -> Result<(
     data_plane.ready().await?;
     sluice::wait_for_status(http.addr(), "on.test", "/", 200).await?;
     let answer = http::get(http.addr(), "on.test", ATTACK).await?;
-    ensure!(answer.status == 403, "{answer:?}");
+    ensure!(
+        answer.status == 403,
+        "{answer:?}\n{}\n{}",
+        controller.log().tail(),
+        data_plane.log().tail()
+    );
     controller.kill()?;
     let answer = http::get(http.addr(), "on.test", "/").await?;
     ensure!(answer.status == 503, "without its controller: {answer:?}");

@@ -2,16 +2,16 @@
 
 mod lists;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 use sluice_tests::artifacts::repository;
 
 use lists::{CLOSED, RESERVED};
 
+use crate::packages::{dependencies, direct, is_shipped, metadata, name};
 use crate::tree::{Source, sources};
 
 #[test]
@@ -113,50 +113,4 @@ fn crate_name(package: &str) -> String {
         "md-5" => "md5".to_owned(),
         _ => package.replace('-', "_"),
     }
-}
-
-/// Direct dependencies of each package of the workspace.
-fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
-    let metadata = metadata();
-    let packages = metadata["packages"].as_array().unwrap();
-    packages
-        .iter()
-        .map(|package| (name(package), direct(package, wanted)))
-        .collect()
-}
-
-fn direct(package: &Value, wanted: fn(&Value) -> bool) -> BTreeSet<String> {
-    let dependencies = package["dependencies"].as_array().unwrap();
-    dependencies
-        .iter()
-        .filter(|dependency| wanted(dependency))
-        .map(name)
-        .collect()
-}
-
-fn name(of: &Value) -> String {
-    of["name"].as_str().unwrap().to_owned()
-}
-
-/// Not only for tests.
-fn is_shipped(dependency: &Value) -> bool {
-    dependency["kind"] != "dev"
-}
-
-fn metadata() -> Value {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
-        "metadata",
-        "--no-deps",
-        "--format-version",
-        "1",
-        "--offline",
-    ]);
-    let output = cargo.current_dir(repository()).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap()
 }

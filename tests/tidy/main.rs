@@ -4,6 +4,7 @@ mod comments;
 mod cycles;
 mod dependencies;
 mod golden;
+mod packages;
 mod pages;
 mod security;
 mod size;

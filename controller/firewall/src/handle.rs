@@ -13,7 +13,7 @@ use tracing::error;
 
 use crate::connection::Connection;
 use crate::supervisor;
-use crate::wire::{Loaded, Refused, Rules};
+use crate::wire::{Answer, Loaded, Refused, Rules, Wanted};
 
 /// Longest wait for rules to be parsed. Those of a thousand routes take some seconds.
 const PARSED: Duration = Duration::from_mins(1);
@@ -26,20 +26,6 @@ pub struct Firewall {
     answers: watch::Receiver<Answer>,
 }
 
-/// Rules that the process shall have, with a number that grows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
-    pub(crate) number: u64,
-    pub(crate) rules: Arc<Rules>,
-}
-
-/// What the process says of rules with a number.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
-    pub(crate) number: u64,
-    pub(crate) loaded: Arc<Loaded>,
-}
-
 /// Result of loading the rules of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loading {
@@ -47,7 +33,7 @@ pub struct Loading {
     pub missing: BTreeMap<RouteId, Missing>,
     /// Routes whose rules the engine does not take, and what it says.
     pub refused: BTreeMap<RouteId, String>,
-    /// What it says of the rules of all routes.
+    /// Refusal of the rules of all routes, in its words.
     pub refused_of_all: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
 
 use crate::connection::Connection;
-use crate::handle::{Answer, Wanted};
+use crate::wire::{Answer, Wanted};
 
 /// Stack of the engine's threads: as much as the main thread of nginx has. Patterns may recurse.
 const STACK: usize = 8 << 20;

@@ -1,6 +1,7 @@
-//! Messages between the controller and the process.
+//! Messages between the controller and the process, and between those of the controller that send them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sluice_xds::firewall::RuleSet;
@@ -14,7 +15,7 @@ pub(crate) struct Rules {
     pub(crate) sets: BTreeMap<String, RuleSet>,
 }
 
-/// What came of them.
+/// Result of loading them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Loaded {
     /// Why there is no engine.
@@ -28,8 +29,22 @@ pub(crate) struct Loaded {
 /// The engine does not take rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
-    /// What it says.
+    /// Its words.
     pub(crate) reason: String,
     /// It is the operator's rules that it does not take.
     pub(crate) is_of_all: bool,
+}
+
+/// Rules that the process shall have, with a number that grows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) number: u64,
+    pub(crate) rules: Arc<Rules>,
+}
+
+/// Answer of the process to rules with a number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) number: u64,
+    pub(crate) loaded: Arc<Loaded>,
 }

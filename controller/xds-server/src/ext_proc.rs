@@ -121,7 +121,7 @@ pub enum Verdict {
     Reject {
         /// The status.
         status: u16,
-        /// Where to go instead.
+        /// `Location` of the answer.
         location: Option<String>,
     },
 }

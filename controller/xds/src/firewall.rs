@@ -19,7 +19,7 @@ const RECOMMENDED_TYPES: &str = "text/plain text/html text/xml";
 pub struct RuleSet {
     /// Its own, as text.
     pub own: String,
-    /// What others have, too.
+    /// Those that others have, too.
     pub common: CommonRules,
     /// Largest body of requests that they look at, in bytes; `None`: they look at none.
     pub request_body: Option<u64>,

@@ -141,5 +141,5 @@ impl Engine {
     }
 }
 
-/// What rules log: rejections have it in their [`Intervention`](crate::Intervention), all of it is in the audit log.
+/// Drops what rules log: rejections have it in their [`Intervention`](crate::Intervention), all of it is in the audit log.
 unsafe extern "C" fn ignored(_: *mut c_void, _: *const c_void) {}

@@ -33,7 +33,7 @@ impl Inspection {
         }
     }
 
-    /// What the engine is asked for a part, on its thread.
+    /// Asks the engine about a part, on its thread.
     fn step(
         &self,
         part: Part,
@@ -124,7 +124,7 @@ fn begun(exchange: &Exchange, rules: &Parsed, engine: &Arc<Engine>) -> Option<Tr
     Some(transaction)
 }
 
-/// What the rules say of a part, and of phases that have nothing to wait for.
+/// Verdict of the rules on a part, and on phases that have nothing to wait for.
 fn verdict(
     transaction: &mut Transaction,
     part: Part,

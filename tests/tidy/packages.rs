@@ -1,0 +1,53 @@
+//! Packages of the workspace and their dependencies, as cargo says them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+use sluice_tests::artifacts::repository;
+
+/// Direct dependencies of each package of the workspace.
+pub(crate) fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    packages
+        .iter()
+        .map(|package| (name(package), direct(package, wanted)))
+        .collect()
+}
+
+pub(crate) fn direct(package: &Value, wanted: fn(&Value) -> bool) -> BTreeSet<String> {
+    let dependencies = package["dependencies"].as_array().unwrap();
+    dependencies
+        .iter()
+        .filter(|dependency| wanted(dependency))
+        .map(name)
+        .collect()
+}
+
+pub(crate) fn name(of: &Value) -> String {
+    of["name"].as_str().unwrap().to_owned()
+}
+
+/// Not only for tests.
+pub(crate) fn is_shipped(dependency: &Value) -> bool {
+    dependency["kind"] != "dev"
+}
+
+pub(crate) fn metadata() -> Value {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([
+        "metadata",
+        "--no-deps",
+        "--format-version",
+        "1",
+        "--offline",
+    ]);
+    let output = cargo.current_dir(repository()).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}

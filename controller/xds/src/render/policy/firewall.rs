@@ -1,7 +1,9 @@
 //! Web application firewall: the controller's process with the engine looks at requests and responses (ext_proc).
 
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
-use envoy_types::pb::envoy::config::core::v3::{GrpcService, HeaderValue, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::{
+    GrpcService, HeaderValue, RetryPolicy, TypedExtensionConfig,
+};
 use envoy_types::pb::envoy::extensions::filters::http::ext_proc::v3::processing_mode::{
     BodySendMode, HeaderSendMode,
 };
@@ -14,7 +16,7 @@ use sluice_ir::{GlobalConfig, Policy};
 
 use crate::firewall::RuleSet;
 use crate::render::format::format;
-use crate::render::proto::{extension, seconds};
+use crate::render::proto::{extension, number, seconds};
 use crate::settings::{
     CLIENT_METADATA, FIREWALL_CLUSTER, PROTOCOL_METADATA, RULES_METADATA, SERVER_METADATA,
     TRANSACTION_METADATA,
@@ -47,8 +49,15 @@ pub(super) fn filter(policy: &Policy, global: &GlobalConfig) -> Option<TypedExte
         cluster_name: FIREWALL_CLUSTER.to_owned(),
         ..EnvoyGrpc::default()
     };
+    // A name may have an address that nobody listens on.
+    let retry = RetryPolicy {
+        retry_on: "connect-failure".to_owned(),
+        num_retries: number(2),
+        ..RetryPolicy::default()
+    };
     let service = GrpcService {
         target_specifier: Some(TargetSpecifier::EnvoyGrpc(process)),
+        retry_policy: Some(retry),
         initial_metadata: told.into_iter().map(header).collect(),
         ..GrpcService::default()
     };

@@ -205,7 +205,7 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 | directive | effect |
 |---|---|
-| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. |
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. |
 | `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `break` or `last`, or in a `location`. |
 | `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`). `add_header` and `more_set_headers` beside its `return` are of that response alone. |
 | `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
@@ -213,8 +213,10 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | `default_type TYPE`, `add_header Content-Type TYPE` | type of the texts; `text/html` without it. In `location = /robots.txt` the extension comes first, as in nginx: `text/plain`. `add_header` is for blocks that answer all requests. |
 | `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. `allow` before `deny NETWORK` is not supported. |
 | `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors. Only headers that name software can be removed: `X-Powered-By`, `Server`, `Via` ... |
-| `proxy_set_header NAME VALUE`, `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | in a `configuration-snippet`: headers of requests to pods; an empty value removes one |
+| `proxy_set_header NAME VALUE` (`grpc_set_header` where `backend-protocol` is gRPC), `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | in a `configuration-snippet`: headers of requests to pods; an empty value removes one |
+| `auth_request_set $NAME $upstream_http_HEADER` | with `auth-url`: a header of the service's response, for `proxy_set_header NAME $NAME` (alone, without text around it). `add_header Set-Cookie $NAME` of its `Set-Cookie` has no effect: clients get the service's cookies anyway. |
 | `access_log off` | requests are not logged |
+| `tcp_nodelay`, `sendfile`, `proxy_max_temp_file_size`, `chunked_transfer_encoding`, `proxy_cache off`, `resolver` and others that tune nginx | none |
 | a directive that sets a default (`proxy_ssl_verify off`) | none |
 | in a `server-snippet`: directives that ingress-nginx sets in every location (`proxy_read_timeout`, `proxy_set_header`, `client_max_body_size` ...) | none, as there |
 

@@ -12,12 +12,14 @@ use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
 
 use crate::connection::Connection;
-use crate::wire::{Answer, Wanted};
+use crate::wire::{Answer, Loaded, Wanted};
 
 /// Stack of the engine's threads: as much as the main thread of nginx has. Patterns may recurse.
 const STACK: usize = 8 << 20;
 /// From its start to its socket.
 const START: Duration = Duration::from_secs(10);
+/// Starts without an answer, before publications go on without it.
+const FAILURES: u32 = 3;
 /// Pauses before it is started again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
 
@@ -32,6 +34,7 @@ pub(crate) async fn run(
         return std::future::pending().await;
     }
     let mut pause = PAUSES.0;
+    let mut failures = 0;
     loop {
         let began = Instant::now();
         match start(connection.socket(), audit_log) {
@@ -50,6 +53,14 @@ pub(crate) async fn run(
             }
             Err(error) => error!("the web application firewall cannot be started: {error:#}"),
         }
+        failures = if is_answered(&wanted, &answers) {
+            0
+        } else {
+            failures + 1
+        };
+        if failures >= FAILURES {
+            give_up(&wanted, &answers);
+        }
         pause = if began.elapsed() > PAUSES.1 {
             PAUSES.0
         } else {
@@ -57,6 +68,22 @@ pub(crate) async fn run(
         };
         sleep(pause).await;
     }
+}
+
+fn is_answered(wanted: &watch::Receiver<Wanted>, answers: &watch::Sender<Answer>) -> bool {
+    answers.borrow().number >= wanted.borrow().number
+}
+
+/// Publications do not wait for it any longer: without an engine, what may reject is closed. Other rules are tried again.
+fn give_up(wanted: &watch::Receiver<Wanted>, answers: &watch::Sender<Answer>) {
+    let reason = "its process ends before it has read the rules";
+    error!("no web application firewall: {reason}");
+    let loaded = Arc::new(Loaded {
+        no_engine: Some(reason.to_owned()),
+        ..Loaded::default()
+    });
+    let number = wanted.borrow().number;
+    answers.send_replace(Answer { number, loaded });
 }
 
 /// The same program. It ends with its standard input, whatever this process ends by.
@@ -110,5 +137,5 @@ async fn follow(
             }
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

@@ -230,13 +230,12 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     let firewall = firewall(args, &run_dir, tasks);
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
-    let (running, probe) = (child.running(), child.probe());
     let inputs = ObserverInputs {
         view: &view,
         served: &served,
         tasks,
-        running,
-        probe,
+        running: child.running(),
+        probe: child.probe(),
         default_chain,
     };
     let admin = AdminServices::start(args, &run_dir.path, inputs).await?;

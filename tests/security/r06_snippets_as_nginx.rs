@@ -330,29 +330,7 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
                 let request = Request::new(method, &host, target).headers(headers);
                 let expected = http::send(port.addr(), &request).await?;
                 let got = http::send(sluice.http(), &request).await?;
-                let what = || {
-                    format!(
-                        "{snippets:?}\n{request:?}\nnginx: {}, got: {}",
-                        expected.status, got.status
-                    )
-                };
-                let is_same = (expected.pod() == Some(FOREIGN)) == (got.pod() == Some(OWNER));
-                ensure!(is_same, "{}", what());
-                ensure!(expected.status == got.status, "{}", what());
-                let location =
-                    |answer: &http::Response| answer.header("location").map(str::to_owned);
-                ensure!(
-                    location(&expected) == location(&got),
-                    "{}: {:?}, {:?}",
-                    what(),
-                    location(&expected),
-                    location(&got)
-                );
-                ensure!(text(&expected) == text(&got), "{}: {got:?}", what());
-                let added = |answer: &http::Response| {
-                    ADDED.map(|name| answer.header(name).map(str::to_owned))
-                };
-                ensure!(added(&expected) == added(&got), "{}: {got:?}", what());
+                compare(&expected, &got).with_context(|| format!("{snippets:?}\n{request:?}"))?;
                 requests += 1;
                 let_in += usize::from(expected.status == 200);
             }
@@ -364,6 +342,21 @@ async fn snippets_keep_out_whom_nginx_keeps_out(plane: Plane) -> Result<()> {
     );
     nginx.stop()?;
     stop(sluice)
+}
+
+/// Compares who is let in, status, target, text, and headers that snippets add.
+fn compare(expected: &http::Response, got: &http::Response) -> Result<()> {
+    let statuses = format!("nginx: {}, got: {}", expected.status, got.status);
+    let is_same = (expected.pod() == Some(FOREIGN)) == (got.pod() == Some(OWNER));
+    ensure!(is_same && expected.status == got.status, "{statuses}");
+    let said = |answer: &http::Response| {
+        let headers = ["location", ADDED[0], ADDED[1]];
+        let headers = headers.map(|name| answer.header(name).map(str::to_owned));
+        (headers, text(answer))
+    };
+    let (expected, got) = (said(expected), said(got));
+    ensure!(expected == got, "{statuses}: {expected:?}, {got:?}");
+    Ok(())
 }
 
 /// Text and type of an answer that the snippet itself has written: not a pod's, nor a page of the proxy.

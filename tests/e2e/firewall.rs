@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
 use sluice_tests::http::{self, Request};
@@ -20,6 +20,8 @@ on_every_plane!(
     the_configmap_is_for_all_that_do_not_switch_it_off,
     rules_that_the_engine_refuses_close_their_own_paths_only,
     redirects_and_bodies_pass_a_firewall_unchanged,
+    core_rules_leave_hosts_without_them_alone,
+    limits_and_a_firewall_hold_together,
 );
 
 const OTHER: &str = "other.test";
@@ -131,6 +133,60 @@ async fn an_attack_is_rejected_where_the_engine_is_on_and_nowhere_else(plane: Pl
         ensure_status(&sluice, host, ATTACK, 200).await?;
     }
     sluice.stop()
+}
+
+/// nginx has them around both hosts, because they are parsed once.
+async fn core_rules_leave_hosts_without_them_alone(plane: Plane) -> Result<()> {
+    let rules = format!("{SWITCHED_ON}\nSecRule ARGS:q \"@streq bad\" \"id:900500,phase:2,deny\"");
+    let own: Annotations<'_> = &[
+        ("enable-modsecurity", "true"),
+        ("modsecurity-snippet", &rules),
+    ];
+    let hosts = [
+        ("a.test", WITH_CORE_RULES),
+        ("b.test", WITH_CORE_RULES),
+        ("own.test", own),
+    ];
+    let (_fixture, options) = site(&[], &hosts).await?;
+    let sluice = start(plane.on(options)).await?;
+    if plane == Plane::Nginx {
+        let text = std::fs::read_to_string(sluice.run_dir().join("nginx/nginx.conf"))?;
+        ensure!(text.matches("modsecurity on;").count() == 3, "{text}");
+    }
+    for host in ["a.test", "b.test"] {
+        ensure_status(&sluice, host, ATTACK, 403).await?;
+    }
+    ensure_status(&sluice, "own.test", ATTACK, 200).await?;
+    ensure_status(&sluice, "own.test", "/?q=bad", 403).await?;
+    sluice.stop()
+}
+
+/// Envoy has policies of a route that is counted in another place than those of others.
+async fn limits_and_a_firewall_hold_together(plane: Plane) -> Result<()> {
+    let limited: Annotations<'_> = &[
+        ("enable-modsecurity", "true"),
+        ("modsecurity-snippet", DENIES_BAD),
+        ("limit-rps", "1"),
+        ("limit-burst-multiplier", "10"),
+        ("denylist-source-range", "10.0.0.0/8"),
+    ];
+    let (_fixture, options) = site(&[], &[("limited.test", limited)]).await?;
+    let sluice = start(plane.on(options)).await?;
+    for target in ["/?q=bad", "/%61?q=bad", "/?q=%62ad"] {
+        ensure_status(&sluice, "limited.test", target, 403).await?;
+    }
+    ensure_status(&sluice, "limited.test", "/", 200).await?;
+    for _ in 0..60 {
+        let answer = sluice.get("limited.test", "/").await?;
+        if answer.status == 503 {
+            // What is over the limit is not let through by what the firewall says, and the other way round.
+            let bad = sluice.get("limited.test", "/?q=bad").await?;
+            ensure!(matches!(bad.status, 403 | 503), "{bad:?}");
+            return sluice.stop();
+        }
+        ensure!(answer.status == 200, "{answer:?}");
+    }
+    bail!("60 requests of a second were within the limit")
 }
 
 async fn rules_of_a_snippet_hold_for_its_paths(plane: Plane) -> Result<()> {

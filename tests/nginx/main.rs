@@ -38,7 +38,6 @@ mod shutdown;
 mod streams;
 mod tracing;
 mod variables;
-mod waf;
 mod waf_texts;
 mod weak_certificate;
 mod websockets;

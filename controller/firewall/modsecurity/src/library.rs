@@ -14,6 +14,8 @@ pub const NAME: &str = "libmodsecurity.so.3";
 /// A value of the library's own.
 pub(crate) type Raw = *mut c_void;
 type Callback = unsafe extern "C" fn(*mut c_void, *const c_void);
+/// Name and value of a header.
+pub(crate) type AddHeader = unsafe extern "C" fn(Raw, *const u8, usize, *const u8, usize) -> c_int;
 
 /// `ModSecurityIntervention`
 #[repr(C)]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use crate::library::{Engine, Functions, Raw, RawIntervention};
+use crate::library::{AddHeader, Engine, Functions, Raw, RawIntervention};
 use crate::rules::Rules;
 use crate::text::{c_text, taken};
 
@@ -101,10 +101,13 @@ impl Transaction {
 
     /// One of the headers of the request.
     pub fn request_header(&mut self, name: &[u8], value: &[u8]) {
-        let call = self.functions().msc_add_n_request_header;
+        self.header(self.functions().msc_add_n_request_header, name, value);
+    }
+
+    fn header(&self, add: AddHeader, name: &[u8], value: &[u8]) {
         // SAFETY: the transaction is alive, and bytes are copied, as many as there are.
         unsafe {
-            call(
+            add(
                 self.raw(),
                 name.as_ptr(),
                 name.len(),
@@ -134,17 +137,7 @@ impl Transaction {
 
     /// One of the headers of the response.
     pub fn response_header(&mut self, name: &[u8], value: &[u8]) {
-        let call = self.functions().msc_add_n_response_header;
-        // SAFETY: the transaction is alive, and bytes are copied, as many as there are.
-        unsafe {
-            call(
-                self.raw(),
-                name.as_ptr(),
-                name.len(),
-                value.as_ptr(),
-                value.len(),
-            )
-        };
+        self.header(self.functions().msc_add_n_response_header, name, value);
     }
 
     /// Phase 3, when all headers of the response are there. The protocol is that of the client (`HTTP 1.1`).

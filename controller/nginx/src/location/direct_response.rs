@@ -1,8 +1,8 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, Filter, GlobalConfig, HttpRoute, RequestTest,
-    ResponseContent, Variable,
+    Comparison, Condition, DirectResponse, GlobalConfig, HttpRoute, RequestTest, ResponseContent,
+    Variable,
 };
 use sluice_pattern::Subject;
 
@@ -123,11 +123,7 @@ fn own_headers(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig
     let Some(own) = &direct.headers else {
         return Vec::new();
     };
-    let route = HttpRoute {
-        filters: vec![Filter::ResponseHeaders(own.clone())],
-        ..route.clone()
-    };
-    let headers = ResponseHeaders::for_location(&route, global);
+    let headers = ResponseHeaders::for_response(own, &route.policy, global);
     headers.map(|headers| headers.lines).unwrap_or_default()
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{
     ClientCertificates, Config, Destination, ErrorRequest, Filter, GlobalConfig, Header,
-    HeaderChange, HeaderName, Hsts, HttpRoute, request_header_changes, response_header_changes,
+    HeaderChange, HeaderModification, HeaderName, Hsts, HttpRoute, Policy, request_header_changes,
+    response_header_changes,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -216,17 +217,34 @@ impl ResponseHeaders {
 
     /// Those of a location that sets some itself.
     pub(crate) fn for_location(route: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
-        let policy = &route.policy;
+        let changes = response_header_changes(filters(route));
+        ResponseHeaders::with_changes(&changes, &route.policy, global)
+    }
+
+    /// Those of one of its responses, with changes in place of those by its filters.
+    pub(crate) fn for_response(
+        own: &HeaderModification,
+        policy: &Policy,
+        global: &GlobalConfig,
+    ) -> Option<Self> {
+        let own = Filter::ResponseHeaders(own.clone());
+        ResponseHeaders::with_changes(&response_header_changes([&own]), policy, global)
+    }
+
+    fn with_changes(
+        changes: &[HeaderChange],
+        policy: &Policy,
+        global: &GlobalConfig,
+    ) -> Option<Self> {
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
-        let changes = response_header_changes(filters(route));
         let own: Vec<_> = own.chain(cors).collect();
         let has_cookies = policy
             .authentication
             .as_ref()
             .is_some_and(|authentication| authentication.external.is_some());
         let is_usual = !has_cookies && own.is_empty() && changes.is_empty();
-        (!is_usual).then(|| ResponseHeaders::with(global, own).changed(&changes))
+        (!is_usual).then(|| ResponseHeaders::with(global, own).changed(changes))
     }
 
     /// With what filters do.

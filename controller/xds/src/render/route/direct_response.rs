@@ -17,6 +17,9 @@ use super::rewrite;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
+/// Status of what cannot be compared.
+const CLOSED: u16 = 503;
+
 /// `route` takes what the HTTP route takes, and does nothing yet.
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
     let with_headers = |direct: &DirectResponse| {
@@ -32,18 +35,20 @@ pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName)
     };
     let direct = http_route.direct_responses.iter();
     direct
-        .filter_map(|direct| answering(&with_headers(direct), direct, server))
+        .map(|direct| answering(&with_headers(direct), direct, server))
         .collect()
 }
 
-fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Option<Route> {
+fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Route {
     let answer = match &direct.content {
         ResponseContent::Rewritten { regex, to } => {
-            let matches = rewrite::paths_of_both(route.r#match.as_ref(), regex)?;
-            let answer = redirect::to_parts(route, direct.status, to, regex);
-            Route {
-                r#match: Some(matches),
-                ..answer
+            match rewrite::paths_of_both(route.r#match.as_ref(), regex) {
+                Some(matches) => Route {
+                    r#match: Some(matches),
+                    ..redirect::to_parts(route, direct.status, to, regex)
+                },
+                // Translation lets none through. It may lead away from what others must not see.
+                None => with_body(route, CLOSED, None),
             }
         }
         ResponseContent::Location(url) => {
@@ -60,7 +65,7 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Opt
             answer
         }
     };
-    Some(direct.conditions.iter().map(matcher).fold(answer, only_for))
+    direct.conditions.iter().map(matcher).fold(answer, only_for)
 }
 
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {

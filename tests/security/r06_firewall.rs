@@ -3,6 +3,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use sluice_tests::connection::Connection;
+use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 
 use crate::setup::{
@@ -12,6 +13,7 @@ use crate::setup::{
 on_every_plane!(
     firewall_that_cannot_be_enforced_closes_its_paths_alone,
     hostile_requests_get_past_no_firewall,
+    access_control_holds_behind_a_firewall,
 );
 
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecRequestBodyLimit 10000\nSecRequestBodyNoFilesLimit 10000\n\
@@ -56,6 +58,15 @@ fn disguised() -> Vec<String> {
             "Transfer-Encoding: chunked\r\n",
             "5\r\nq=bad\r\n0\r\nX-T: 1\r\n\r\n",
         ),
+        format!(
+            "{}5\r\nq=bad\r\n0\r\n\r\n",
+            get(
+                "/",
+                &format!(
+                    "{FORM}Connection: Upgrade\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n"
+                ),
+            )
+        ),
         post("Content-Length: 20000\r\n", &long),
         post(
             "Transfer-Encoding: chunked\r\n",
@@ -83,6 +94,77 @@ async fn hostile_requests_get_past_no_firewall(plane: Plane) -> Result<()> {
         let is_rejected = (400..500).contains(&answer.status);
         ensure!(is_rejected, "{shown}: {}", answer.status);
     }
+    sluice.stop()
+}
+
+/// Settings that let nobody in.
+const DENYING: &[&[(&str, &str)]] = &[
+    &[("auth-url", "http://nobody.owner.svc/")],
+    &[("auth-type", "basic"), ("auth-secret", "absent")],
+    &[("denylist-source-range", "127.0.0.0/8")],
+    &[("allowlist-source-range", "10.0.0.0/8")],
+    &[
+        ("allowlist-source-range", "10.0.0.0/8"),
+        ("auth-url", "http://nobody.owner.svc/"),
+        ("satisfy", "any"),
+    ],
+    &[
+        ("auth-url", "http://nobody.owner.svc/"),
+        ("limit-rps", "1000"),
+    ],
+    &[
+        ("denylist-source-range", "127.0.0.0/8"),
+        ("limit-rps", "1000"),
+    ],
+];
+
+/// The engine takes its time over each request, and what comes after it has to wait for that.
+async fn access_control_holds_behind_a_firewall(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let mut all = vec![snippets_permitted()];
+    let mut hosts = Vec::new();
+    for (number, denying) in DENYING.iter().enumerate() {
+        for (kind, host) in [
+            ("exact", format!("d{number}.test")),
+            ("wildcard", format!("*.d{number}.test")),
+        ] {
+            let ingress = Ingress::new(OWNER, &format!("d{number}-{kind}"))
+                .annotation("enable-modsecurity", "true")
+                .annotation("modsecurity-snippet", RULES);
+            let ingress = denying.iter().fold(ingress, |ingress, (name, value)| {
+                ingress.annotation(name, value)
+            });
+            all.push(ingress.host(&host).path("/", "web", 80).to_json());
+            hosts.push(host.replace('*', "any"));
+        }
+    }
+    let open = Ingress::new(OWNER, "open")
+        .annotation("enable-modsecurity", "true")
+        .annotation("modsecurity-snippet", RULES);
+    all.push(open.host("open.test").path("/", "web", 80).to_json());
+    tenants.write("all.yaml", &all)?;
+    let options = plane.options(&tenants.manifests);
+    let sluice = options.arguments(snippet_flags()).start().await?;
+    sluice.wait_for_status("open.test", "/", 200).await?;
+    let mut let_in = Vec::new();
+    for host in &hosts {
+        for target in ["/", "/%61", "/a?q=good"] {
+            let get = Request::get(host, target);
+            let handshake = Request::get(host, target)
+                .header("connection", "Upgrade")
+                .header("upgrade", "websocket");
+            let post = Request::new("POST", host, target)
+                .header("content-type", "application/x-www-form-urlencoded")
+                .body("q=good");
+            for request in [get, handshake, post] {
+                let answer = http::send(sluice.http(), &request).await?;
+                if answer.pod().is_some() || answer.status < 400 {
+                    let_in.push(format!("{request:?}: {}", answer.status));
+                }
+            }
+        }
+    }
+    ensure!(let_in.is_empty(), "{}", let_in.join("\n"));
     sluice.stop()
 }
 

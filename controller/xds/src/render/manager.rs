@@ -211,7 +211,10 @@ fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> 
                 },
             ]
         }
-        Discovery::Scopes => vec![filter(policy::POLICY, composite)],
+        Discovery::Scopes => vec![
+            filter(policy::FIREWALL, policy::firewall_composite()),
+            filter(policy::POLICY, composite),
+        ],
     }
 }
 

@@ -4,6 +4,13 @@
 //! be none yet; there the `composite` filter takes it when the request comes by.
 //!
 //! A route's own matcher takes the place of the listener's, filters and all, so what holds for all is in both.
+//!
+//! **Nothing in such a chain may wait, but the last filter**: a `composite` goes on behind itself, and not with the next filter of
+//! its chain. Authorization waits, and so does a firewall. So a firewall has a `composite` of its own, before that of the others:
+//!
+//! ```text
+//!   sluice.firewall: errors, limit, firewall      sluice.policy: rate, limits, deny, allow, ext_authz
+//! ```
 
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::filters::http::composite::v3::{
@@ -19,7 +26,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use prost::Message;
 
-use super::{COMPOSITE, LIMIT, limit, upgrades};
+use super::{COMPOSITE, FIREWALL, LIMIT, firewall, limit, upgrades};
 use crate::render::proto::{any, extension};
 
 /// For the listener.
@@ -31,13 +38,37 @@ pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
     }
 }
 
+/// What a route has for the two filters.
+pub(in crate::render) struct Composites {
+    /// For [`super::FIREWALL`], where it has one.
+    pub(in crate::render) firewall: Option<Any>,
+    /// For the policies.
+    pub(in crate::render) policies: Option<Any>,
+}
+
 /// For a route, from what it says where it is known from the beginning.
-pub(in crate::render) fn composite_per_route(early: &Any, usual_body: Option<u64>) -> Option<Any> {
+pub(in crate::render) fn composites_per_route(
+    early: &Any,
+    usual_body: Option<u64>,
+) -> Option<Composites> {
     let early = FilterChainConfigPerRoute::decode(early.value.as_slice()).ok()?;
     let mut filters = early.filter_chain?.filters;
     if usual_body.is_some() && !filters.iter().any(is_limit) {
         filters.insert(0, limit(usual_body));
     }
+    let firewall = filters.iter().position(|it| it.name == firewall::NAME);
+    let mut rest = filters.split_off(firewall.map_or(0, |at| at + 1));
+    if firewall.is_some() {
+        // In the place of the listener's: the limit is before the firewall.
+        rest.insert(0, limit(None));
+    }
+    Some(Composites {
+        firewall: firewall.and_then(|_| per_route(filters)),
+        policies: per_route(rest),
+    })
+}
+
+fn per_route(filters: Vec<TypedExtensionConfig>) -> Option<Any> {
     let spared: Vec<_> = filters
         .iter()
         .filter(|filter| !is_limit(filter))
@@ -58,11 +89,19 @@ pub(in crate::render) fn composite_per_route(early: &Any, usual_body: Option<u64
     })
 }
 
-/// For a listener that has this filter for few requests.
+/// For the listener, before the policies: does nothing where a route says nothing.
+pub(in crate::render) fn firewall_composite() -> Composite {
+    Composite::default()
+}
+
+/// For a listener that has these filters for few requests.
 pub(in crate::render) fn composite_chain(composite: Composite) -> FilterChainConfig {
     FilterChainConfig {
         default_filter_chain: Some(FilterChain {
-            filters: vec![extension(COMPOSITE, composite)],
+            filters: vec![
+                extension(FIREWALL, firewall_composite()),
+                extension(COMPOSITE, composite),
+            ],
         }),
     }
 }

@@ -27,6 +27,9 @@ const TIMEOUT_SECONDS: i64 = 60;
 /// Without the firewall no request is let through.
 const NOT_KNOWN: i32 = 503;
 
+/// In a chain of policies.
+pub(super) const NAME: &str = "firewall";
+
 /// Names the rules, which the process has before routes name them.
 pub(super) fn filter(policy: &Policy, global: &GlobalConfig) -> Option<TypedExtensionConfig> {
     let waf = policy.waf.as_ref()?;
@@ -72,7 +75,7 @@ pub(super) fn filter(policy: &Policy, global: &GlobalConfig) -> Option<TypedExte
         emit_client_span: Some(BoolValue { value: false }),
         ..ExternalProcessor::default()
     };
-    Some(extension("firewall", processor))
+    Some(extension(NAME, processor))
 }
 
 /// Bytes of a body that are kept until the firewall has seen them: more than it looks at, so that what it gets of a longer one is

@@ -24,13 +24,15 @@ use sluice_ir::{Authentication, ClientLimits, GlobalConfig, HttpRoute, Policy};
 
 use super::LOOKUP_FILTER;
 use super::proto::{any, extension, switched_on};
-pub(super) use composite::{composite, composite_chain, composite_per_route};
+pub(super) use composite::{composite, composite_chain, composites_per_route, firewall_composite};
 pub(super) use firewall::inspected_body;
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";
 /// The same policies, for a request whose route is found late. Where hosts have scopes, [`POLICY`] is so for all.
 pub(super) const COMPOSITE: &str = "sluice.policy.late";
+/// The firewall of a route, where it is not in the chain of its policies.
+pub(super) const FIREWALL: &str = "sluice.firewall";
 /// In its chain: what limits bodies. A route's own takes the place of the listener's.
 const LIMIT: &str = "limit";
 

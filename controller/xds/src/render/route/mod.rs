@@ -31,7 +31,7 @@ use super::LOOKUP_FILTER;
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
-use super::policy::{self, COMPOSITE, POLICY, composite_per_route, without_limit};
+use super::policy::{self, COMPOSITE, FIREWALL, POLICY, composites_per_route, without_limit};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
 use crate::render::PROBE;
@@ -127,9 +127,12 @@ fn with_composite(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
         .filter(|route| route.name != ENCODED_ROUTE)
     {
         let early = route.typed_per_filter_config.get(POLICY);
-        let composite = early.and_then(|early| composite_per_route(early, global.max_body_size));
+        let composites = early.and_then(|early| composites_per_route(early, global.max_body_size));
         let filters = &mut route.typed_per_filter_config;
-        filters.extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
+        if let Some(composites) = composites {
+            filters.extend(composites.policies.map(|it| (COMPOSITE.to_owned(), it)));
+            filters.extend(composites.firewall.map(|it| (FIREWALL.to_owned(), it)));
+        }
         if filters.contains_key(LOOKUP_FILTER) {
             filters.extend(without_limit().map(|none| (POLICY.to_owned(), none)));
         }

@@ -22,7 +22,7 @@ use sluice_ir::{Changed, Config, GlobalConfig, Server, ServerName, Shared, chang
 use super::table::{Table, VIRTUAL_HOSTS};
 use super::{all_but_hosts, host};
 use crate::render::LOOKUP_FILTER;
-use crate::render::policy::{POLICY, composite_per_route};
+use crate::render::policy::{FIREWALL, POLICY, composites_per_route};
 use crate::render::proto::{any, encoded_host};
 use crate::settings::{OTHER_HOSTS, SCOPE_HEADER};
 use crate::{ResourceType, Update};
@@ -149,13 +149,13 @@ fn without_lookup() -> HashMap<String, Any> {
 /// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
 /// route.
 fn with_composite_policies(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
-    let policies = host
-        .routes
-        .iter_mut()
-        .filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
-    for policy in policies {
-        if let Some(composite) = composite_per_route(policy, global.max_body_size) {
-            *policy = composite;
+    for route in &mut host.routes {
+        let filters = &mut route.typed_per_filter_config;
+        let early = filters.get(POLICY);
+        let composites = early.and_then(|early| composites_per_route(early, global.max_body_size));
+        if let Some(composites) = composites {
+            filters.extend(composites.policies.map(|it| (POLICY.to_owned(), it)));
+            filters.extend(composites.firewall.map(|it| (FIREWALL.to_owned(), it)));
         }
     }
     host

@@ -30,6 +30,7 @@ mod failover;
 mod fake_controller;
 mod filter_panic;
 mod firewall;
+mod firewall_process;
 mod fixture;
 mod header_names;
 mod hostile_text;

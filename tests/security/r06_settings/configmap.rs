@@ -28,7 +28,7 @@ const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("http-snippet", &["server { listen 80; }"]),
     ("location-snippet", &["deny all;"]),
     ("main-snippet", &["include a;"]),
-    ("modsecurity-snippet", &["SecRuleEngine On"]),
+    ("modsecurity-snippet", &["SecRuleEngine On\nSecTmpDir /tmp", "SecRuleEngine"]),
     ("server-snippet", &["deny all;"]),
     ("stream-snippet", &["deny all;"]),
 ];
@@ -212,10 +212,15 @@ fn every_access_control_key_is_classified() {
 
 #[test]
 fn invalid_access_control_key_closes_every_path() {
-    assert_ne!(*action(&translated(&json!({}))), json!("denied"));
+    assert_ne!(
+        *action(&translated(&data(&[], "enable-modsecurity", "true"))),
+        json!("denied")
+    );
+    // Rules without a firewall have no effect.
+    let beside = [("enable-modsecurity", "true")];
     for (key, values) in ACCESS_CONTROLS {
         for value in *values {
-            let translated = translated(&data(&[], key, value));
+            let translated = translated(&data(&beside, key, value));
             assert_eq!(*action(&translated), json!("denied"), "{key}: {value:?}");
         }
     }

@@ -38,7 +38,7 @@ pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
     }
 }
 
-/// What a route has for the two filters.
+/// Configuration of the two filters by a route.
 pub(in crate::render) struct Composites {
     /// For [`super::FIREWALL`], where it has one.
     pub(in crate::render) firewall: Option<Any>,

@@ -1,15 +1,20 @@
 //! The tasks: prepare, then become the program that does the work.
 
 use std::env;
+use std::num::NonZero;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::build::{self, Profile, cargo};
 use crate::step::say;
 use crate::{asan, deny, fuzz, lint, repository, setup};
+
+/// The runner's own variable; `--test-threads` wins over it.
+const THREADS: &str = "NEXTEST_TEST_THREADS";
 
 /// Paths of the prepared artifacts; the parts in `tests/` read these variables.
 struct Prepared {
@@ -213,11 +218,19 @@ fn runner() -> Command {
         runner
             .args(["nextest", "run", "--workspace", "--config-file"])
             .arg(config);
+        if env::var_os(THREADS).is_none() {
+            runner.env(THREADS, at_once().to_string());
+        }
     } else {
         say("  (cargo-nextest is not installed; `cargo test` does the same, slower)");
         runner.args(["test", "--workspace", "--no-fail-fast"]);
     }
     runner
+}
+
+/// Tests wait half of their time, for a data plane that starts or a connection that ends.
+fn at_once() -> usize {
+    2 * thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn has_nextest() -> bool {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use sluice_filter_config::{Control, Host, PluginConfig, Tables};
 use sluice_wasm_host::{
-    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config,
-    wasmtime,
+    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, engine_config, wasmtime,
 };
 
 use super::host::FakeHost;
+use super::precompiled;
 use super::request::{Call, Personality, Request};
 
 /// The outcome of a request.
@@ -38,8 +38,8 @@ pub struct Filter {
 fn module() -> &'static wasmtime::Module {
     static MODULE: OnceLock<wasmtime::Module> = OnceLock::new();
     MODULE.get_or_init(|| {
-        let path = crate::artifacts::filter().unwrap();
-        compile(&std::fs::read(path).unwrap()).unwrap()
+        let engine = wasmtime::Engine::new(&engine_config()).unwrap();
+        precompiled::load(&engine, &crate::artifacts::compiled_filter().unwrap()).unwrap()
     })
 }
 

@@ -1,13 +1,14 @@
-//! The shipped `sluice_filter.wasm` under wasmtime, in a fake host with an Envoy and an nginx personality.
+//! The shipped filter under wasmtime, in a fake host with an Envoy and an nginx personality.
 //!
 //! ```text
-//!   Filter: drives the callbacks as a host does --> sluice_filter.wasm --> FakeHost: properties in, effects out
+//!   Filter: drives the callbacks as a host does --> sluice_filter --> FakeHost: properties in, effects out
 //! ```
 //!
 //! A trap of the filter is a panic here.
 
 mod filter;
 mod host;
+mod precompiled;
 mod request;
 mod tables;
 

@@ -238,7 +238,7 @@ pub(crate) struct Run {
     pub(crate) child: Child,
     #[command(flatten)]
     pub(crate) nginx: NginxChild,
-    /// Filter [default: `sluice_filter.wasm` beside this program].
+    /// Filter [default: the one within this program].
     #[arg(
         long,
         env = "SLUICE_FILTER_WASM",

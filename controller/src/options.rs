@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use sha2::{Digest, Sha256};
-use sluice_dataplane::find_program::shipped_file;
+use sluice_dataplane::find_program::installed_file;
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_nginx::Engine;
 use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
 use crate::args::{Listeners, NginxHost, Run, Translation};
+use crate::filter;
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
 pub(crate) fn translation(
@@ -133,7 +134,7 @@ fn nginx_on(listeners: &Listeners, engine: Engine) -> sluice_nginx::Settings {
 fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
     let flags = &args.nginx;
     let module = || {
-        shipped_file(
+        installed_file(
             flags.nginx_module.as_deref(),
             "libngx_sluice.so",
             "--nginx-module",
@@ -143,23 +144,14 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
     Ok(match flags.nginx_host {
         NginxHost::Sluice => Engine::Sluice {
             module: module()?,
-            filter: shipped_file(compiled, "sluice_filter.cwasm", "--filter-cwasm")?,
+            filter: installed_file(compiled, "sluice_filter.cwasm", "--filter-cwasm")?,
         },
         NginxHost::Kong => Engine::Kong {
             module: flags.nginx_module.is_some().then(module).transpose()?,
-            filter: filter_wasm(args)?,
+            filter: filter::file(args.filter_wasm.as_deref(), folder)?,
             cache: folder.join("wasmtime.toml"),
         },
     })
-}
-
-/// The filter, as it is shipped.
-pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
-    shipped_file(
-        args.filter_wasm.as_deref(),
-        "sluice_filter.wasm",
-        "--filter-wasm",
-    )
 }
 
 /// Settings of `sluice render`: paths that are the same on every machine.

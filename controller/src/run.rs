@@ -222,7 +222,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let certificate = certificate::of_folder(&run_dir.path)?;
     let default_chain = certificate.chain.clone();
     let nonces = nonces(args, &certificate)?;
-    let settings = settings(args, certificate.clone())?;
+    let settings = settings(args, &run_dir.path, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
     let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks).await?;
     check_ports(args, &child).await?;
@@ -327,12 +327,16 @@ fn within_limits(options: Options) -> Options {
 }
 
 /// How Envoy's resources are rendered.
-fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
+fn settings(args: &Run, run_dir: &Path, certificate: Certificate) -> anyhow::Result<Settings> {
     let listeners = match args.data_plane {
         DataPlane::None => args.listeners.anywhere(),
         DataPlane::Envoy | DataPlane::Nginx => args.listeners.clone(),
     };
-    let settings = options::envoy(&listeners, data_plane::filter_code(args)?, certificate);
+    let settings = options::envoy(
+        &listeners,
+        data_plane::filter_code(args, run_dir)?,
+        certificate,
+    );
     Ok(Settings {
         request_log: args.metrics.enable_metrics,
         access_log: args.metrics.access_log,

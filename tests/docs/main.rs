@@ -1,6 +1,7 @@
 //! The pages that are written from the code, and are never older than it: `UPDATE_DOCS=1` writes them.
 
 mod access_log;
+mod flags;
 mod system;
 mod variables;
 
@@ -25,10 +26,16 @@ fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/annotations.md", &annotations()?)?;
     compare("docs/configmap.md", &config_map()?)?;
     compare("docs/access-log.md", &access_log::page()?)?;
+    compare("docs/flags.md", &flags::page()?)?;
     compare("docs/hash-variables.md", &hash_variables()?)?;
     compare("docs/snippets.md", &snippets()?)?;
     compare("docs/variables.md", &variables::page()?)?;
     compare("docs/system.md", &system::page()?)
+}
+
+#[test]
+fn every_command_has_its_flags_documented() -> Result<()> {
+    flags::every_command_is_there()
 }
 
 #[test]

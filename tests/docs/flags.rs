@@ -43,7 +43,7 @@ pub(super) fn page() -> Result<String> {
 }
 
 /// Without an environment, whose values it would show.
-fn help(arguments: &[&str]) -> Result<String> {
+pub(super) fn help(arguments: &[&str]) -> Result<String> {
     let output = Command::new(artifacts::sluice()?)
         .env_clear()
         .args(arguments)

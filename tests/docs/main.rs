@@ -1,6 +1,7 @@
 //! The pages that are written from the code, and are never older than it: `UPDATE_DOCS=1` writes them.
 
 mod access_log;
+mod commands;
 mod flags;
 mod system;
 mod variables;

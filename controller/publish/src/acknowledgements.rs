@@ -8,12 +8,18 @@ use tracing::{info, warn};
 
 /// A longer wait is logged.
 const SLOW: Duration = Duration::from_secs(2);
+/// The same for the first publication, when Envoy starts and compiles the filter.
+const SLOW_START: Duration = Duration::from_secs(10);
 /// Interval of checks after that.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Publications that not all Envoys have answered.
 #[derive(Debug, Default)]
-pub(crate) struct Acknowledgements(Option<Waiting>);
+pub(crate) struct Acknowledgements {
+    waiting: Option<Waiting>,
+    /// One was answered: Envoy runs.
+    has_begun: bool,
+}
 
 #[derive(Debug)]
 struct Waiting {
@@ -26,19 +32,24 @@ struct Waiting {
 
 impl Acknowledgements {
     pub(crate) fn published(&mut self, generation: Generation) {
-        match &mut self.0 {
+        let slow = self.slow();
+        match &mut self.waiting {
             Some(waiting) => waiting.latest = generation,
-            None => self.0 = Some(Waiting::of(generation)),
+            None => self.waiting = Some(Waiting::of(generation, slow)),
         }
+    }
+
+    fn slow(&self) -> Duration {
+        if self.has_begun { SLOW } else { SLOW_START }
     }
 
     /// Time of the next check.
     pub(crate) fn next_check(&self) -> Option<Instant> {
-        self.0.as_ref().map(|waiting| waiting.next_check)
+        self.waiting.as_ref().map(|waiting| waiting.next_check)
     }
 
     pub(crate) fn check(&mut self, store: &Store) {
-        let Some(mut waiting) = self.0.take() else {
+        let Some(mut waiting) = self.waiting.take() else {
             return;
         };
         let took = waiting.since.elapsed();
@@ -50,7 +61,7 @@ impl Acknowledgements {
                     took.as_secs()
                 );
             }
-            self.0 = Some(Waiting {
+            self.waiting = Some(Waiting {
                 is_logged: true,
                 next_check: Instant::now() + INTERVAL,
                 ..waiting
@@ -63,19 +74,20 @@ impl Acknowledgements {
                 took.as_secs_f64()
             );
         }
-        waiting = Waiting::of(waiting.latest);
-        self.0 = (!store.is_answered(waiting.oldest)).then_some(waiting);
+        self.has_begun = true;
+        waiting = Waiting::of(waiting.latest, SLOW);
+        self.waiting = (!store.is_answered(waiting.oldest)).then_some(waiting);
     }
 }
 
 impl Waiting {
-    fn of(generation: Generation) -> Self {
+    fn of(generation: Generation, slow: Duration) -> Self {
         let since = Instant::now();
         Waiting {
             oldest: generation,
             since,
             latest: generation,
-            next_check: since + SLOW,
+            next_check: since + slow,
             is_logged: false,
         }
     }

@@ -2,8 +2,34 @@
 
 use tracing::{debug, error, info, warn};
 
-/// Logs a line in the format of `--log-format`, at its level.
-pub(super) fn log_line(line: &str) {
+/// Envoy warns of each of these; the first is our own signal.
+const TERMINATED: &str = "caught ENVOY_SIGTERM";
+/// The controller ended the stream, or is gone.
+const LOST: &str = "gRPC config stream to ";
+/// The same, at each attempt to reach it again.
+const STILL_LOST: &str = " closed since ";
+
+/// Logs a line in the format of `--log-format`, at its level, of an Envoy whose controller is this process: its streams end
+/// when we do.
+pub(super) fn of_our_own(line: &str) {
+    if line.contains(LOST) {
+        return debug!(target: "envoy", "{line}");
+    }
+    log_line(line);
+}
+
+/// The same of an Envoy whose controller is elsewhere: that it is lost is said once.
+pub(super) fn of_a_remote_controller(line: &str) {
+    if line.contains(LOST) && line.contains(STILL_LOST) {
+        return debug!(target: "envoy", "{line}");
+    }
+    log_line(line);
+}
+
+fn log_line(line: &str) {
+    if line.contains(TERMINATED) {
+        return debug!(target: "envoy", "{line}");
+    }
     let mut fields = line.splitn(3, '\t');
     match (fields.next(), fields.next(), fields.next()) {
         (Some("error" | "critical"), Some(component), Some(text)) => {

@@ -96,6 +96,10 @@ impl Envoy {
     /// The log file in the run directory cannot be opened.
     pub fn new(settings: Settings, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Self> {
         let files = Files::in_directory(run_dir);
+        let log_line = match settings.controller {
+            ControllerAddress::Unix(_) => log_lines::of_our_own,
+            ControllerAddress::Tcp { .. } => log_lines::of_a_remote_controller,
+        };
         let bootstrap = BootstrapSettings {
             node_id: settings.node_id,
             zone: settings.zone,
@@ -106,7 +110,7 @@ impl Envoy {
         };
         let bootstrap = serde_json::to_string_pretty(&sluice_xds::bootstrap(&bootstrap))
             .context("bootstrap")?;
-        let log = ChildLog::open(&run_dir.join("envoy.log"), log_lines::log_line)?;
+        let log = ChildLog::open(&run_dir.join("envoy.log"), log_line)?;
         tasks.spawn("envoy log", log.clone().follow());
         Ok(Envoy {
             program: settings.program,

@@ -1,7 +1,7 @@
 //! The answer of a pod, on its way to the client.
 
 use proxy_wasm::types::MapType;
-use sluice_filter_core::Rewrites;
+use sluice_filter_core::{Matching, Rewrites};
 
 use crate::{host, observation};
 
@@ -10,11 +10,12 @@ pub(crate) fn rewrite(rewrites: &Rewrites) {
     if !observation::is_from_upstream() {
         return;
     }
+    let mut matching = Matching::default();
     let headers = host::headers(MapType::HttpResponseHeaders);
     for name in Rewrites::HEADERS {
         let rewritten: Vec<_> = headers
             .values(name)
-            .map(|value| rewrites.rewrite(name, value))
+            .map(|value| rewrites.rewrite(name, value, &mut matching))
             .collect();
         if rewritten.iter().all(Option::is_none) {
             continue;

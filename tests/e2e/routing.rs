@@ -8,7 +8,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
-use crate::scenarios::{lookahead, response_rewrite};
+use crate::scenarios::{lookahead, response_patterns, response_rewrite};
 
 #[tokio::test]
 async fn host_and_path_select_the_service() -> Result<()> {
@@ -149,6 +149,16 @@ async fn ingress_is_added_and_removed_at_run_time() -> Result<()> {
 #[tokio::test]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
     response_rewrite::rewrites_redirects_and_cookies("envoy", &[]).await
+}
+
+#[tokio::test]
+async fn patterns_replace_in_responses_what_nginx_replaces() -> Result<()> {
+    response_patterns::patterns_replace_the_same("envoy", &[]).await
+}
+
+#[tokio::test]
+async fn patterns_replace_in_responses_what_nginx_replaces_in_route_scopes() -> Result<()> {
+    response_patterns::patterns_replace_the_same("envoy", &["--scopes-from", "0"]).await
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{Affinity, AffinityMode, Cookie, HashKey, Replaced, Rewriting, Route};
+use sluice_filter_config::{
+    Affinity, AffinityMode, Cookie, HashKey, Replaced, ReplacedText, Rewriting, Route,
+};
 use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 use sluice_wasm_host::ContextId;
 
@@ -11,10 +13,10 @@ const QUICK: Duration = Duration::from_millis(5);
 
 fn replaced(from: &str, to: &str) -> Option<Replaced> {
     let key = |text| HashKey::parse(text).0;
-    Some(Replaced {
+    Some(Replaced::Text(ReplacedText {
         from: key(from),
         to: key(to),
-    })
+    }))
 }
 
 /// Sessions begin here, too.

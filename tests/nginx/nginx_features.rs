@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::fixture::{Fixture, HOST, page};
-use crate::scenarios::{lookahead, response_rewrite};
+use crate::scenarios::{lookahead, response_patterns, response_rewrite};
 
 async fn start(fixture: &Fixture) -> Result<Sluice> {
     let sluice = Options::new(&fixture.manifests)
@@ -29,6 +29,11 @@ async fn start(fixture: &Fixture) -> Result<Sluice> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses() -> Result<()> {
     response_rewrite::rewrites_redirects_and_cookies("nginx", &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn patterns_replace_in_responses_what_the_filter_replaces() -> Result<()> {
+    response_patterns::patterns_replace_the_same("nginx", &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use sluice_filter_config::{
     Affinity, AffinityMode, Backend, Canary, Cookie, HashKey, HeaderMatch, HeaderRule,
-    LARGEST_PATTERN, LoadBalance, MOST_MATCHING, MOST_VARIABLES, Route, Tables,
+    LARGEST_PATTERN, LoadBalance, MOST_MATCHING, MOST_VARIABLES, Replaced, ReplacedPattern,
+    Rewriting, Route, SubstitutionPart, Tables,
 };
 use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 
@@ -111,6 +113,79 @@ fn cost_of_canary_patterns_is_bounded() {
                 let what = format!("{count} canaries with {pattern} on {length} bytes");
                 ensure_bounded(&what, &mut filter, &[("x-canary", &"a".repeat(length))]);
             }
+        }
+    }
+}
+
+/// Redirects and both attributes of cookies, each by this pattern.
+fn location_with_response_pattern(pattern: &str) -> Route {
+    let replaced = Replaced::Pattern(ReplacedPattern {
+        pattern: pattern.into(),
+        any_case: true,
+        to: (1..=9).map(SubstitutionPart::Group).collect(),
+    });
+    Route {
+        rewriting: Some(Rewriting {
+            redirects: Some(replaced.clone()),
+            cookie_domains: Some(replaced.clone()),
+            cookie_paths: Some(replaced),
+        }),
+        ..Route::to(BACKEND)
+    }
+}
+
+/// Instructions of a request whose pod answers with values of this length, as many as come to 60 KiB.
+#[allow(
+    clippy::print_stdout,
+    reason = "the numbers of docs/limits.md, for who asks with --no-capture"
+)]
+fn ensure_bounded_response(pattern: &str, filter: &mut Filter, length: usize) {
+    let value = "a".repeat(length);
+    let headers = ["location", "refresh", "set-cookie"]
+        .into_iter()
+        .map(|name| match name {
+            "refresh" => (name, format!("1;url={value}")),
+            "set-cookie" => (name, format!("a=1; domain={value}; path={value}")),
+            name => (name, value.clone()),
+        });
+    let mut headers: Vec<_> = headers.collect();
+    let cookie = headers.remove(2);
+    headers.extend(std::iter::repeat_n(cookie, (60 << 10) / (2 * length)));
+    let cost = filter.instructions(|filter| {
+        let (id, _) = filter.open(Some(ROUTE), &[]);
+        let pair =
+            |(name, value): &(&str, String)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let request = filter.vm.env_mut().requests.get_mut(&id);
+        let answered = &mut request.expect("an open request").response_headers;
+        answered.extend(headers.iter().map(pair));
+        filter.answer_client(id, &[("10.0.0.0:8080", 302)], Duration::from_millis(1));
+        filter.end(id);
+    });
+    println!("{pattern} on values of {length} bytes: {cost} instructions");
+    assert!(
+        cost < MAX_INSTRUCTIONS,
+        "{pattern}, {length}: {cost} instructions"
+    );
+}
+
+#[test]
+fn cost_of_response_patterns_is_bounded() {
+    for pattern in [
+        "(a+)+$",
+        "(a?){20}a{20}$",
+        "((a?)(a?)(a?)(a?)(a?)(a?)(a?)a?){8}a{60}$",
+        "(.*.*.*.*){9}x",
+        "(a)(a)(a)(a)(a)(a)(a)(a)(a{190})b",
+        "(((((((((a|b)*)*)*)*)*)*)*)*)c",
+        "^/(.*)$",
+    ] {
+        let shortest = MOST_MATCHING / LARGEST_PATTERN;
+        for length in (0..5).map(|n| shortest << n).chain([10, 60, 20 << 10]) {
+            let mut filter = metered(
+                location_with_response_pattern(pattern),
+                backend_with_pods(2),
+            );
+            ensure_bounded_response(pattern, &mut filter, length);
         }
     }
 }

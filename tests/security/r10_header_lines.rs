@@ -18,6 +18,7 @@ const INTO_HEADERS: &[(&str, &str, &str)] = &[
     ("app-root", "/a", "/"),
     ("permanent-redirect", "https://b.test", "/"),
     ("proxy-redirect-from", "/", "/"),
+    ("proxy-cookie-path", "~^(.*)$ $1$uri", "/"),
     ("session-cookie-path", "$uri", "/"),
     (
         "configuration-snippet",

@@ -87,12 +87,17 @@ impl std::fmt::Display for Variable {
     }
 }
 
+impl std::fmt::Display for Expression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            ExpressionPart::Text(text) => f.write_str(text),
+            ExpressionPart::Variable(variable) => variable.fmt(f),
+        })
+    }
+}
+
 impl Serialize for Expression {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let parts = self.0.iter().map(|part| match part {
-            ExpressionPart::Text(text) => text.clone(),
-            ExpressionPart::Variable(variable) => variable.to_string(),
-        });
-        serializer.serialize_str(&parts.collect::<String>())
+        serializer.collect_str(self)
     }
 }

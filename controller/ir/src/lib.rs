@@ -64,12 +64,14 @@ pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
 pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
-pub use path::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
+pub use path::{
+    PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart,
+};
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
     ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess, Mirror,
     MirrorPath, PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries,
-    RetryOn, Timeouts, UpstreamHeader, UserFile,
+    RetryOn, Substitution, SubstitutionPart, Timeouts, UpstreamHeader, UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};

@@ -6,8 +6,8 @@ use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, ErrorPages, ErrorRequest, Expression, Fraction,
     GlobalConfig, Header, HeaderName, HttpRoute, Mirror, MirrorPath, PathMatch, PathRegex,
     PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue,
-    Server, ServerName, ServerTls, Shared, Template, TemplatePart, TextMatch, Transport,
-    UpstreamTls, Verify,
+    Server, ServerName, ServerTls, Shared, Substitution, SubstitutionPart, Template, TemplatePart,
+    TextMatch, Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{Element, OpenSsl, Settings, render};
 
@@ -122,10 +122,15 @@ fn global(text: &str) -> GlobalConfig {
 
 fn policy(text: &str, copies: &BackendId) -> Policy {
     let replaced = || {
-        Some(Replacement {
+        Some(Replacement::Text {
             from: Expression::literal(text),
             to: Expression::literal(text),
         })
+    };
+    let substituted = Replacement::Pattern {
+        pattern: text.to_owned(),
+        any_case: false,
+        to: Substitution(vec![SubstitutionPart::Text(Expression::literal(text))]),
     };
     Policy {
         forwarded_prefix: Some(text.to_owned()),
@@ -134,7 +139,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         response_rewrite: ResponseRewrite {
             redirects: replaced(),
             cookie_domains: replaced(),
-            cookie_paths: replaced(),
+            cookie_paths: Some(substituted),
         },
         mirrors: vec![Mirror {
             backend: copies.clone(),

@@ -1,7 +1,9 @@
 //! Rewriting of locations in responses.
 
 use sluice_filter_config::{self as wire, HashKey, KeyPart, Plain};
-use sluice_ir::{Expression, ExpressionPart, Replacement, ResponseRewrite, Variable};
+use sluice_ir::{
+    Expression, ExpressionPart, Replacement, ResponseRewrite, SubstitutionPart, Variable,
+};
 
 /// `None` where nothing is replaced.
 pub(crate) fn rewriting(rewritten: &ResponseRewrite) -> Option<wire::Rewriting> {
@@ -19,15 +21,36 @@ pub(crate) fn rewriting(rewritten: &ResponseRewrite) -> Option<wire::Rewriting> 
 }
 
 fn replaced(replaced: &Replacement) -> wire::Replaced {
-    wire::Replaced {
-        from: key(&replaced.from),
-        to: key(&replaced.to),
+    match replaced {
+        Replacement::Text { from, to } => wire::Replaced::Text(wire::ReplacedText {
+            from: key(from),
+            to: key(to),
+        }),
+        Replacement::Pattern {
+            pattern,
+            any_case,
+            to,
+        } => wire::Replaced::Pattern(wire::ReplacedPattern {
+            pattern: pattern.clone(),
+            any_case: *any_case,
+            to: to.0.iter().map(part).collect(),
+        }),
+    }
+}
+
+fn part(part: &SubstitutionPart) -> wire::SubstitutionPart {
+    match part {
+        SubstitutionPart::Text(text) => wire::SubstitutionPart::Text(key(text)),
+        SubstitutionPart::Group(group) => wire::SubstitutionPart::Group(*group),
     }
 }
 
 /// nginx leaves a dot out that either text begins with.
 fn without_dots(mut replaced: wire::Replaced) -> wire::Replaced {
-    for key in [&mut replaced.from, &mut replaced.to] {
+    let wire::Replaced::Text(wire::ReplacedText { from, to }) = &mut replaced else {
+        return replaced;
+    };
+    for key in [from, to] {
         if let Some(KeyPart::Literal(text)) = key.0.first_mut()
             && let Some(bare) = text.strip_prefix('.')
         {
@@ -77,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_dot_in_front_of_a_domain_says_nothing() {
-        let domains = Replacement {
+        let domains = Replacement::Text {
             from: Expression::literal(".pod"),
             to: Expression(vec![
                 text("."),

@@ -6,6 +6,7 @@ use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
 use sluice_syntax::seclang;
 use sluice_syntax::settings::ext_auth::MAX_RESPONSE_HEADERS;
+use sluice_syntax::settings::response_rewrite::MAX_GROUPS;
 use sluice_translate_engine::MAX_CANARIES;
 
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS, MAX_PARAMS_BYTES};
@@ -100,6 +101,16 @@ pub static LIMITS: &[Limit] = &[
         "bytes of `canary-by-header-pattern`, compiled",
         LARGEST_PATTERN as u64,
         "requests with the header go to the main backend",
+    ),
+    limit(
+        "bytes of a pattern in `proxy-redirect-from` and `proxy-cookie-*`, compiled",
+        LARGEST_PATTERN as u64,
+        "the annotation is ignored",
+    ),
+    limit(
+        "groups of such a pattern",
+        MAX_GROUPS as u64,
+        "the annotation is ignored",
     ),
     limit(
         "variables of `upstream-hash-by`",

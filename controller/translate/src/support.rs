@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-/// nginx knows patterns beside these.
-pub(crate) const VARIABLES_NO_PATTERNS: &str =
-    "texts with variables that Sluice supports; patterns are reported";
+/// nginx knows more of both.
+pub(crate) const VARIABLES_AND_PATTERNS: &str = "texts with variables that Sluice supports, and patterns; lookaround and backreferences are reported";
 
 /// Of a timeout that Envoy does not have.
 pub(crate) const SEND_TIMEOUT: Supports = Supports {

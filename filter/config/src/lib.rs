@@ -40,7 +40,7 @@ pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variabl
 pub use load_balance::{LARGEST_SUBSET, LoadBalance, Parameters};
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
 pub use rates::{Rate, Rates};
-pub use rewriting::{Replaced, Rewriting};
+pub use rewriting::{Replaced, ReplacedPattern, ReplacedText, Rewriting, SubstitutionPart};
 pub use route::Route;
 pub use version::{InvalidVersion, Version};
 
@@ -255,7 +255,7 @@ mod tests {
             {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/",
             "connections":{"zone":"n/i","most":8,"status":503,"exempt":["10.0.0.0/8","2001:db8::/32"]},
             "rewriting":{"redirects":{"from":[{"literal":"http://a/"}],"to":[{"variable":"scheme"},{"literal":"://b/"}]},
-                "cookie_domains":{"from":[{"literal":"a"}],"to":[{"literal":"b"}]},
+                "cookie_domains":{"pattern":"(a)","any_case":true,"to":[{"group":1},{"text":[{"literal":"b"}]}]},
                 "cookie_paths":{"from":[{"literal":"/"}],"to":[{"literal":"/b/"}]}}}},
         "backends":{"n/s/80":{"name":"n-s-80",
             "load_balance":{"bounded_chash":{"key":[{"literal":"a"},{"variable":"arg_x"}],"load_factor":125}},

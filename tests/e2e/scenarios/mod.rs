@@ -10,6 +10,7 @@ pub(crate) mod large_documents;
 pub(crate) mod lookahead;
 pub(crate) mod passthrough;
 pub(crate) mod rate_limits;
+pub(crate) mod response_patterns;
 pub(crate) mod response_rewrite;
 pub(crate) mod tracing;
 pub(crate) mod uploads;

@@ -11,6 +11,8 @@ use crate::fixture::{Fixture, HOST};
 
 /// The same pods under any name, with a rule that would show whether it is followed twice.
 const ANY_HOST: &str = "*.any.test";
+/// The same pods with patterns for all of them.
+const PATTERN_HOST: &str = "pattern.test";
 /// The same pods without a word of an Ingress.
 const PLAIN_HOST: &str = "plain.test";
 /// All paths lead elsewhere, without a pod.
@@ -73,6 +75,31 @@ const COOKIES: &[(&str, &str)] = &[
     ("g=1; Path=/App/; Path", "g=1; Path=/App/; Path"),
 ];
 
+/// Of a host with patterns: names, values of the pod, and those of the client.
+const BY_PATTERNS: &[(&str, &str, &str)] = &[
+    (
+        "location",
+        "http://web.internal:8080/a?b=$1",
+        "https://pattern.test/web/a?b=$1",
+    ),
+    ("location", "http://web.other/a", "http://web.other/a"),
+    (
+        "refresh",
+        "3; url=http://api.internal/",
+        "3; url=https://pattern.test/api/",
+    ),
+    (
+        "set-cookie",
+        "a=1; Domain=.API.internal; Path=/USER/me; Secure",
+        "a=1; Domain=API.pattern.test; Path=/u/me; Secure",
+    ),
+    (
+        "set-cookie",
+        "a=1; Domain=internal; Path=/x/user/",
+        "a=1; Domain=internal; Path=/x/user/",
+    ),
+];
+
 /// Clients see redirects and cookies where they see the pod.
 pub(crate) async fn rewrites_redirects_and_cookies(
     data_plane: &str,
@@ -87,12 +114,13 @@ pub(crate) async fn rewrites_redirects_and_cookies(
         .data_plane(data_plane)
         .arguments(arguments);
     let sluice = options.start().await?;
-    for host in [HOST, PLAIN_HOST] {
+    for host in [HOST, PLAIN_HOST, PATTERN_HOST] {
         sluice.wait_for_status(host, "/", 200).await?;
     }
     redirects_are_rewritten(&fixture, &sluice).await?;
     cookies_are_rewritten(&fixture, &sluice).await?;
     cookies_are_rewritten_once(&fixture, &sluice).await?;
+    patterns_are_found(&fixture, &sluice).await?;
     let moved = sluice.get(MOVED_HOST, "/").await?;
     ensure!(
         moved.header("location") == Some("http://web.internal:8080/own"),
@@ -127,6 +155,17 @@ async fn fixture() -> Result<Fixture> {
     fixture
         .manifests
         .ingress(&any.annotation("proxy-cookie-path", "/ /shop/"))?;
+    let pattern = Ingress::new("default", "pattern")
+        .host(PATTERN_HOST)
+        .path("/", "web", 80)
+        .annotation(
+            "proxy-redirect-from",
+            r"~^http://(\w+)\.internal(?::[0-9]+)?/(.*)$",
+        )
+        .annotation("proxy-redirect-to", "https://$http_host/$1/$2")
+        .annotation("proxy-cookie-domain", r"~(\w+)\.internal $1.pattern.test")
+        .annotation("proxy-cookie-path", "~*^/user/(.+) /u/$1");
+    fixture.manifests.ingress(&pattern)?;
     fixture.manifests.ingress(
         &Ingress::new("default", "plain")
             .host(PLAIN_HOST)
@@ -163,6 +202,15 @@ async fn redirects_are_rewritten(fixture: &Fixture, sluice: &Sluice) -> Result<(
             "{sent}: {known:?}"
         );
         ensure!(plain.header(name) == Some(sent), "{sent}: {plain:?}");
+    }
+    Ok(())
+}
+
+async fn patterns_are_found(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    for (name, sent, seen) in BY_PATTERNS {
+        script_response(fixture, 200, &[(name, sent)]);
+        let answer = sluice.get(PATTERN_HOST, "/go").await?;
+        ensure!(answer.header(name) == Some(seen), "{sent}: {answer:?}");
     }
     Ok(())
 }

@@ -87,6 +87,9 @@ const TARGETS: &[&str] = &[
 const TEXTS_WITH_VARIABLES: &[&str] = &[
     "$remote_addr",
     "$http_x_user-$cookie_sid",
+    "~^http://([^/]+)/(.*)$",
+    "~*^/a(.+) /b/$1$2",
+    "/$1/$uri",
     "${arg_a}",
     "$host$request_uri",
     "a",

@@ -81,6 +81,8 @@ const EXPRESSIONS: &[&str] = &[
     "off",
     "$host",
     "http://a/",
+    "~^http://([^/]+)/(.*)$",
+    "/$1/$uri",
     "HTTP $request_method $uri",
     "$cookie_a",
     "$nonsense",

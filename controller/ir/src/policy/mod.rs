@@ -27,7 +27,7 @@ pub use fastcgi::FastCgi;
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};
 pub use mirror::{Fraction, Mirror, MirrorPath};
-pub use response_rewrite::{Replacement, ResponseRewrite};
+pub use response_rewrite::{Replacement, ResponseRewrite, Substitution, SubstitutionPart};
 pub use timeouts::{Retries, RetryOn, Timeouts};
 
 /// Policies of one route.

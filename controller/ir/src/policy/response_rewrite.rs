@@ -1,10 +1,10 @@
 //! Rewriting of locations in responses: upstreams do not know the URLs that clients use.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::{Expression, is_default};
 
-/// Of the answers of pods. Where a text begins like [`Replacement::from`], that part of it is replaced.
+/// Of the answers of pods. Where one begins like the text of a [`Replacement`], that part of it is replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResponseRewrite {
     /// In the headers `Location` and `Refresh`.
@@ -18,11 +18,48 @@ pub struct ResponseRewrite {
     pub cookie_paths: Option<Replacement>,
 }
 
-/// Replacement of one text by another.
+/// Replacement of a text that the upstream sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Replacement {
-    /// Text that the upstream sends.
-    pub from: Expression,
-    /// Text that clients get.
-    pub to: Expression,
+#[serde(untagged)]
+pub enum Replacement {
+    /// One text for another.
+    Text {
+        /// Text that the upstream sends.
+        from: Expression,
+        /// Text that clients get.
+        to: Expression,
+    },
+    /// The whole of what a pattern is found in. Of cookies' domains, with a dot in front.
+    Pattern {
+        /// Only what RE2 and PCRE both know and mean the same by, and what fits the filter.
+        pattern: String,
+        /// Letters have any case.
+        #[serde(skip_serializing_if = "is_default")]
+        any_case: bool,
+        /// Text that clients get.
+        to: Substitution,
+    },
+}
+
+/// A text with captured groups and something of the request in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Substitution(pub Vec<SubstitutionPart>);
+
+/// A part of a [`Substitution`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubstitutionPart {
+    /// Text with something of the request in it.
+    Text(Expression),
+    /// Capture of this group, from 1. It exists.
+    Group(u8),
+}
+
+impl Serialize for Substitution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = self.0.iter().map(|part| match part {
+            SubstitutionPart::Text(expression) => expression.to_string(),
+            SubstitutionPart::Group(group) => format!("${group}"),
+        });
+        serializer.serialize_str(&parts.collect::<String>())
+    }
 }

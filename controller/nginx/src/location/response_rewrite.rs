@@ -1,8 +1,9 @@
 //! Rewrites of responses, in nginx's directives.
 
-use sluice_ir::{Replacement, ResponseRewrite};
+use sluice_ir::{Replacement, ResponseRewrite, Substitution, SubstitutionPart};
+use sluice_pattern::{Subject, pcre};
 
-use crate::conf::Value;
+use crate::conf::{Text, Value, word};
 use crate::expression::expression;
 
 /// `proxy_redirect` and the like: from what, to what.
@@ -25,6 +26,31 @@ pub(crate) fn replacing(response_rewrite: &ResponseRewrite) -> Vec<Replacing> {
 }
 
 fn one(name: &'static str, replaced: &Replacement) -> Replacing {
-    let text = |text| expression(text).quoted();
-    (name, text(&replaced.from), text(&replaced.to))
+    match replaced {
+        Replacement::Text { from, to } => {
+            let text = |text| expression(text).quoted();
+            (name, text(from), text(to))
+        }
+        Replacement::Pattern {
+            pattern,
+            any_case,
+            to,
+        } => {
+            let subject = if *any_case {
+                Subject::TextInAnyCase
+            } else {
+                Subject::Text
+            };
+            // Alternatives are in a group of their own.
+            let written = pcre(pattern, subject, false);
+            (name, word(format!("~{written}")), substitution(to).quoted())
+        }
+    }
+}
+
+fn substitution(to: &Substitution) -> Text {
+    to.0.iter().fold(Text::default(), |text, part| match part {
+        SubstitutionPart::Text(part) => text.append(expression(part)),
+        SubstitutionPart::Group(group) => text.group(*group),
+    })
 }

@@ -1,7 +1,7 @@
 //! A second backend for some of the requests.
 
-use regex_lite::RegexBuilder;
 use sluice_filter_config::LARGEST_PATTERN;
+use sluice_filter_core::Pattern;
 use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
@@ -98,12 +98,9 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
 
 /// The filter is the engine that runs it, so it is measured as the filter compiles it.
 fn fits_the_filter(pattern: &str) -> Result<(), String> {
-    match RegexBuilder::new(pattern)
-        .size_limit(LARGEST_PATTERN)
-        .build()
-    {
-        Ok(_) => Ok(()),
-        Err(_) => Err(format!(
+    match Pattern::compile(pattern, false) {
+        Some(_) => Ok(()),
+        None => Err(format!(
             "one that compiles to more than {LARGEST_PATTERN} bytes"
         )),
     }

@@ -9,7 +9,7 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::VARIABLES_NO_PATTERNS;
+use crate::support::VARIABLES_AND_PATTERNS;
 
 pub(super) const GROUP: Group = Group {
     title: "Headers",
@@ -37,7 +37,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(VARIABLES_NO_PATTERNS)
+        .partly(VARIABLES_AND_PATTERNS)
         .harmless(&["off"]),
         annotation(
             "proxy-cookie-path",
@@ -45,7 +45,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(VARIABLES_NO_PATTERNS)
+        .partly(VARIABLES_AND_PATTERNS)
         .harmless(&["off"]),
     ],
 };

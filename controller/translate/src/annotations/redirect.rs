@@ -8,7 +8,7 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
-use crate::support::VARIABLES_NO_PATTERNS;
+use crate::support::VARIABLES_AND_PATTERNS;
 
 const VARIABLES_OF_URLS: &str = "of nginx variables $scheme, $host and $request_uri";
 
@@ -57,7 +57,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(VARIABLES_NO_PATTERNS)
+        .partly(VARIABLES_AND_PATTERNS)
         .harmless(&["off", "default"]),
         annotation(
             "proxy-redirect-to",
@@ -65,7 +65,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Location,
         )
-        .partly(VARIABLES_NO_PATTERNS)
+        .partly(VARIABLES_AND_PATTERNS)
         .harmless(&["off"]),
     ],
 };

@@ -1,7 +1,9 @@
 //! Response rewriting: redirects and cookies of the upstream, rewritten for clients.
 
 use sluice_ir::{Replacement, ResponseRewrite};
-use sluice_syntax::settings::response_rewrite::{cookie_domain, cookie_path, redirect_part};
+use sluice_syntax::settings::response_rewrite::{
+    cookie_domain, cookie_path, redirect_from, redirect_to, replacement,
+};
 
 use super::view::View;
 use crate::global::Globals;
@@ -21,13 +23,20 @@ pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Re
 
 /// As in ingress-nginx each of the two has a default of its own.
 fn redirects(view: &mut View<'_, '_>, globals: &Globals) -> Option<Replacement> {
-    let read = |view: &mut View<'_, '_>, name| view.read(name, redirect_part);
-    let from = read(view, "proxy-redirect-from")
-        .unwrap_or_else(|| globals.response_rewrite.redirects.0.clone());
-    let to = read(view, "proxy-redirect-to")
-        .unwrap_or_else(|| globals.response_rewrite.redirects.1.clone());
-    Some(Replacement {
-        from: from?,
-        to: to?,
-    })
+    let (from, to) = &globals.response_rewrite.redirects;
+    let from = view
+        .read("proxy-redirect-from", redirect_from)
+        .unwrap_or_else(|| from.clone());
+    let to = view
+        .read("proxy-redirect-to", redirect_to)
+        .unwrap_or_else(|| to.clone());
+    let replacement = replacement(from?, to?);
+    replacement
+        .map_err(|expected| {
+            let own = ["proxy-redirect-to", "proxy-redirect-from"].into_iter();
+            if let Some(name) = own.into_iter().find(|name| view.text(name).is_some()) {
+                view.reject(name, &expected);
+            }
+        })
+        .ok()
 }

@@ -99,7 +99,7 @@ pub fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
 }
 
 /// The group that a name like `1` or `1abc` begins with, and the text after it: groups have one digit.
-fn group(name: &str) -> Option<(u8, &str)> {
+pub(crate) fn group(name: &str) -> Option<(u8, &str)> {
     let (group, plain) = name.split_at_checked(1)?;
     let group = group.parse().ok().filter(|group| *group != 0)?;
     let is_longer = plain.starts_with(|c: char| c.is_ascii_digit());

@@ -1,9 +1,8 @@
 //! The rules of one canary.
 
-use regex_lite::{Regex, RegexBuilder};
-use sluice_filter_config::{self as wire, HeaderMatch, LARGEST_PATTERN};
+use sluice_filter_config::{self as wire, HeaderMatch};
 
-use crate::{Request, variables};
+use crate::{Pattern, Request, variables};
 
 /// Result of a rule for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +33,10 @@ struct HeaderRule {
 enum Values {
     Switch,
     Exact(Vec<u8>),
-    /// Held against values of at most so many bytes.
-    Pattern(Regex, usize),
+    /// The most that matching may take, as [`wire::MOST_MATCHING`] counts.
+    Pattern(Pattern, usize),
     /// A pattern that cannot be parsed or compiled: every request with the header stays on the primary.
     Invalid,
-}
-
-/// The engine does not say how large a program is, only whether it is larger than something: the smaller it is, the longer
-/// are the values that it is held against.
-fn compiled(pattern: &str, matching: usize) -> Option<Values> {
-    [1, 2, 4, 8, 16].into_iter().find_map(|part| {
-        let size = LARGEST_PATTERN * part / 16;
-        let regex = RegexBuilder::new(pattern).size_limit(size).build().ok()?;
-        Some(Values::Pattern(regex, matching / size))
-    })
 }
 
 impl Rules {
@@ -56,7 +45,10 @@ impl Rules {
         let values = |values: &HeaderMatch| match values {
             HeaderMatch::Switch => Values::Switch,
             HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
-            HeaderMatch::Pattern(pattern) => compiled(pattern, matching).unwrap_or(Values::Invalid),
+            HeaderMatch::Pattern(pattern) => match Pattern::compile(pattern, false) {
+                Some(pattern) => Values::Pattern(pattern, matching),
+                None => Values::Invalid,
+            },
             HeaderMatch::Invalid => Values::Invalid,
         };
         // nginx looks headers up by their variables, which know neither case nor hyphens.
@@ -125,9 +117,9 @@ impl Values {
             Values::Switch => return switch(value),
             Values::Invalid => return RuleResult::No,
             Values::Exact(expected) => value == expected,
-            Values::Pattern(pattern, longest) => {
-                value.len() <= *longest
-                    && std::str::from_utf8(value).is_ok_and(|value| pattern.is_match(value))
+            Values::Pattern(pattern, most) => {
+                pattern.cost(value.len()) <= *most
+                    && std::str::from_utf8(value).is_ok_and(|value| pattern.regex().is_match(value))
             }
         };
         if matches {

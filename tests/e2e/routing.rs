@@ -8,7 +8,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
-use crate::scenarios::{lookahead, response_patterns, response_rewrite};
+use crate::scenarios::{lookahead, lookaround, response_patterns, response_rewrite};
 
 #[tokio::test]
 async fn host_and_path_select_the_service() -> Result<()> {
@@ -169,6 +169,16 @@ async fn lookahead_excludes_texts_from_paths() -> Result<()> {
 #[tokio::test]
 async fn lookahead_excludes_texts_from_paths_in_route_scopes() -> Result<()> {
     lookahead::excludes_texts("envoy", &["--scopes-from", "0"]).await
+}
+
+#[tokio::test]
+async fn lookaround_and_possessives_are_as_in_pcre() -> Result<()> {
+    lookaround::is_as_in_pcre("envoy", &[]).await
+}
+
+#[tokio::test]
+async fn lookaround_and_possessives_are_as_in_pcre_in_route_scopes() -> Result<()> {
+    lookaround::is_as_in_pcre("envoy", &["--scopes-from", "0"]).await
 }
 
 /// Two filters of ours see each request there, and one of them writes its answer anew.

@@ -21,6 +21,7 @@ mod guest;
 mod headers;
 mod ipv6;
 mod limits;
+mod lookaround;
 mod managed;
 mod metrics;
 mod mirrors;

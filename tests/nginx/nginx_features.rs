@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::fixture::{Fixture, HOST, page};
-use crate::scenarios::{lookahead, response_patterns, response_rewrite};
+use crate::scenarios::{lookahead, lookaround, response_patterns, response_rewrite};
 
 async fn start(fixture: &Fixture) -> Result<Sluice> {
     let sluice = Options::new(&fixture.manifests)
@@ -39,6 +39,11 @@ async fn patterns_replace_in_responses_what_the_filter_replaces() -> Result<()> 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lookahead_excludes_texts_from_paths() -> Result<()> {
     lookahead::excludes_texts("nginx", &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lookaround_and_possessives_are_as_in_pcre() -> Result<()> {
+    lookaround::is_as_in_pcre("nginx", &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

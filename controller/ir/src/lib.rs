@@ -65,7 +65,7 @@ pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
 pub use log::{AccessLog, LogEscaping, LogField, LogPart, LogTarget};
 pub use path::{
-    PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart,
+    PathCondition, PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart,
 };
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,

@@ -40,6 +40,26 @@ pub struct PathRegex {
     /// Part of the path that it matches.
     #[serde(skip_serializing_if = "is_default")]
     pub scope: RegexScope,
+    /// Conditions on the path beside the pattern: lookaround of its owner's. Only beside a pattern of the beginning, without alternatives.
+    #[serde(skip_serializing_if = "is_default")]
+    pub conditions: Vec<PathCondition>,
+}
+
+/// A condition on a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PathCondition {
+    /// A pattern of its beginning, whatever case letters have. No group in it captures.
+    pub pattern: String,
+    /// The path must not match.
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_negative: bool,
+}
+
+impl std::fmt::Display for PathCondition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.is_negative { '!' } else { '=' };
+        write!(f, "(?{kind}{})", self.pattern)
+    }
 }
 
 /// Part of a path that a regular expression matches.
@@ -64,6 +84,7 @@ impl PathRegex {
             groups: 0,
             alternatives: false,
             scope: RegexScope::Beginning,
+            conditions: Vec::new(),
         }
     }
 

@@ -188,7 +188,9 @@ impl RouteId {
                     RegexScope::Anywhere => "=~",
                     RegexScope::AnywhereInAnyCase => "=~*",
                 };
-                format!("{server}{sign}{}", regex.pattern)
+                let conditions = regex.conditions.iter().map(ToString::to_string);
+                let conditions: String = conditions.collect();
+                format!("{server}{sign}{conditions}{}", regex.pattern)
             }
         })
     }

@@ -52,7 +52,7 @@ impl Set {
         }
     }
 
-    fn of_range(start: char, end: char) -> Set {
+    pub(crate) fn of_range(start: char, end: char) -> Set {
         Set {
             ascii: Set::matching(|letter| start <= letter && letter <= end),
             others: !end.is_ascii(),
@@ -106,6 +106,29 @@ impl Set {
         Set {
             ascii: !self.ascii,
             others: !self.others,
+        }
+    }
+
+    pub(crate) fn or(self, other: Set) -> Set {
+        Set {
+            ascii: self.ascii | other.ascii,
+            others: self.others || other.others,
+        }
+    }
+
+    /// True if they have no character in common, as far as is known.
+    pub(crate) fn is_disjoint(self, other: Set) -> bool {
+        self.ascii & other.ascii == 0 && !(self.others && other.others)
+    }
+
+    /// With the other cases of its letters. Beyond ASCII there are other cases of `k` and `s`.
+    pub(crate) fn in_any_case(self) -> Set {
+        let has = |letter: char| {
+            self.has(letter.to_ascii_lowercase()) || self.has(letter.to_ascii_uppercase())
+        };
+        Set {
+            ascii: Set::matching(has),
+            others: self.others || has('k') || has('s'),
         }
     }
 

@@ -5,6 +5,9 @@
 //!                \---> re2.rs, pcre.rs: what it costs the engine, measured on the text that write.rs gives it
 //! ```
 //!
+//! What only PCRE knows comes in other words where that is the same: `lookahead.rs` (one pattern), `lookaround.rs` (conditions beside
+//! a pattern), `possessive.rs`.
+//!
 //! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
 //! checks patterns with [`check`], and renderers write them with [`re2()`] and [`pcre()`] and with nothing else: what is
 //! measured is what is compiled.
@@ -14,7 +17,10 @@
 mod class_set;
 mod literal_prefix;
 mod lookahead;
+mod lookaround;
 mod pcre;
+mod pieces;
+mod possessive;
 mod query;
 mod re2;
 mod syntax;
@@ -25,8 +31,10 @@ use regex_syntax::ast::parse::ParserBuilder;
 
 pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use lookahead::without_lookahead;
+pub use lookaround::{Condition, Conditional, re2_condition, without_lookaround};
+pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
-pub use write::{Subject, escape, literal, pcre, re2};
+pub use write::{Subject, escape, literal, pcre, pcre_under_conditions, re2};
 
 /// Bytes of a pattern.
 pub const MAX_PATTERN_BYTES: usize = 1000;

@@ -10,6 +10,7 @@ use regex_syntax::ast::{
 pub(crate) fn unknown(error: &Error) -> String {
     match error.kind() {
         ErrorKind::UnsupportedLookAround => "lookaround such as (?!...) or (?=...)".to_owned(),
+        ErrorKind::FlagUnrecognized => "a group of its own kind such as (?>...)".to_owned(),
         ErrorKind::UnsupportedBackreference => "a backreference such as \\1".to_owned(),
         other => other.to_string(),
     }

@@ -40,6 +40,21 @@ pub fn pcre(pattern: &str, subject: Subject, alternatives: bool) -> String {
     format!("(*LIMIT_MATCH={MOST_STEPS})(*NO_AUTO_POSSESS){body}")
 }
 
+/// As [`pcre`], for a pattern of a path without alternatives that is held against paths which match some others, and do not
+/// match some.
+#[must_use]
+pub fn pcre_under_conditions<'c>(
+    conditions: impl IntoIterator<Item = (&'c str, bool)>,
+    pattern: &str,
+) -> String {
+    let looks = conditions.into_iter().map(|(condition, is_negative)| {
+        let kind = if is_negative { '!' } else { '=' };
+        format!("(?{kind}{condition})")
+    });
+    let looks: String = looks.collect();
+    format!("(*LIMIT_MATCH={MOST_STEPS})(*NO_AUTO_POSSESS)(?i)^{looks}{pattern}")
+}
+
 /// Without what only PCRE reads.
 pub(crate) fn pcre_body(pattern: &str, subject: Subject, alternatives: bool) -> String {
     match subject {

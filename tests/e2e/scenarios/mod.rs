@@ -8,6 +8,7 @@ pub(crate) mod ipv6;
 pub(crate) mod l4_ports;
 pub(crate) mod large_documents;
 pub(crate) mod lookahead;
+pub(crate) mod lookaround;
 pub(crate) mod passthrough;
 pub(crate) mod rate_limits;
 pub(crate) mod response_patterns;

@@ -2,7 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sluice_pattern::{Subject, check, literal, literal_prefix, matches_empty, pcre, re2};
+use sluice_pattern::{
+    Subject, check, literal, literal_prefix, matches_empty, pcre, re2, re2_condition,
+    without_lookaround, without_possessives,
+};
 
 /// Without what tells PCRE how to compare.
 fn without_verbs(mut written: &str) -> &str {
@@ -35,4 +38,13 @@ fuzz_target!(|pattern: &str| {
     assert!(literal_prefix(pattern).len() <= pattern.len() + 1);
     assert!(literal(pattern).is_none_or(|text| text.len() <= pattern.len()));
     let _ = matches_empty(pattern);
+    assert!(without_possessives(pattern).len() <= pattern.len());
+    if let Some(found) = without_lookaround(pattern) {
+        assert_eq!(check(&found.pattern, Subject::Path), Ok(found.shape));
+        for condition in &found.conditions {
+            let shape = check(&condition.pattern, Subject::Path);
+            assert!(shape.is_ok_and(|shape| shape.groups == 0 && !shape.alternatives));
+            assert!(re2_condition(&condition.pattern).is_some());
+        }
+    }
 });

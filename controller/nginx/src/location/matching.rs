@@ -17,6 +17,12 @@ use sluice_pattern::Subject;
 /// Pattern of a location. nginx answers 500 where PCRE gives up, and tries no other location.
 pub(crate) fn pattern(regex: &PathRegex) -> String {
     let subject = match regex.scope {
+        RegexScope::Beginning if !regex.conditions.is_empty() => {
+            let conditions = regex.conditions.iter();
+            let conditions =
+                conditions.map(|condition| (condition.pattern.as_str(), condition.is_negative));
+            return sluice_pattern::pcre_under_conditions(conditions, &regex.pattern);
+        }
         RegexScope::Beginning => Subject::Path,
         RegexScope::Anywhere => Subject::Text,
         RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,

@@ -18,7 +18,7 @@ pub(super) const GROUP: Group = Group {
             .partly("of nginx variables only captured groups ($1 to $9); patterns that RE2 does not support are reported"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
-            .partly("lookaround, backreferences and possessive repetition, which RE2 does not support, are reported, except (?!...) of texts before a final .*; so are patterns beyond a limit"),
+            .partly("backreferences are reported, and lookaround and possessive repetition where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$); so are patterns beyond a limit"),
         annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly("no variables of nginx"),
         annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location).partly(NO_CAPTURES),
     ],

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect, RedirectTo,
-    RegexScope, ServerName,
+    Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
+    RedirectTo, ServerName,
 };
+use sluice_pattern::{Condition, Conditional};
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
@@ -18,7 +19,7 @@ use sluice_translate_engine::{Report, Reporter, Severity};
 use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 
-const SERVED_LOOKAHEAD: &str = "a lookahead is served that excludes texts and has nothing but .* behind it: /(?!api|v1(/|$))(.*)";
+const SERVED_LOOKAROUND: &str = "lookaround is served in one place of the path, such as /(?!api)(.*), /[^/]+/(?!api).*, /(.*)(?<!\\.js)$ or /((?!api).)*$, outside of alternatives";
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
@@ -137,31 +138,53 @@ fn route(
 }
 
 /// A prefix has an exact twin, unless another Ingress has that path; as a pattern the twin takes what both take.
-fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
+pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
     let is_pattern = rule.is_pattern();
     let mut pattern = rule.path.clone();
     if rule.kind == PathType::Prefix && !is_pattern && has_twin && !pattern.ends_with('/') {
         pattern.push('/');
     }
+    // It was not meant to be a pattern, and another Ingress has made it one.
+    if !is_pattern && path::pattern(&pattern).is_err() && path::literal(&rule.path).is_ok() {
+        return Ok(PathRegex::plain(sluice_pattern::escape(&pattern)));
+    }
+    in_other_words(&pattern)
+}
+
+/// A pattern that every data plane takes, and what else holds of the path.
+fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
+    let pattern = sluice_pattern::without_possessives(pattern);
     let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
     match path::pattern(&pattern) {
         Ok(shape) => Ok(PathRegex {
-            pattern,
             groups: shape.groups,
             alternatives: shape.alternatives,
-            scope: RegexScope::Beginning,
+            ..PathRegex::plain(pattern)
         }),
-        // It was not meant to be a pattern, and another Ingress has made it one.
-        Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {
-            Ok(PathRegex::plain(sluice_pattern::escape(&pattern)))
-        }
-        Err(reason)
-            if ["(?=", "(?!", "(?<"]
-                .iter()
-                .any(|look| pattern.contains(look)) =>
-        {
-            Err(format!("{reason}; {SERVED_LOOKAHEAD}"))
-        }
-        Err(reason) => Err(reason),
+        Err(reason) => under_conditions(&pattern).ok_or_else(|| {
+            let looks = ["(?=", "(?!", "(?<"];
+            match looks.iter().any(|look| pattern.contains(look)) {
+                true => format!("{reason}; {SERVED_LOOKAROUND}"),
+                false => reason,
+            }
+        }),
     }
+}
+
+/// Lookaround as conditions beside a pattern, where that is the same.
+fn under_conditions(pattern: &str) -> Option<PathRegex> {
+    let Conditional {
+        pattern,
+        shape,
+        conditions,
+    } = sluice_pattern::without_lookaround(pattern)?;
+    let condition = |condition: Condition| PathCondition {
+        pattern: condition.pattern,
+        is_negative: condition.is_negative,
+    };
+    Some(PathRegex {
+        groups: shape.groups,
+        conditions: conditions.into_iter().map(condition).collect(),
+        ..PathRegex::plain(pattern)
+    })
 }

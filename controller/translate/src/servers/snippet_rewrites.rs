@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Action, DirectResponse, ReasonCode, ResponseContent};
 use sluice_pattern::Subject;
-use sluice_syntax::path;
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
 use super::path_rule::{PathRule, RouteTarget};
+use super::patterns::regex;
 use super::{Assembly, server_snippet};
 
 const CONFIGURATION_SNIPPET: &str = "annotation configuration-snippet";
@@ -68,11 +68,12 @@ impl Assembly<'_> {
 
 /// True if Envoy can compare the path of a rule beside that of a `rewrite`.
 fn is_comparable(rule: &PathRule) -> bool {
-    let pattern = sluice_pattern::without_lookahead(&rule.path);
-    match path::pattern(&pattern) {
-        Ok(shape) => {
-            sluice_pattern::is_comparable_with_query(&pattern, Subject::Path, shape.alternatives)
-        }
+    match regex(rule, false) {
+        Ok(regex) => sluice_pattern::is_comparable_with_query(
+            &regex.pattern,
+            Subject::Path,
+            regex.alternatives,
+        ),
         Err(_) => {
             let text = sluice_pattern::escape(&rule.path);
             sluice_pattern::is_comparable_with_query(&text, Subject::Path, false)

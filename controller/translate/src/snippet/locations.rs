@@ -91,6 +91,7 @@ pub(super) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
         groups: shape.groups,
         alternatives: shape.alternatives,
         scope,
+        conditions: Vec::new(),
     })
 }
 

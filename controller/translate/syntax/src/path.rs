@@ -45,8 +45,8 @@ pub fn checked(path: Option<&str>) -> Result<&str, String> {
             path.len()
         ));
     }
-    match path.chars().find(|c| is_bad(*c)) {
-        Some(bad) => Err(format!(
+    match first_bad(path) {
+        Some((_, bad)) => Err(format!(
             "expected the characters of a URI path, got {bad:?} in {:?}",
             shortened(path)
         )),
@@ -54,9 +54,14 @@ pub fn checked(path: Option<&str>) -> Result<&str, String> {
     }
 }
 
-/// True for characters that neither paths nor patterns may have.
-fn is_bad(c: char) -> bool {
-    !c.is_ascii_graphic() || "\"#`<>".contains(c)
+/// The first character that neither paths nor patterns may have, and where it is. `<` and `>` are in groups that look behind, and
+/// in atomic ones.
+fn first_bad(path: &str) -> Option<(usize, char)> {
+    let begins_group = |at| path.get(..at).is_some_and(|before| before.ends_with("(?"));
+    path.char_indices().find(|(at, c)| match c {
+        '<' | '>' => !begins_group(*at),
+        c => !c.is_ascii_graphic() || "\"#`".contains(*c),
+    })
 }
 
 /// Checks a path that is matched as text.
@@ -103,7 +108,9 @@ pub fn beginning(path: &str) -> String {
 /// The same of a path that is not [`checked`]: of the text before what is wrong in it.
 pub fn readable_beginning(path: Option<&str>) -> String {
     let path = path.filter(|path| path.starts_with('/')).unwrap_or("/");
-    let end = path.find(is_bad).unwrap_or(path.len()).min(LONGEST);
+    let end = first_bad(path)
+        .map_or(path.len(), |(at, _)| at)
+        .min(LONGEST);
     let readable = path.get(..end).unwrap_or("/");
     // Anything may follow.
     beginning(&format!("{readable}.*"))

@@ -26,11 +26,28 @@ pub(in crate::render) fn match_of(matches: &sluice_ir::RouteMatch) -> RouteMatch
         ValueMatch::Exact(value) => is(header.name.as_str(), value),
         ValueMatch::Regex(pattern) => self::matches(header.name.as_str(), pattern),
     });
+    let conditions = conditions(&matches.path);
     RouteMatch {
-        headers: method.chain(headers).collect(),
+        headers: method.chain(headers).chain(conditions).collect(),
         query_parameters: matches.query.iter().map(query_parameter).collect(),
         ..match_of_path(&matches.path)
     }
+}
+
+/// Other patterns of the path, which Envoy compares as a header.
+fn conditions(path: &PathMatch) -> impl Iterator<Item = HeaderMatcher> {
+    let conditions = match path {
+        PathMatch::Regex(regex) => regex.conditions.as_slice(),
+        PathMatch::Exact(_) | PathMatch::Prefix(_) => &[],
+    };
+    conditions.iter().map(|condition| {
+        // Translation has measured it. Envoy would refuse what it has not: no path may be taken without a condition.
+        let pattern = sluice_pattern::re2_condition(&condition.pattern);
+        HeaderMatcher {
+            invert_match: condition.is_negative,
+            ..self::matches(":path", pattern.as_deref().unwrap_or("("))
+        }
+    })
 }
 
 fn query_parameter(query: &QueryMatch) -> QueryParameterMatcher {

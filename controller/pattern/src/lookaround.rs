@@ -1,0 +1,325 @@
+//! Lookaround as conditions on the whole path, beside a pattern without it.
+//!
+//! ```text
+//!   /v[0-9]/(?!api)(.*)\.html$    /v[0-9]/(.*)\.html$  and not  /v[0-9]/(?:api)
+//!   /(.*)(?<!\.js)$               /(.*)$               and not  [\s\S]*(?:\.js)$
+//!   /((?!admin).)*$               /(.)*$               and not  /.*(?:admin)
+//! ```
+//!
+//! That is the same where there is one place in a path only that the lookaround can be held against: behind a text of which no
+//! beginning would do, too ([`ends_in_one_place`]), or at the end of the path.
+
+use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionRange};
+
+use crate::class_set::Set;
+use crate::pieces::{Kind, Pieces};
+use crate::query::with_query;
+use crate::{DEEPEST, Shape, Subject, parse, pcre};
+
+/// Conditions of one pattern.
+const MAX_CONDITIONS: usize = 4;
+
+/// A pattern of a path, and what else the path has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conditional {
+    /// A pattern without lookaround.
+    pub pattern: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// All of them hold.
+    pub conditions: Vec<Condition>,
+}
+
+/// A condition on a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// A pattern of its beginning, without groups that capture.
+    pub pattern: String,
+    /// The path must not match.
+    pub is_negative: bool,
+}
+
+/// A pattern of a path ([`Subject::Path`]) in other words; `None` where it has no lookaround, or needs it.
+#[must_use]
+pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
+    let mut text = pattern.to_owned();
+    let mut conditions = Vec::new();
+    while let Some(look) = Look::find(&text)? {
+        let (rest, condition) = look.split()?;
+        text = rest;
+        conditions.push(condition);
+        if conditions.len() > MAX_CONDITIONS {
+            return None;
+        }
+    }
+    let all = conditions
+        .iter()
+        .map(|condition| condition.pattern.as_str());
+    let texts: Vec<&str> = all.chain([text.as_str()]).collect();
+    let shape = crate::check(&text, Subject::Path).ok()?;
+    let fits = !conditions.is_empty()
+        && texts.iter().map(|text| text.len()).sum::<usize>() <= crate::MAX_PATTERN_BYTES
+        && texts.iter().map(|text| cost(text)).sum::<Option<u64>>()? <= pcre::MOST_BYTES
+        && conditions.iter().all(|condition| {
+            crate::check(&condition.pattern, Subject::Path).is_ok()
+                && re2_condition(&condition.pattern).is_some()
+        });
+    fits.then_some(Conditional {
+        pattern: text,
+        shape,
+        conditions,
+    })
+}
+
+/// A condition for RE2 in Envoy, to be compared with a path and the query behind it.
+#[must_use]
+pub fn re2_condition(pattern: &str) -> Option<String> {
+    with_query(&format!("(?i){pattern}(?s:.*)"))
+}
+
+fn cost(pattern: &str) -> Option<u64> {
+    parse(pattern, DEEPEST).ok().map(|ast| pcre::bytes(&ast))
+}
+
+/// The first lookaround of a pattern.
+struct Look<'p> {
+    pieces: Pieces<'p>,
+    /// Number of the piece that opens it, and of that which closes it.
+    open: usize,
+    close: usize,
+    is_behind: bool,
+    is_negative: bool,
+}
+
+impl<'p> Look<'p> {
+    /// `Some(None)`: there is none. `None`: it cannot be read.
+    fn find(pattern: &'p str) -> Option<Option<Self>> {
+        let pieces = Pieces::parse(pattern)?;
+        let kind = |text: &str| match text {
+            "(?=" => Some((false, false)),
+            "(?!" => Some((false, true)),
+            "(?<=" => Some((true, false)),
+            "(?<!" => Some((true, true)),
+            _ => None,
+        };
+        let found = (0..pieces.len()).find_map(|open| {
+            Some((
+                open,
+                kind(pieces.text(open)).filter(|_| pieces.is(open, Kind::Open))?,
+            ))
+        });
+        let Some((open, (is_behind, is_negative))) = found else {
+            return Some(None);
+        };
+        let close = pieces.partner(open)?;
+        Some(Some(Look {
+            pieces,
+            open,
+            close,
+            is_behind,
+            is_negative,
+        }))
+    }
+
+    /// The pattern without it, and the condition that it is.
+    fn split(&self) -> Option<(String, Condition)> {
+        let pieces = &self.pieces;
+        let body = self.open + 1..self.close;
+        let groups = pieces.captures(body.clone());
+        if self.has_alternatives_around()
+            || pieces.is_count(self.close + 1)
+            || (groups > 0 && !self.is_negative)
+        {
+            return None;
+        }
+        let body = pieces.uncaptured(body, &[]);
+        let head = pieces.uncaptured(0..self.open, &self.around());
+        let counted: Vec<usize> = self
+            .around()
+            .into_iter()
+            .filter(|open| self.is_counted(*open))
+            .collect();
+        let pattern = match (self.is_behind, counted.as_slice()) {
+            (true, []) => self.behind(&body)?,
+            (false, []) if ends_in_one_place(&head)? => format!("{head}(?:{body})"),
+            (false, [group]) => self.again_and_again(*group, &head, &body)?,
+            _ => return None,
+        };
+        // Groups within it are empty, but counted.
+        let rest = [
+            pieces.range(0..self.open),
+            &"()".repeat(groups),
+            pieces.range(self.close + 1..pieces.len()),
+        ];
+        let condition = Condition {
+            pattern,
+            is_negative: self.is_negative,
+        };
+        Some((rest.concat(), condition))
+    }
+
+    /// In front of the end of the path: what is before it does not end with a line break, so there is one end only.
+    fn behind(&self, body: &str) -> Option<String> {
+        let before = self.pieces.uncaptured(0..self.open, &self.around());
+        let is_last = self.pieces.is_end(self.close + 1);
+        let shortest = regex_syntax::parse(body).ok()?.properties().minimum_len()?;
+        (is_last && shortest > 0 && ends_without_break(&before)? && takes_no_break(body)?)
+            .then(|| format!(r"[\s\S]*(?:{body})$"))
+    }
+
+    /// `((?!text).)*$`: the text begins nowhere from here on.
+    fn again_and_again(&self, group: usize, head: &str, body: &str) -> Option<String> {
+        let pieces = &self.pieces;
+        let (letter, count) = (self.close + 1, pieces.partner(group)? + 1);
+        let is_all = group + 1 == self.open && pieces.partner(group)? == letter + 1;
+        let is_lazy = pieces.text(count + 1) == "?";
+        let behind = count + 1 + usize::from(is_lazy);
+        let is_known = is_all
+            && self.is_negative
+            && pieces.is(letter, Kind::Other)
+            && matches!(pieces.text(count), "*" | "+")
+            && pieces.is_end(behind);
+        let letter = pieces.text(letter);
+        let shortest = regex_syntax::parse(body).ok()?.properties().minimum_len()?;
+        let fits = is_known && shortest > 0 && takes_no_break(body)? && ends_in_one_place(head)?;
+        fits.then(|| format!("{head}{letter}*(?:{body})"))
+    }
+
+    /// Groups that it is in.
+    fn around(&self) -> Vec<usize> {
+        self.pieces.around(self.open)
+    }
+
+    fn is_counted(&self, group: usize) -> bool {
+        let close = self.pieces.partner(group);
+        close.is_some_and(|close| self.pieces.is_count(close + 1))
+    }
+
+    /// True also where one of these groups is of a kind of its own.
+    fn has_alternatives_around(&self) -> bool {
+        let around = self.around();
+        let is_simple = |open: &usize| matches!(self.pieces.text(*open), "(" | "(?:");
+        !around.iter().all(is_simple)
+            || (0..self.pieces.len()).any(|piece| {
+                let group = self.pieces.around(piece).last().copied();
+                self.pieces.is(piece, Kind::Either)
+                    && group.is_none_or(|group| around.contains(&group))
+            })
+    }
+}
+
+/// True if no text that it takes begins with another that it takes: what follows it in a path follows in one place.
+fn ends_in_one_place(pattern: &str) -> Option<bool> {
+    let ast = parse(pattern, DEEPEST).ok()?;
+    Some(is_prefix_code(&ast))
+}
+
+fn is_prefix_code(ast: &Ast) -> bool {
+    let mut parts = Vec::new();
+    flatten(ast, &mut parts);
+    let mut parts = parts.into_iter();
+    while let Some(part) = parts.next() {
+        let ends = match part {
+            Ast::Assertion(assertion) => assertion.kind == AssertionKind::StartLine,
+            Ast::Repetition(repetition) if exactly(&repetition.op.kind).is_none() => {
+                // A run of some characters ends where another one follows.
+                let run = letter(&repetition.ast);
+                let next = parts.next().and_then(letter);
+                run.zip(next)
+                    .is_some_and(|(run, next)| run.is_disjoint(next))
+            }
+            part => length(part).is_some(),
+        };
+        if !ends {
+            return false;
+        }
+    }
+    true
+}
+
+/// Parts that follow one another, out of their groups.
+fn flatten<'a>(ast: &'a Ast, parts: &mut Vec<&'a Ast>) {
+    match ast {
+        Ast::Empty(_) => {}
+        Ast::Concat(concat) => concat.asts.iter().for_each(|ast| flatten(ast, parts)),
+        Ast::Group(group) if group.flags().is_none_or(|flags| flags.items.is_empty()) => {
+            match group.ast.as_ref() {
+                Ast::Alternation(_) => parts.push(ast),
+                inner => flatten(inner, parts),
+            }
+        }
+        ast => parts.push(ast),
+    }
+}
+
+/// Number of characters of every text that it takes, where that is always the same.
+fn length(ast: &Ast) -> Option<u32> {
+    match ast {
+        Ast::Empty(_) => Some(0),
+        Ast::Repetition(repetition) => {
+            length(&repetition.ast)?.checked_mul(exactly(&repetition.op.kind)?)
+        }
+        Ast::Group(group) => length(&group.ast),
+        Ast::Concat(concat) => concat.asts.iter().map(length).sum(),
+        Ast::Alternation(alternation) => {
+            let mut lengths = alternation.asts.iter().map(length);
+            let first = lengths.next()??;
+            lengths.all(|length| length == Some(first)).then_some(first)
+        }
+        ast => letter(ast).map(|_| 1),
+    }
+}
+
+fn exactly(kind: &RepetitionKind) -> Option<u32> {
+    match kind {
+        RepetitionKind::Range(RepetitionRange::Exactly(count)) => Some(*count),
+        _ => None,
+    }
+}
+
+/// The characters that one takes, whatever case they have.
+pub(crate) fn letter(ast: &Ast) -> Option<Set> {
+    let set = match ast {
+        Ast::Literal(literal) => Set::of_range(literal.c, literal.c),
+        Ast::Dot(_) => Set::of_dot(false),
+        Ast::ClassPerl(class) => Set::of_perl(class),
+        Ast::ClassBracketed(class) => Set::of(class),
+        _ => return None,
+    };
+    Some(set.in_any_case())
+}
+
+/// True if nothing in it takes a line break.
+fn takes_no_break(pattern: &str) -> Option<bool> {
+    parse(pattern, DEEPEST).ok().map(|ast| takes_none(&ast))
+}
+
+fn takes_none(ast: &Ast) -> bool {
+    match ast {
+        Ast::Empty(_) | Ast::Assertion(_) => true,
+        Ast::Repetition(repetition) => takes_none(&repetition.ast),
+        Ast::Group(group) => takes_none(&group.ast),
+        Ast::Alternation(alternation) => alternation.asts.iter().all(takes_none),
+        Ast::Concat(concat) => concat.asts.iter().all(takes_none),
+        ast => letter(ast).is_some_and(|set| !set.has('\n')),
+    }
+}
+
+/// True if no text that it takes ends with a line break.
+fn ends_without_break(pattern: &str) -> Option<bool> {
+    let ast = parse(pattern, DEEPEST).ok()?;
+    let mut parts = Vec::new();
+    flatten(&ast, &mut parts);
+    for part in parts.into_iter().rev() {
+        if !takes_none(part) {
+            return Some(false);
+        }
+        if letter(part).is_some() {
+            return Some(true);
+        }
+    }
+    Some(true)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -222,7 +222,10 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. `allow` before `deny NETWORK` is not supported. |
 | `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors. Only headers that name software can be removed: `X-Powered-By`, `Server`, `Via` ... |
 | `proxy_set_header NAME VALUE` (`grpc_set_header` where `backend-protocol` is gRPC), `more_set_input_headers \"NAME: VALUE\"`, `more_clear_input_headers NAME` | in a `configuration-snippet`: headers of requests to pods; an empty value removes one |
+| `proxy_set_header X-Forwarded-Proto https`, `X-Forwarded-Port 443` | the scheme (`http` or `https`) and the port that pods are told, in place of the client's; nginx would send both lines. `X-Forwarded-Scheme` and `X-Scheme` say the same scheme. |
+| `proxy_set_header X-Forwarded-Proto $scheme`, `X-Real-IP $remote_addr`, `Host $host`, `X-Forwarded-For $proxy_add_x_forwarded_for` ... | none: pods are told anyway. `$http_x_forwarded_proto`, `-port` and `-host` are what `use-forwarded-headers` believes, `$proxy_add_x_forwarded_for` is what `compute-full-forwarded-for` sends; without it pods get the address of the client alone. |
 | `auth_request_set $NAME $upstream_http_HEADER` | with `auth-url`: a header of the service's response, for `proxy_set_header NAME $NAME` (alone, without text around it). `add_header Set-Cookie $NAME` of its `Set-Cookie` has no effect: clients get the service's cookies anyway. |
+| `limit_rate SIZE`, `proxy_ssl_name NAME`, `proxy_ssl_server_name on` | in a `configuration-snippet`: as `limit-rate` (in whole KiB); the name that pods are told over TLS, which without `proxy_ssl_name` is `upstream_balancer`, as in ingress-nginx |
 | `access_log off` | requests are not logged |
 | `tcp_nodelay`, `sendfile`, `proxy_max_temp_file_size`, `chunked_transfer_encoding`, `proxy_cache off`, `resolver` and others that tune nginx | none |
 | a directive that sets a default (`proxy_ssl_verify off`) | none |

@@ -12,14 +12,37 @@ on_every_plane!(served_snippet_of_headers_guards_as_written);
 
 const OF_CLIENTS: &str = "made-up";
 
-/// Each keeps `X-Remote-User` of clients from pods.
-const SNIPPETS: &[&str] = &[
-    r#"proxy_set_header X-Remote-User "";"#,
-    "proxy_set_header x-remote-user nobody;",
-    "more_set_input_headers 'X-Remote-User: nobody';",
-    "more_clear_input_headers X-Remote-User;",
-    "more_set_input_headers 'X-Remote-User:';",
+/// Each keeps a header of clients from pods: this one.
+const SNIPPETS: &[(&str, &str)] = &[
+    (r#"proxy_set_header X-Remote-User "";"#, USER),
+    ("proxy_set_header x-remote-user nobody;", USER),
+    ("more_set_input_headers 'X-Remote-User: nobody';", USER),
+    ("more_clear_input_headers X-Remote-User;", USER),
+    ("more_set_input_headers 'X-Remote-User:';", USER),
+    (
+        "proxy_set_header X-Forwarded-Proto https;",
+        "X-Forwarded-Proto",
+    ),
+    ("proxy_set_header X-Forwarded-Proto https;", "X-Scheme"),
+    (
+        "more_set_input_headers 'X-Forwarded-Proto: http';",
+        "X-Forwarded-Scheme",
+    ),
+    ("proxy_set_header X-Forwarded-Port 443;", "X-Forwarded-Port"),
+    (
+        "proxy_set_header X-Forwarded-Prefix /a;",
+        "X-Forwarded-Prefix",
+    ),
+    (
+        "proxy_set_header X-Original-URI $request_uri;",
+        "X-Original-URI",
+    ),
+    (
+        "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-A b;",
+        "X-Forwarded-For",
+    ),
 ];
+const USER: &str = "X-Remote-User";
 
 /// Paths and headers of requests that go different ways.
 const WAYS: &[(&str, &[(&str, &str)])] = &[
@@ -35,18 +58,19 @@ async fn send(
     sluice: &Sluice,
     host: &str,
     path: &str,
+    name: &str,
     headers: &[(&str, &str)],
 ) -> Result<Response> {
     let request = Request::get(host, path)
-        .header("X-Remote-User", OF_CLIENTS)
-        .header("X-REMOTE-USER", OF_CLIENTS);
+        .header(name, OF_CLIENTS)
+        .header(&name.to_ascii_uppercase(), OF_CLIENTS);
     http::send(sluice.http(), &request.headers(headers)).await
 }
 
 async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let mut objects = vec![snippets_permitted()];
-    for (number, snippet) in SNIPPETS.iter().enumerate() {
+    for (number, (snippet, _)) in SNIPPETS.iter().enumerate() {
         let (name, host) = (format!("s{number}"), format!("s{number}.test"));
         let ingress = Ingress::new(OWNER, &name)
             .annotation("configuration-snippet", snippet)
@@ -62,22 +86,22 @@ async fn served_snippet_of_headers_guards_as_written(plane: Plane) -> Result<()>
     tenants.write("all.yaml", &objects)?;
     let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;
-    for (number, snippet) in SNIPPETS.iter().enumerate() {
+    for (number, (snippet, name)) in SNIPPETS.iter().enumerate() {
         let host = format!("s{number}.test");
         sluice.wait_for_status(&host, "/", 200).await?;
         for (path, headers) in WAYS {
             let before = tenants.received.len();
-            let answer = send(&sluice, &host, path, headers).await?;
+            let answer = send(&sluice, &host, path, name, headers).await?;
             let received = tenants.received.since(before);
             ensure!(
                 received.len() == 1,
                 "{snippet}: {path} {headers:?}: {answer:?}"
             );
             for request in received {
-                let user = request.header("x-remote-user").unwrap_or_default();
+                let said = request.header(name).unwrap_or_default();
                 ensure!(
-                    !user.contains(OF_CLIENTS),
-                    "{snippet}: {path} {headers:?}: {user}"
+                    !said.contains(OF_CLIENTS) && !said.contains(','),
+                    "{snippet}: {path} {headers:?}: {said}"
                 );
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sluice_filter_config::{HashKey, Plain};
+use sluice_ir::Forwarded;
 use sluice_syntax::expression;
 use sluice_syntax::settings::ext_auth::url_with_variables;
 use sluice_syntax::settings::upstream::host_value;
@@ -97,6 +98,7 @@ fn is_served(snippet: &str) -> bool {
             is_set_elsewhere: &|_| false,
             speaks_grpc: false,
             underscores: false,
+            forwarded: &Forwarded::default(),
         },
         has_auth_service: false,
         comparable: Comparable::BY_NGINX,

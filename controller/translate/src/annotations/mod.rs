@@ -43,6 +43,7 @@ mod view;
 mod waf;
 mod zone;
 
+use std::iter;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
@@ -151,6 +152,16 @@ pub(crate) struct UpstreamSettings {
     pub(crate) canary_is_sticky: bool,
 }
 
+impl UpstreamSettings {
+    /// Tells pods this name where TLS is spoken with them.
+    fn tell_name(&mut self, name: Option<String>) {
+        let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
+        for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
+            tls.server_name = name.clone().or(tls.server_name.take());
+        }
+    }
+}
+
 impl Annotations {
     /// True if some clients are to be kept out.
     pub(crate) fn restricts_access(&self) -> bool {
@@ -209,7 +220,7 @@ impl Annotations {
         let relative_redirects = redirect::relative(view, globals);
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
-        let backend = upstream_settings(view, globals, options);
+        let mut backend = upstream_settings(view, globals, options);
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
         let clients = auth_tls::clients(view);
@@ -222,6 +233,7 @@ impl Annotations {
         let settings = snippets::Settings {
             policy: &policy,
             is_redirect: redirect.is_some(),
+            has_upstream_tls: view.text("proxy-ssl-secret").is_some(),
             has_auth_service: view.text("auth-url").is_some(),
             is_canary: canary.is_some(),
             speaks_grpc: backend.transport.protocol == Protocol::Http2,
@@ -229,7 +241,7 @@ impl Annotations {
             data_plane: options.data_plane,
         };
         let mut snippets = snippets::apply(view, settings);
-        (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
+        take_effect(&mut snippets, &mut host, &mut backend);
         let policy = snippets.policy(policy, globals);
         Annotations {
             refused: view.blocked,
@@ -252,6 +264,12 @@ impl Annotations {
             direct_responses: snippets.direct_responses,
         }
     }
+}
+
+/// Effect of snippets on hosts and backends.
+fn take_effect(snippets: &mut snippets::Effect, host: &mut Host, backend: &mut UpstreamSettings) {
+    (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
+    backend.tell_name(snippets.upstream.server_name.take());
 }
 
 fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPlane>) -> Policy {

@@ -1,19 +1,19 @@
 //! Snippets: raw nginx configuration. No data plane gets any of it (R1 of the security rules); what the model can say becomes
 //! policies of routes.
 
+mod beside;
 mod notes;
 mod rules;
 
 use std::sync::Arc;
 
-use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderName, IpAccess, Policy, UpstreamHeader,
-};
+use sluice_ir::{DirectResponse, ExternalAuth, Filter, IpAccess, Policy, UpstreamHeader};
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
+use self::beside::compiled;
 use self::notes::{note_differences, note_no_effect, note_not_needed};
-use super::alternatives::{alternatives, not_needed};
+use super::alternatives::alternatives;
 use super::auth_external::spelled;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::server_snippet::ServerSnippet;
@@ -23,8 +23,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, Effective, HeaderOptions,
-    Judgement, Language, compile,
+    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -105,6 +104,8 @@ pub(super) struct Effect {
     pub(super) auth_request: AuthRequest,
     /// Headers of requests to pods from the response of its authentication service.
     pub(super) auth_headers: Vec<UpstreamHeader>,
+    /// Of its responses, and of connections to its pods.
+    pub(super) upstream: Upstream,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
     /// Policies of its hosts.
@@ -120,6 +121,8 @@ pub(super) struct Settings<'a> {
     pub(super) is_redirect: bool,
     /// Its pods are spoken to in gRPC.
     pub(super) speaks_grpc: bool,
+    /// Annotations say how pods are spoken to with TLS.
+    pub(super) has_upstream_tls: bool,
     /// It has an authentication service of its own.
     pub(super) has_auth_service: bool,
     pub(super) is_canary: bool,
@@ -180,6 +183,7 @@ impl Effect {
     /// The policy of the routes, with what the snippets change of it.
     pub(super) fn policy(&mut self, mut policy: Policy, globals: &Globals) -> Policy {
         policy.access_log_off |= self.access_log_off;
+        policy.bandwidth_limit = self.upstream.bandwidth_limit.or(policy.bandwidth_limit);
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
         if let Some(rules) = self.rules.take() {
             policy.waf = policy.waf.map(|waf| rules::with_rules(waf, rules));
@@ -200,13 +204,14 @@ impl Effect {
         let Compiled {
             filters,
             route_headers,
-            adds_to_errors: _,
+            differences: _,
             direct_responses,
             access,
             access_log_off,
             locations,
             auth_request,
             auth_headers,
+            upstream,
             not_needed: _,
         } = compiled;
         match snippet.block() {
@@ -227,105 +232,10 @@ impl Effect {
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
                 self.access_log_off = access_log_off;
                 self.auth_headers = auth_headers;
+                self.upstream = upstream;
             }
         }
     }
-}
-
-fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Obstacle> {
-    let block = snippet.block().ok_or(Obstacle::Kind)?;
-    if block == Block::Location && settings.is_redirect {
-        return Err(Obstacle::Conflict(
-            "not supported beside a redirect of all requests".into(),
-        ));
-    }
-    // What several data planes may serve has to be what all of them can compare.
-    let is_nginx = settings.data_plane == Some(DataPlane::Nginx);
-    let options = CompileOptions {
-        headers: HeaderOptions {
-            is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
-            speaks_grpc: settings.speaks_grpc,
-            underscores: settings.globals.config.underscores_in_headers,
-        },
-        has_auth_service: settings
-            .policy
-            .authentication
-            .as_ref()
-            .is_some_and(|it| it.external.is_some()),
-        comparable: Comparable {
-            received_target: is_nginx,
-            headers: is_nginx || !settings.globals.config.underscores_in_headers,
-            received_headers: is_nginx,
-            scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
-        },
-        not_needed: &|name| not_needed(name, settings.data_plane),
-    };
-    let compiled = compile(snippet.text, block, options).map_err(|mut errors| {
-        if settings.data_plane == Some(DataPlane::Envoy) {
-            let comparable = Comparable::BY_NGINX;
-            let with_nginx = compile(
-                snippet.text,
-                block,
-                CompileOptions {
-                    comparable,
-                    ..options
-                },
-            );
-            errors.mark_served_by_nginx(with_nginx.err());
-        }
-        Obstacle::Content(errors)
-    })?;
-    if block == Block::AuthRequest {
-        check_auth_request(&compiled.auth_request, settings)?;
-    }
-    let has_lists = |access: &IpAccess| *access != IpAccess::default();
-    // nginx would put its lists behind those of the annotations.
-    if block == Block::Location
-        && has_lists(&compiled.access)
-        && has_lists(&settings.policy.ip_access)
-    {
-        return Err(Obstacle::Conflict(
-            "allow and deny cannot be combined with allowlist-source-range and denylist-source-range"
-                .into(),
-        ));
-    }
-    Ok(compiled)
-}
-
-/// The service has to be the Ingress's own, and a header is set by one setting alone.
-fn check_auth_request(request: &AuthRequest, settings: Settings<'_>) -> Result<(), Obstacle> {
-    let Some(service) = settings.own_auth_service() else {
-        let reason = "requires auth-url, which is not set";
-        return Err(Obstacle::Conflict(reason.into()));
-    };
-    let twice = (request.host.is_some() && service.host.is_some()).then_some("Host");
-    let mut set = service.headers.iter().map(|header| &header.name);
-    let twice = twice.or_else(|| set.find(|name| request.sets(name)).map(HeaderName::as_str));
-    match twice {
-        None => Ok(()),
-        Some(name) => {
-            let reason = format!("{name} is set by auth-proxy-set-headers, too");
-            Err(Obstacle::Conflict(reason.into()))
-        }
-    }
-}
-
-/// Another setting has a say about the header.
-fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
-    let (policy, global) = (settings.policy, &settings.globals.config);
-    let headers = policy
-        .response_headers
-        .iter()
-        .chain(&global.response_headers)
-        .chain(&global.request_headers)
-        .map(|header| &header.name)
-        .chain(&policy.auth_headers)
-        .chain(&global.hidden_headers);
-    let lower = name.as_str().to_ascii_lowercase();
-    headers
-        .into_iter()
-        .any(|known| known.is_alike(name.as_str()))
-        || policy.cors.is_some() && lower.starts_with("access-control-")
 }
 
 /// Reports a snippet that is not served; `true`: it closes all that the namespace has of the hosts.

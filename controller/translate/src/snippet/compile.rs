@@ -5,9 +5,12 @@
 //!   set, if, return, rewrite                 responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
 //!   location                                 locations.rs   routes that the data plane answers itself
+//!   limit_rate, proxy_ssl_name               upstream.rs    policies that have annotations
 //!   auth-snippet                             auth_request.rs   headers for an authentication service
 //!   what is so without it                    defaults.rs    nothing
 //! ```
+
+use std::collections::BTreeSet;
 
 use sluice_ir::{DirectResponse, Filter, IpAccess, ResponseContent, UpstreamHeader};
 
@@ -18,12 +21,13 @@ use super::block::Block;
 use super::conditions::Comparable;
 use super::defaults;
 use super::error::{SnippetError, SnippetErrors};
-use super::filters::{HeaderChanges, HeaderOptions};
+use super::filters::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::responses::Responses;
 use super::tree::{Directive, directives};
 use super::tuning;
+use super::upstream::{Upstream, UpstreamDirectives};
 use crate::route_names::RouteHeader;
 
 /// Policies that do what a snippet says.
@@ -32,8 +36,8 @@ pub(crate) struct Compiled {
     pub(crate) filters: Vec<Filter>,
     /// Request headers whose values name the route.
     pub(crate) route_headers: Vec<RouteHeader>,
-    /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
-    pub(crate) adds_to_errors: bool,
+    /// Differences from ingress-nginx that are served.
+    pub(crate) differences: BTreeSet<Difference>,
     pub(crate) direct_responses: Vec<DirectResponse>,
     pub(crate) access: IpAccess,
     /// Requests are not logged.
@@ -43,6 +47,8 @@ pub(crate) struct Compiled {
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
     pub(crate) auth_headers: Vec<UpstreamHeader>,
+    /// In place of annotations.
+    pub(crate) upstream: Upstream,
     /// Lines that this data plane has nothing to do for, and why.
     pub(crate) not_needed: Vec<String>,
 }
@@ -106,6 +112,7 @@ struct Parts<'a> {
     access: Access,
     access_log_off: bool,
     locations: Vec<Location>,
+    upstream: UpstreamDirectives,
     not_needed: Vec<String>,
 }
 
@@ -124,6 +131,7 @@ impl<'a> Parts<'a> {
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
+            upstream: UpstreamDirectives::default(),
             not_needed: Vec::new(),
         }
     }
@@ -145,6 +153,13 @@ impl<'a> Parts<'a> {
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
             (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
+            (
+                [
+                    "limit_rate" | "proxy_ssl_name" | "proxy_ssl_server_name",
+                    ..,
+                ],
+                None,
+            ) if block == Block::Location => self.upstream.add(&directive.words()),
             (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
             _ => None,
@@ -167,7 +182,7 @@ impl<'a> Parts<'a> {
     }
 
     fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
-        let adds_to_errors = self.headers.adds_to_errors;
+        let differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         let direct_responses = self.responses.finish(&filters)?;
@@ -175,13 +190,14 @@ impl<'a> Parts<'a> {
         Ok(Compiled {
             filters,
             route_headers,
-            adds_to_errors,
+            differences,
             direct_responses,
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
             auth_request: AuthRequest::default(),
             auth_headers,
+            upstream: self.upstream.finish(),
             not_needed: self.not_needed,
         })
     }
@@ -217,13 +233,14 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
     let Compiled {
         filters,
         route_headers: _,
-        adds_to_errors: _,
+        differences: _,
         direct_responses,
         access,
         access_log_off,
         locations: _,
         auth_request: _,
         auth_headers: _,
+        upstream: _,
         not_needed: _,
     } = compiled.unwrap_or_default();
     Ok(Location {

@@ -10,56 +10,24 @@
 //! Filters remove before they add and know no order, so a header is changed by one statement alone, and no value reads a header
 //! that is changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Expression, ExpressionPart, Filter, Header, HeaderModification, HeaderName, UpstreamHeader,
-    Variable,
+    Expression, ExpressionPart, Filter, Forwarded, Header, HeaderModification, HeaderName,
+    UpstreamHeader, Variable,
 };
 use sluice_syntax::expression;
 
 use super::auth_variables::{AuthVariables, is_cookie};
 use super::block::Block;
 use super::error::SnippetError;
+use super::forwarded::{self, Told};
+use super::header_names::{OF_REQUESTS, OF_RESPONSES, is_own_in_requests, is_reserved};
 use super::headers;
 use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
 
 const HSTS: &str = "strict-transport-security";
-
-/// Response headers that belong to the data plane, to sessions, or to how a body is written down.
-const OF_RESPONSES: &[&str] = &[
-    "connection",
-    "content-encoding",
-    "content-type",
-    "date",
-    "keep-alive",
-    "location",
-    "server",
-    "set-cookie",
-    "trailer",
-    "upgrade",
-    "www-authenticate",
-];
-
-/// The same of requests.
-const OF_REQUESTS: &[&str] = &[
-    "connection",
-    "expect",
-    "forwarded",
-    "keep-alive",
-    "proxy",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "upgrade",
-    "x-real-ip",
-    "x-request-id",
-    "x-scheme",
-];
-
-/// Headers about the client, which Sluice sets; with the client's own they are read and written in different places.
-const ABOUT_CLIENTS: &[&str] = &["ssl-client-", "x-forwarded-", "x-original-"];
 
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
@@ -70,6 +38,8 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) speaks_grpc: bool,
     /// Names of headers may have underscores.
     pub(crate) underscores: bool,
+    /// Things that are believed of clients, and told to pods.
+    pub(crate) forwarded: &'a Forwarded,
 }
 
 /// Changes of headers by a snippet, in the making.
@@ -87,8 +57,19 @@ pub(super) struct HeaderChanges<'a> {
     of_response: BTreeSet<String>,
     /// Request headers that values read, in lower case.
     read: BTreeSet<String>,
-    /// It has `add_header` without `always`: nginx adds such a header to answers without an error only.
-    pub(super) adds_to_errors: bool,
+    /// Headers with a scheme that pods are told, in lower case.
+    schemes: BTreeMap<String, String>,
+    /// Differences from ingress-nginx that are served.
+    pub(super) differences: BTreeSet<Difference>,
+}
+
+/// Difference from ingress-nginx that is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Difference {
+    /// Of `add_header` without `always`: nginx adds such a header to answers without an error only.
+    AddsToErrors,
+    /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
+    WithoutChain,
 }
 
 impl<'a> HeaderChanges<'a> {
@@ -106,7 +87,8 @@ impl<'a> HeaderChanges<'a> {
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
             read: BTreeSet::new(),
-            adds_to_errors: false,
+            schemes: BTreeMap::new(),
+            differences: BTreeSet::new(),
         }
     }
 
@@ -142,7 +124,7 @@ impl<'a> HeaderChanges<'a> {
                 Some(())
             }
             ("add_header", [name, value]) => {
-                self.adds_to_errors = true;
+                self.differences.insert(Difference::AddsToErrors);
                 self.add_response(name, value)
             }
             ("add_header", [name, value, "always"]) => self.add_response(name, value),
@@ -227,7 +209,10 @@ impl<'a> HeaderChanges<'a> {
         if headers::is_set(name, value) {
             return Some(());
         }
-        let name = self.name(name, OF_REQUESTS)?;
+        if let Some(told) = forwarded::read(name, value, self.options.forwarded) {
+            return self.tell(name, told);
+        }
+        let name = self.request_name(name)?;
         let lower = name.as_str().to_ascii_lowercase();
         if !self.of_request.insert(lower.clone()) {
             return None;
@@ -252,6 +237,60 @@ impl<'a> HeaderChanges<'a> {
         Some(())
     }
 
+    /// Tells pods something of the client.
+    fn tell(&mut self, name: &str, told: Told<'_>) -> Option<()> {
+        let lower = name.to_ascii_lowercase();
+        let value = match told {
+            Told::Anyway => return Some(()),
+            Told::WithChain => {
+                self.differences.insert(Difference::WithoutChain);
+                return Some(());
+            }
+            Told::Scheme(value) | Told::Port(value) => value,
+        };
+        let name = HeaderName::parse(&lower).ok()?;
+        let is_new = self.of_request.insert(lower.clone());
+        if !is_new || (self.options.is_set_elsewhere)(&name) {
+            return None;
+        }
+        match told {
+            Told::Scheme(_) => drop(self.schemes.insert(lower, value.to_owned())),
+            _ => self.request.set.push(Header {
+                name,
+                value: Expression::literal(value),
+            }),
+        }
+        Some(())
+    }
+
+    /// The scheme that pods are told, in all headers that have it: Envoy makes the others of the first.
+    fn tell_scheme(&mut self) -> Result<(), &'static str> {
+        let [first, ..] = forwarded::OF_SCHEME;
+        let Some(scheme) = self.schemes.get(first) else {
+            return if self.schemes.is_empty() {
+                Ok(())
+            } else {
+                Err("X-Scheme and X-Forwarded-Scheme follow X-Forwarded-Proto, which is not set")
+            };
+        };
+        if self.schemes.values().any(|other| other != scheme) {
+            return Err("X-Forwarded-Proto, X-Forwarded-Scheme and X-Scheme have to say the same");
+        }
+        for name in forwarded::OF_SCHEME.map(HeaderName::from_static) {
+            if (self.options.is_set_elsewhere)(&name) {
+                return Err(
+                    "another setting sets X-Forwarded-Scheme or X-Scheme, which follow X-Forwarded-Proto",
+                );
+            }
+            self.of_request.insert(name.as_str().to_owned());
+            self.request.set.push(Header {
+                name,
+                value: Expression::literal(scheme),
+            });
+        }
+        Ok(())
+    }
+
     /// Other spellings of the header must be known: pods would take a client's for it.
     fn set_by_service(&mut self, name: &str, source: HeaderName) -> Option<()> {
         let name = HeaderName::parse(name).ok()?;
@@ -265,6 +304,13 @@ impl<'a> HeaderChanges<'a> {
         (!is_reserved(&name, reserved) && !(self.options.is_set_elsewhere)(&name)).then_some(name)
     }
 
+    /// A header that pods may be told.
+    fn request_name(&self, name: &str) -> Option<HeaderName> {
+        let name = HeaderName::parse(name).ok()?;
+        let is_own = is_own_in_requests(&name, self.options.forwarded);
+        (!is_own && !(self.options.is_set_elsewhere)(&name)).then_some(name)
+    }
+
     fn read(&mut self, value: &Expression, is_known: impl Fn(&Variable) -> bool) -> Option<()> {
         for part in &value.0 {
             let ExpressionPart::Variable(variable) = part else {
@@ -273,10 +319,12 @@ impl<'a> HeaderChanges<'a> {
             if !is_known(variable) {
                 return None;
             }
-            if let Variable::Header(name) = variable {
-                let name = HeaderName::parse(name).ok()?;
-                let name = self.name(name.as_str(), OF_REQUESTS)?;
-                self.read.insert(name.as_str().to_ascii_lowercase());
+            match variable {
+                Variable::Header(name) => {
+                    let name = self.name(name, OF_REQUESTS)?;
+                    self.read.insert(name.as_str().to_ascii_lowercase());
+                }
+                variable => self.read.extend(told_by(variable).map(str::to_owned)),
             }
         }
         Some(())
@@ -285,14 +333,20 @@ impl<'a> HeaderChanges<'a> {
     /// The filters of a snippet of these directives, and the headers that name the route. No value may read a header that is
     /// changed.
     pub(super) fn finish(
-        self,
+        mut self,
         all: &[Directive],
     ) -> Result<(Vec<Filter>, Vec<RouteHeader>), SnippetError> {
+        let error = |reason| {
+            let line = all.first().map_or(1, |directive| directive.line);
+            SnippetError::new(line, reason)
+        };
+        self.tell_scheme()
+            .map_err(|reason| error(reason.to_owned()))?;
         let mut changed = self.read.intersection(&self.of_request);
         if let Some(name) = changed.next() {
-            let line = all.first().map_or(1, |directive| directive.line);
-            let reason = format!("a value reads the request header {name}, which is changed");
-            return Err(SnippetError::new(line, reason));
+            return Err(error(format!(
+                "a value reads the request header {name}, which is changed"
+            )));
         }
         let mut filters = Vec::new();
         if self.request != HeaderModification::default() {
@@ -303,18 +357,6 @@ impl<'a> HeaderChanges<'a> {
         }
         Ok((filters, self.route_headers))
     }
-}
-
-/// Headers that no snippet changes, of requests and of responses, for the documentation; `*` stands for any end.
-#[must_use]
-pub fn own_headers() -> [(&'static str, Vec<String>); 2] {
-    [("requests", OF_REQUESTS), ("responses", OF_RESPONSES)].map(|(title, own)| {
-        let prefixes = ABOUT_CLIENTS.iter().map(|prefix| format!("{prefix}*"));
-        let mut names: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
-        names.extend(prefixes.chain(HeaderName::reserved()));
-        names.sort_unstable();
-        (title, names)
-    })
 }
 
 /// Several names may stand in one word.
@@ -331,19 +373,13 @@ fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str
     })
 }
 
-/// A header of requests that is not what the client sent once Sluice has it.
-pub(super) fn is_reserved_in_requests(name: &HeaderName) -> bool {
-    is_reserved(name, OF_REQUESTS)
-}
-
-fn is_reserved(name: &HeaderName, reserved: &[&str]) -> bool {
-    reserved.iter().any(|other| name.is_alike(other)) || is_about_clients(name)
-}
-
-/// A header that Sluice sets for pods. To CGI and WSGI an underscore is a hyphen.
-pub(super) fn is_about_clients(name: &HeaderName) -> bool {
-    let name = name.as_str().to_ascii_lowercase().replace('_', "-");
-    ABOUT_CLIENTS.iter().any(|prefix| name.starts_with(prefix))
+/// The header that Envoy has a variable in.
+pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
+    match variable {
+        Variable::Scheme => Some("x-forwarded-proto"),
+        Variable::ServerPort => Some("x-forwarded-port"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn is_added(pair: &str) -> bool {
 }
 
 /// `${name}` is `$name`.
-fn bare(value: &str) -> String {
+pub(super) fn bare(value: &str) -> String {
     match value
         .strip_prefix("${")
         .and_then(|rest| rest.strip_suffix('}'))

@@ -19,7 +19,9 @@ mod conditions;
 mod defaults;
 mod error;
 mod filters;
+mod forwarded;
 mod harmless;
+mod header_names;
 mod headers;
 mod locations;
 mod media_type;
@@ -29,6 +31,7 @@ mod responses;
 mod statements;
 mod tree;
 mod tuning;
+mod upstream;
 mod variables;
 
 pub(crate) use auth_request::AuthRequest;
@@ -37,13 +40,14 @@ pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;
 pub(crate) use defaults::are_all as are_defaults;
 pub(crate) use error::{SnippetError, SnippetErrors};
-pub(crate) use filters::HeaderOptions;
-pub use filters::own_headers;
+pub(crate) use filters::{Difference, HeaderOptions, told_by};
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
+pub use header_names::own_headers;
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
+pub(crate) use upstream::Upstream;
 
 use sluice_syntax::excerpt;
 

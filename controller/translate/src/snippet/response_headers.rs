@@ -103,6 +103,8 @@ fn is_about_content(words: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sluice_ir::Forwarded;
+
     use super::super::tree::directives;
     use super::*;
 
@@ -111,6 +113,7 @@ mod tests {
             is_set_elsewhere: &|_| false,
             speaks_grpc: false,
             underscores: false,
+            forwarded: &Forwarded::default(),
         };
         BlockHeaders::read(&directives(block).unwrap(), options)
     }

@@ -4,7 +4,7 @@ use sluice_ir::ReasonCode;
 
 use super::Snippet;
 use crate::annotations::view::View;
-use crate::snippet::{Block, Compiled, are_defaults, first_of};
+use crate::snippet::{Block, Compiled, Difference, are_defaults, first_of};
 
 pub(super) fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
     let reason = snippet.applies_to.note(reason);
@@ -37,10 +37,16 @@ pub(super) fn note_not_needed(
 }
 
 pub(super) fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
-    if compiled.adds_to_errors {
-        let reason = snippet
-            .applies_to
-            .note("add_header without always adds the header to errors, too");
+    for difference in &compiled.differences {
+        let reason = snippet.applies_to.note(match difference {
+            Difference::AddsToErrors => {
+                "add_header without always adds the header to errors, too"
+            }
+            Difference::WithoutChain => {
+                "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \
+                 others, use compute-full-forwarded-for of the ConfigMap"
+            }
+        });
         let name = snippet.annotation.name;
         let consequence = "served with this difference";
         view.note(ReasonCode::PartiallySupported, name, reason, consequence);

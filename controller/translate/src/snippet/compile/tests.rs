@@ -1,3 +1,5 @@
+use sluice_ir::Forwarded;
+
 use super::*;
 
 fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
@@ -6,6 +8,7 @@ fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
             is_set_elsewhere: &|_| false,
             speaks_grpc: false,
             underscores: false,
+            forwarded: &Forwarded::default(),
         },
         has_auth_service: true,
         comparable: Comparable::ALL,

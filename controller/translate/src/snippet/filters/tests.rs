@@ -11,6 +11,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
             is_set_elsewhere: &|name| name.is_alike("x-taken"),
             speaks_grpc,
             underscores: false,
+            forwarded: &Forwarded::default(),
         },
         has_auth_service: true,
         comparable: Comparable::ALL,
@@ -56,8 +57,9 @@ fn what_is_so_anyway_needs_no_filter() {
 
 #[test]
 fn nginx_adds_headers_to_errors_with_always_alone() {
-    assert!(compiled("add_header X-A b;").unwrap().adds_to_errors);
-    assert!(!compiled("add_header X-A b always;").unwrap().adds_to_errors);
+    let differs = |text| !compiled(text).unwrap().differences.is_empty();
+    assert!(differs("add_header X-A b;"));
+    assert!(!differs("add_header X-A b always;"));
 }
 
 #[test]
@@ -108,7 +110,8 @@ fn headers_of_others_are_neither_changed_nor_read() {
         "SSL-Client-Verify",
         "X-Taken",
         "x_taken",
-        "X-Original-URI",
+        "X-Original-Forwarded-For",
+        "X_Forwarded-Client-Cert",
     ] {
         let variable = name.to_ascii_lowercase().replace('-', "_");
         for text in [
@@ -156,6 +159,47 @@ fn a_header_is_changed_once_and_never_read_where_it_is_changed() {
     };
     assert!(compiled(&many(HeaderChanges::MAX)).is_ok());
     assert!(compiled(&many(HeaderChanges::MAX + 1)).is_err());
+}
+
+#[test]
+fn pods_are_told_once_of_the_client() {
+    assert_eq!(
+        shown("proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-Port 443;"),
+        r#"[{"request_headers":{"set":[{"name":"x-forwarded-port","value":"443"},{"name":"x-forwarded-proto","value":"https"},{"name":"x-forwarded-scheme","value":"https"},{"name":"x-scheme","value":"https"}]}}]"#
+    );
+    assert_eq!(
+        shown("more_set_input_headers 'X-Scheme: http' 'x-forwarded-proto: http';"),
+        r#"[{"request_headers":{"set":[{"name":"x-forwarded-proto","value":"http"},{"name":"x-forwarded-scheme","value":"http"},{"name":"x-scheme","value":"http"}]}}]"#
+    );
+    assert_eq!(
+        shown(
+            "proxy_set_header X-Forwarded-Prefix /a; proxy_set_header X-Original-URI $request_uri;"
+        ),
+        r#"[{"request_headers":{"set":[{"name":"X-Forwarded-Prefix","value":"/a"},{"name":"X-Original-URI","value":"$request_uri"}]}}]"#
+    );
+    let chain = compiled("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;").unwrap();
+    assert_eq!(
+        chain,
+        Compiled {
+            differences: [Difference::WithoutChain].into(),
+            ..Compiled::default()
+        }
+    );
+    for bad in [
+        "proxy_set_header X-Forwarded-Proto '';",
+        "proxy_set_header X-Forwarded-Proto $http_x_forwarded_proto;",
+        "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-Proto https;",
+        "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Scheme http;",
+        "proxy_set_header X-Scheme https;",
+        "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-A $scheme;",
+        "more_set_headers 'X-A: $scheme'; proxy_set_header X-Forwarded-Proto https;",
+        "proxy_set_header X-Forwarded-Port 443; proxy_set_header X-A $server_port;",
+        "proxy_set_header X-Forwarded-Host evil.test;",
+        "proxy_set_header X-Forwarded-For $http_x_forwarded_for;",
+        "proxy_set_header X-Real-IP $http_x_real_ip;",
+    ] {
+        assert!(compiled(bad).is_err(), "{bad}");
+    }
 }
 
 /// Linkerd's documentation has both.

@@ -1,3 +1,5 @@
+use sluice_ir::Forwarded;
+
 use super::*;
 use crate::snippet::block::Block;
 use crate::snippet::tree::directives;
@@ -10,6 +12,7 @@ fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
             is_set_elsewhere: &|_| false,
             speaks_grpc: false,
             underscores: false,
+            forwarded: &Forwarded::default(),
         };
         let mut responses = Responses::new(media_types, Comparable::ALL, header_options);
         for directive in &all {

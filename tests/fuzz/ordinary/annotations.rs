@@ -119,6 +119,8 @@ const STATEMENTS: &[&str] = &[
     "more_set_input_headers 'X-H: $arg_a';",
     "proxy_set_header Connection upgrade;",
     "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+    "rewrite ^/a(/.*)$ $1 break;",
+    "rewrite (.*) /all$1 break;",
     "limit_rate 10k; proxy_ssl_name pods.test; proxy_ssl_server_name on;",
     "deny all;",
     "deny 10.0.0.0/8; allow all;",

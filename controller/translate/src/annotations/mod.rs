@@ -60,6 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
+use crate::snippet::PathChange;
 pub(crate) use alternatives::alternatives;
 pub(crate) use backend::MAX_PARAMS_BYTES;
 pub(crate) use catalogue::canonical;
@@ -121,6 +122,8 @@ pub(crate) struct Annotations {
     pub(crate) route_headers: Vec<RouteHeader>,
     /// Responses of its routes before authentication, address lists and redirects to https.
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Paths that pods see in place of those that clients asked for.
+    pub(crate) path_changes: Vec<PathChange>,
 }
 
 /// Settings of an Ingress for its hosts as a whole.
@@ -262,6 +265,7 @@ impl Annotations {
             filters: snippets.filters,
             route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,
+            path_changes: snippets.path_changes,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, Upstream,
+    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, PathChange, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -96,6 +96,8 @@ pub(super) struct Effect {
     pub(super) route_headers: Vec<RouteHeader>,
     /// Direct responses of its routes.
     pub(super) direct_responses: Vec<DirectResponse>,
+    /// Paths that its pods see in place of those that clients asked for.
+    pub(super) path_changes: Vec<PathChange>,
     /// Lists of networks for its routes, if it has any.
     pub(super) access: Option<IpAccess>,
     /// Requests to its routes are not logged.
@@ -206,6 +208,7 @@ impl Effect {
             route_headers,
             differences: _,
             direct_responses,
+            path_changes,
             access,
             access_log_off,
             locations,
@@ -229,6 +232,7 @@ impl Effect {
                 self.filters = filters;
                 self.route_headers = route_headers;
                 self.direct_responses = direct_responses;
+                self.path_changes = path_changes;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
                 self.access_log_off = access_log_off;
                 self.auth_headers = auth_headers;

@@ -20,6 +20,7 @@ mod host_ownership;
 mod ingress;
 mod names;
 mod passthrough;
+mod path_changes;
 mod path_rule;
 mod paths;
 mod patterns;

@@ -18,7 +18,7 @@ use super::closing::{self, ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::server_snippet::{self, NamespaceSnippet};
-use super::{patterns, shared};
+use super::{path_changes, patterns, shared};
 use crate::global::Globals;
 use crate::route_names::RouteNames;
 
@@ -120,6 +120,7 @@ impl ServerBuilder {
             let rest = unmatched_route(unmatched.as_ref(), name, &host, has_patterns);
             routes.extend(rest.filter(|(rest, _)| is_new(rest, &routes)));
         }
+        let routes = path_changes::among(routes, name, reports);
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
         let server = Server {

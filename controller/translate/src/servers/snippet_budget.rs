@@ -75,7 +75,9 @@ impl Assembly<'_> {
                     .direct_responses
                     .iter()
                     .map(DirectResponse::size);
-                let own = own.sum::<usize>() * copies(rule);
+                // Each changed path is a route with all of them.
+                let changes = annotations.path_changes.len();
+                let own = (own.sum::<usize>() + changes) * (1 + changes) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
                 }

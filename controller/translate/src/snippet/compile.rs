@@ -25,6 +25,7 @@ use super::filters::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::responses::Responses;
+use super::rewrites::PathChange;
 use super::tree::{Directive, directives};
 use super::tuning;
 use super::upstream::{Upstream, UpstreamDirectives};
@@ -39,6 +40,8 @@ pub(crate) struct Compiled {
     /// Differences from ingress-nginx that are served.
     pub(crate) differences: BTreeSet<Difference>,
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Paths that pods see in place of those that clients asked for.
+    pub(crate) path_changes: Vec<PathChange>,
     pub(crate) access: IpAccess,
     /// Requests are not logged.
     pub(crate) access_log_off: bool,
@@ -140,6 +143,8 @@ impl<'a> Parts<'a> {
         let block = self.block;
         let accepted = match (directive.words().as_slice(), &directive.block) {
             (["rewrite", ..], _) if block == Block::LocationOfServer => None,
+            // It would decide which location is found.
+            (["rewrite", _, _, "break"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
             (["location", ..], Some(_)) if block == Block::Server => {
                 return add_location(&mut self.locations, directive, self.options);
@@ -185,6 +190,7 @@ impl<'a> Parts<'a> {
         let differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
+        let path_changes = std::mem::take(&mut self.responses.path_changes);
         let direct_responses = self.responses.finish(&filters)?;
         check_rewrites(&direct_responses, &self.locations, all)?;
         Ok(Compiled {
@@ -192,6 +198,7 @@ impl<'a> Parts<'a> {
             route_headers,
             differences,
             direct_responses,
+            path_changes,
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
@@ -235,6 +242,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         route_headers: _,
         differences: _,
         direct_responses,
+        path_changes: _,
         access,
         access_log_off,
         locations: _,

@@ -28,6 +28,7 @@ mod media_type;
 mod mod_security;
 mod response_headers;
 mod responses;
+mod rewrites;
 mod statements;
 mod tree;
 mod tuning;
@@ -47,6 +48,7 @@ pub use header_names::own_headers;
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
+pub(crate) use rewrites::PathChange;
 pub(crate) use upstream::Upstream;
 
 use sluice_syntax::excerpt;

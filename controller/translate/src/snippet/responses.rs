@@ -6,21 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{
-    Condition, DirectResponse, Filter, PathRegex, PathRewrite, RedirectTo, RequestTest,
-    ResponseContent, Template, TemplatePart,
-};
-use sluice_pattern::Subject;
+use sluice_ir::{Condition, DirectResponse, Filter, RequestTest, ResponseContent};
 use sluice_syntax::expression;
-use sluice_syntax::template::{self, Target};
 use sluice_syntax::variables::{Segment, segments};
 
 use super::conditions::{self, Comparable, If, literal};
 use super::error::{SnippetError, SnippetErrors};
 use super::filters::HeaderOptions;
-use super::locations;
 use super::media_type::MediaTypes;
 use super::response_headers::{self, BlockHeaders};
+use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
 use super::tree::Directive;
 use super::variables;
 
@@ -57,6 +52,8 @@ pub(super) struct Responses<'a> {
     asked: BTreeSet<String>,
     branches: Vec<Branch>,
     responses: Vec<DirectResponse>,
+    /// Paths that pods see in place of those that clients asked for.
+    pub(super) path_changes: Vec<PathChange>,
     /// Directives so far.
     directives: usize,
     /// Of blocks.
@@ -86,6 +83,7 @@ impl<'a> Responses<'a> {
             asked: BTreeSet::new(),
             branches: vec![Branch::default()],
             responses: Vec::new(),
+            path_changes: Vec::new(),
             directives: 0,
             errors: SnippetErrors::default(),
         }
@@ -114,6 +112,15 @@ impl<'a> Responses<'a> {
 
     /// Takes one directive. No request goes on behind an error: what follows is only looked at.
     pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
+        if let Some(change) = rewrites::path_change(directive) {
+            self.path_changes.push(change);
+            let count = self.path_changes.len();
+            return Ok(directive.at_most(count, MAX_PATH_CHANGES, "of rewrite with break")?);
+        }
+        if !self.path_changes.is_empty() {
+            let reason = "nothing but rewrite with break is supported behind one";
+            return Err(SnippetError::new(directive.line, reason).into());
+        }
         let branches = std::mem::take(&mut self.branches);
         let run = self.run(directive, branches);
         if let Some(branches) = self.errors.take(run)? {
@@ -152,7 +159,7 @@ impl<'a> Responses<'a> {
                 Ok(Vec::new())
             }
             (["rewrite", words @ ..], None) => {
-                let (status, content) = rewritten(words).ok_or_else(unsupported)?;
+                let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
                 self.respond(directive, &branches, status, &content)?;
                 // Where the pattern does not match, nginx goes on.
                 Ok(branches)
@@ -336,54 +343,6 @@ fn on_ways(branches: &[Branch], ways: &[Vec<Condition>]) -> Vec<Branch> {
 fn flag_name(variable: &str) -> Option<String> {
     let name = variable.strip_prefix('$')?.to_ascii_lowercase();
     (!variables::has_a_meaning(&name)).then_some(name)
-}
-
-/// `rewrite PATTERN TARGET FLAG` that redirects.
-fn rewritten(words: &[&str]) -> Option<(u16, ResponseContent)> {
-    let (pattern, target, status) = match *words {
-        [pattern, target, "permanent"] => (pattern, target, 301),
-        [pattern, target, "redirect"] => (pattern, target, 302),
-        // nginx redirects to a URL without being told.
-        [pattern, target] if !target.starts_with('/') => (pattern, target, 302),
-        _ => return None,
-    };
-    let regex = locations::pattern(pattern, Subject::Text)?;
-    let target = Target::parse(target).ok()?;
-    let to = if let Some((scheme, authority, path)) = target.as_url() {
-        let (host, port) = template::host_and_port(&authority)?;
-        let path = path.with_groups(regex.groups);
-        RedirectTo::Template {
-            scheme,
-            host,
-            port,
-            path,
-        }
-    } else {
-        let path = target.with_groups(regex.groups);
-        is_absolute(&path, &regex).then_some(())?;
-        RedirectTo::Parts {
-            scheme: None,
-            host: None,
-            port: None,
-            path: Some(PathRewrite::Template(path)),
-        }
-    };
-    Some((status, ResponseContent::Rewritten { regex, to }))
-}
-
-/// True if a path always begins with a slash: its text does, or a group at the beginning of the path that was asked for, also
-/// where that is empty.
-fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
-    let begins_so = |part: Option<&TemplatePart>| matches!(part, Some(TemplatePart::Text(text)) if text.starts_with('/'));
-    let mut parts = path.0.iter();
-    match parts.next() {
-        Some(TemplatePart::Group(1)) => {
-            let is_at_beginning =
-                regex.pattern.starts_with("^(") && !regex.pattern.starts_with("^(?");
-            is_at_beginning && !regex.alternatives && begins_so(parts.next())
-        }
-        first => begins_so(first),
-    }
 }
 
 /// A text to send, without variables.

@@ -66,6 +66,10 @@ fn check(compiled: &Compiled, block: Block, settings: Settings<'_>) -> Result<()
         check_auth_request(&compiled.auth_request, settings)?;
     }
     check_upstream(&compiled.upstream, settings)?;
+    if !compiled.path_changes.is_empty() && settings.policy.forwarded_prefix.is_some() {
+        let reason = "rewrite with break is not supported beside x-forwarded-prefix";
+        return Err(Obstacle::Conflict(reason.into()));
+    }
     let has_lists = |access: &IpAccess| *access != IpAccess::default();
     // nginx would put its lists behind those of the annotations.
     if block == Block::Location

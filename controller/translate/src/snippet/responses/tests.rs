@@ -92,8 +92,8 @@ fn rewrite_redirects_where_its_pattern_matches() {
     );
     for bad in [
         "rewrite ^/a /b;",
-        "rewrite ^/a /b break;",
         "rewrite ^/a /b last;",
+        "if ($http_a) { rewrite ^/a /b break; }",
         "rewrite ^/a b redirect;",
         "rewrite ^/(a) $1 redirect;",
         "rewrite ^/a /b? redirect;",
@@ -102,6 +102,24 @@ fn rewrite_redirects_where_its_pattern_matches() {
         "rewrite ^/a;",
     ] {
         assert_eq!(responses(bad), Err(1), "{bad}");
+    }
+}
+
+#[test]
+fn nothing_comes_behind_a_path_that_is_changed() {
+    let change = "rewrite ^/a/(.*) /$1 break;";
+    let before = format!("if ($http_a) {{ return 403; }}\n{change}\nrewrite ^/b /c break;");
+    assert_eq!(responses(&before).map(|all| all.len()), Ok(1));
+    for behind in [
+        "return 403;",
+        "if ($http_a) { return 403; }",
+        "rewrite ^/a /b redirect;",
+    ] {
+        assert_eq!(
+            responses(&format!("{change}\n{behind}")),
+            Err(2),
+            "{behind}"
+        );
     }
 }
 

@@ -1,0 +1,125 @@
+//! `rewrite`: redirects, and paths that pods see in place of those that clients asked for.
+
+use sluice_ir::{PathRegex, PathRewrite, RedirectTo, ResponseContent, Template, TemplatePart};
+use sluice_pattern::Subject;
+use sluice_syntax::template::{self, Target};
+
+use super::locations;
+use super::tree::Directive;
+
+/// Of one snippet. Each is a route beside that of every path.
+pub(crate) const MAX_PATH_CHANGES: usize = 4;
+
+/// `rewrite PATTERN PATH break`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathChange {
+    /// Found in the path.
+    pub(crate) regex: PathRegex,
+    /// All of the path that pods see, with groups of the pattern.
+    pub(crate) to: Template,
+}
+
+/// Reads a directive; `None`: it is no such one, or cannot be served.
+pub(super) fn path_change(directive: &Directive) -> Option<PathChange> {
+    let words = directive.words();
+    let (["rewrite", pattern, target, "break"], None) = (words.as_slice(), &directive.block) else {
+        return None;
+    };
+    let regex = locations::pattern(pattern, Subject::Text)?;
+    let target = Target::parse(target).ok().filter(|it| !it.is_url())?;
+    let to = target.with_groups(regex.groups);
+    is_absolute(&to, &regex).then_some(PathChange { regex, to })
+}
+
+/// `rewrite PATTERN TARGET FLAG` that redirects.
+pub(super) fn redirect(words: &[&str]) -> Option<(u16, ResponseContent)> {
+    let (pattern, target, status) = match *words {
+        [pattern, target, "permanent"] => (pattern, target, 301),
+        [pattern, target, "redirect"] => (pattern, target, 302),
+        // nginx redirects to a URL without being told.
+        [pattern, target] if !target.starts_with('/') => (pattern, target, 302),
+        _ => return None,
+    };
+    let regex = locations::pattern(pattern, Subject::Text)?;
+    let target = Target::parse(target).ok()?;
+    let to = if let Some((scheme, authority, path)) = target.as_url() {
+        let (host, port) = template::host_and_port(&authority)?;
+        let path = path.with_groups(regex.groups);
+        RedirectTo::Template {
+            scheme,
+            host,
+            port,
+            path,
+        }
+    } else {
+        let path = target.with_groups(regex.groups);
+        is_absolute(&path, &regex).then_some(())?;
+        RedirectTo::Parts {
+            scheme: None,
+            host: None,
+            port: None,
+            path: Some(PathRewrite::Template(path)),
+        }
+    };
+    Some((status, ResponseContent::Rewritten { regex, to }))
+}
+
+/// True if a path always begins with a slash: its text does, or a group with one, or a group at the beginning of the path that was
+/// asked for, also where that is empty.
+fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
+    let begins_so = |part: Option<&TemplatePart>| matches!(part, Some(TemplatePart::Text(text)) if text.starts_with('/'));
+    let mut parts = path.0.iter();
+    match parts.next() {
+        Some(TemplatePart::Group(1)) => {
+            let is_at_beginning =
+                regex.pattern.starts_with("^(") && !regex.pattern.starts_with("^(?");
+            let is_so = is_at_beginning && begins_so(parts.next());
+            !regex.alternatives && (is_so || first_group_is_path(&regex.pattern))
+        }
+        first => begins_so(first),
+    }
+}
+
+/// True if the first group of a pattern is all of a path from a slash on: `^/api(/.*)$`.
+fn first_group_is_path(pattern: &str) -> bool {
+    let Some((before, group)) = pattern.split_once('(') else {
+        return false;
+    };
+    let rest = group.strip_prefix("/.*)");
+    !before.ends_with('\\') && rest.is_some_and(|rest| !rest.starts_with(['?', '*', '{']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::directives;
+    use super::*;
+
+    #[test]
+    fn pods_see_paths_that_begin_with_a_slash() {
+        let change = |text: &str| path_change(&directives(text).unwrap()[0]);
+        for good in [
+            "rewrite ^/api/(.*)$ /$1 break;",
+            "rewrite /api/(.*) /v2/$1 break;",
+            "rewrite ^/api(/.*)$ $1 break;",
+            "rewrite ^(.*)$ /app$1 break;",
+            "rewrite ^(/old)/(.*)$ $1/new break;",
+        ] {
+            assert!(change(good).is_some(), "{good}");
+        }
+        for bad in [
+            "rewrite ^/api(.*)$ $1 break;",
+            "rewrite ^/api(/.*)?$ $1 break;",
+            "rewrite ^/api\\(/.*)$ $1 break;",
+            "rewrite ^/a(/.*)$|b $1 break;",
+            "rewrite ^/a/(.*)$ b/$1 break;",
+            "rewrite ^/a/(.*)$ /$1? break;",
+            "rewrite ^/a/(.*)$ /$1?b=c break;",
+            "rewrite ^/a/(.*)$ $uri/$1 break;",
+            "rewrite ^/a/(.*)$ http://a.test/$1 break;",
+            "rewrite ^/a/(.*)$ /$1 last;",
+            "rewrite (?=a) / break;",
+        ] {
+            assert_eq!(change(bad), None, "{bad}");
+        }
+    }
+}

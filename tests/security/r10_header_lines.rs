@@ -15,6 +15,8 @@ const INTO_HEADERS: &[(&str, &str, &str)] = &[
     ("rewrite-target", "/b/$1", "/a/([^/]+)"),
     ("upstream-vhost", "a$uri", "/"),
     ("x-forwarded-prefix", "/a", "/a/([^/]+)"),
+    ("x-forwarded-prefix", "/b/$1", "/a/([^/]+)"),
+    ("x-forwarded-prefix", "$1", "/a/([^?]*)"),
     ("app-root", "/a", "/"),
     ("permanent-redirect", "https://b.test", "/"),
     ("proxy-redirect-from", "/", "/"),
@@ -61,7 +63,12 @@ fn objects() -> Vec<Value> {
     let all = INTO_HEADERS.iter().enumerate();
     let of = all.map(|(number, (annotation, value, path))| {
         let name = format!("h{number}");
-        Ingress::new(OWNER, &name)
+        let ingress = match *annotation {
+            // Only where a path is rewritten.
+            "x-forwarded-prefix" => Ingress::new(OWNER, &name).annotation("rewrite-target", "/c"),
+            _ => Ingress::new(OWNER, &name),
+        };
+        ingress
             .annotation(annotation, value)
             .annotation("affinity", "cookie")
             .annotation("ssl-redirect", "false")

@@ -127,7 +127,7 @@ pub enum PathRewrite {
     },
 }
 
-/// A text with captured groups in it.
+/// A text with captured groups in it, or with the host of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Template(pub Vec<TemplatePart>);
 
@@ -138,6 +138,28 @@ pub enum TemplatePart {
     Text(String),
     /// Capture of this group, from 1. It exists.
     Group(u8),
+    /// The host of the request, without a port. Only in paths of upstreams and in [`HttpRoute::forwarded_prefix`].
+    ///
+    /// [`HttpRoute::forwarded_prefix`]: crate::HttpRoute::forwarded_prefix
+    Host,
+}
+
+impl Template {
+    /// The text, if there is no group in it.
+    #[must_use]
+    pub fn as_literal(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [TemplatePart::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// True if the host of a request is in it.
+    #[must_use]
+    pub fn has_host(&self) -> bool {
+        self.0.contains(&TemplatePart::Host)
+    }
 }
 
 impl Serialize for Template {
@@ -145,6 +167,7 @@ impl Serialize for Template {
         let pieces = self.0.iter().map(|piece| match piece {
             TemplatePart::Text(text) => text.clone(),
             TemplatePart::Group(group) => format!("${group}"),
+            TemplatePart::Host => "$host".to_owned(),
         });
         serializer.serialize_str(&pieces.collect::<String>())
     }

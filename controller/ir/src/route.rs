@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     BackendId, CanaryRules, Destination, DirectResponse, ErrorPages, Filter, Header, HttpsRedirect,
     IpAccess, PathMatch, PathRewrite, Policy, Redirect, RegexScope, RouteMatch, ServerName,
-    is_default,
+    Template, is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -44,6 +44,9 @@ pub struct HttpRoute {
     /// Path that the upstream sees instead; the query stays.
     #[serde(skip_serializing_if = "is_default")]
     pub rewrite: Option<PathRewrite>,
+    /// `X-Forwarded-Prefix` that the upstream hears of where the path is rewritten, with the groups of [`PathMatch::Regex`].
+    #[serde(skip_serializing_if = "is_default")]
+    pub forwarded_prefix: Option<Template>,
     /// Modifications of requests and responses, in order.
     #[serde(skip_serializing_if = "is_default")]
     pub filters: Vec<Filter>,
@@ -70,6 +73,7 @@ impl HttpRoute {
             error_pages: None,
             https_redirect: None,
             rewrite: None,
+            forwarded_prefix: None,
             filters: Vec::new(),
             policy,
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ClientCertificates, HttpRoute, ServerName, is_default};
+use crate::{ClientCertificates, Expression, HttpRoute, ServerName, is_default};
 
 /// One virtual host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -10,9 +10,10 @@ pub struct Server {
     /// Other names of it.
     #[serde(skip_serializing_if = "is_default")]
     pub aliases: Vec<ServerName>,
-    /// Redirect target of a request for exactly `/`, before anything else.
+    /// Redirect target of a request for exactly `/`, before anything else: what follows the scheme and the host. Its variables are
+    /// those of [`crate::RedirectTo::Url`].
     #[serde(skip_serializing_if = "is_default")]
-    pub app_root: Option<String>,
+    pub app_root: Option<Expression>,
     /// Verification of client certificates; `None`: none are requested.
     #[serde(skip_serializing_if = "is_default")]
     pub client_certificates: Option<ClientCertificates>,

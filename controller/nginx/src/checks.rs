@@ -271,7 +271,6 @@ fn assert_handled(policy: &Policy) {
     let Policy {
         timeouts: _,
         retries: _,
-        forwarded_prefix: _,
         host: _,
         connection: _,
         response_headers: _,

@@ -35,6 +35,7 @@ pub(crate) fn template(text: Text, template: &Template) -> Text {
     template.0.iter().fold(text, |text, piece| match piece {
         TemplatePart::Text(literal) => text.then(literal),
         TemplatePart::Group(group) => text.group(*group),
+        TemplatePart::Host => text.variable("host"),
     })
 }
 

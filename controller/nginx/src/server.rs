@@ -91,7 +91,7 @@ impl<'a> ServerConf<'a> {
             rejects: config.global.tls.reject_unknown_names && *name == ServerName::CatchAll,
             subject: host.server.client_certificates.as_ref().and_then(subject),
             blocks: config.global.blocked != Blocked::default(),
-            app_root: server.app_root.as_deref().map(redirect::app_root),
+            app_root: server.app_root.as_ref().map(redirect::app_root),
             is_whole: ["", "^~ "]
                 .iter()
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),

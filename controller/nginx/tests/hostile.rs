@@ -70,11 +70,12 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
         to: RedirectTo::Url(Expression::literal(text)),
     });
     let rewritten = HttpRoute {
-        rewrite: Some(PathRewrite::Template(template)),
+        rewrite: Some(PathRewrite::Template(template.clone())),
+        forwarded_prefix: Some(template),
         ..location(PathMatch::Regex(regex), Action::to(id.clone()))
     };
     Server {
-        app_root: Some(format!("/{text}")),
+        app_root: Some(Expression::literal(&format!("/{text}"))),
         ciphers: vec![text.to_owned()],
         routes: vec![
             location(PathMatch::Exact(format!("/e{text}")), to_url),
@@ -133,7 +134,6 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         to: Substitution(vec![SubstitutionPart::Text(Expression::literal(text))]),
     };
     Policy {
-        forwarded_prefix: Some(text.to_owned()),
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
         response_rewrite: ResponseRewrite {

@@ -7,6 +7,7 @@ use sluice_ir::Forwarded;
 use sluice_syntax::expression;
 use sluice_syntax::settings::ext_auth::url_with_variables;
 use sluice_syntax::settings::upstream::host_value;
+use sluice_syntax::template::Target;
 
 use crate::route_names::RouteNames;
 use crate::snippet::{Block, Comparable, CompileOptions, HeaderOptions, compile};
@@ -50,6 +51,13 @@ pub const PLACES: &[Place] = &[
         "`permanent-redirect`, `temporal-redirect`; snippets: URLs of `return`",
         |name| expression::for_redirects(&format!("https://a.test/${{{name}}}")).is_ok(),
     ),
+    place("`app-root`", |name| {
+        expression::for_app_root(&format!("/${{{name}}}")).is_ok()
+    }),
+    place("`rewrite-target`, `x-forwarded-prefix`", |name| {
+        let longest = RouteNames::longest();
+        Target::for_route(&format!("/${{{name}}}"), |name| longest.get(name)).is_ok()
+    }),
     place("`upstream-vhost`", |name| {
         let longest = RouteNames::longest();
         host_value(&format!("${{{name}}}"), |name| longest.get(name)).is_ok()

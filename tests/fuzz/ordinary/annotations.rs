@@ -147,7 +147,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
     Some(match name {
         "rewrite-target" => prop_oneof![5 => one_of(TARGETS), 1 => long().prop_map(|text| format!("/{text}"))].boxed(),
         "app-root" | "x-forwarded-prefix" => {
-            prop_oneof![3 => one_of(&["/", "/app", "/a b", "/a%b", "/$1"]), 1 => long().prop_map(|text| format!("/{text}"))]
+            prop_oneof![3 => one_of(&["/", "/app", "/a b", "/a%b", "/$1", "$2", "/$host", "/$service_name/$1"]), 1 => long().prop_map(|text| format!("/{text}"))]
                 .boxed()
         }
         "upstream-hash-by" | "auth-cache-key" | "upstream-vhost" | "proxy-redirect-from" | "proxy-redirect-to" | "auth-realm"

@@ -39,9 +39,6 @@ pub struct Policy {
     /// Retries.
     #[serde(skip_serializing_if = "is_default")]
     pub retries: Retries,
-    /// `X-Forwarded-Prefix` for upstreams, where the path is rewritten.
-    #[serde(skip_serializing_if = "is_default")]
-    pub forwarded_prefix: Option<String>,
     /// `Host` that upstreams see.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
@@ -122,7 +119,6 @@ impl Default for Policy {
         Policy {
             timeouts: Timeouts::default(),
             retries: Retries::default(),
-            forwarded_prefix: None,
             host: None,
             connection: None,
             response_headers: Vec::new(),

@@ -57,6 +57,8 @@ struct MainConf<'a> {
     copies_socket: Word,
     sampled: Vec<Sampled>,
     appended: BTreeSet<String>,
+    /// A route has `X-Forwarded-Prefix` with captured groups in it.
+    captured_prefix: bool,
     cors: Vec<cors::Sent>,
     requests: Option<Word>,
     /// Library of ModSecurity's module, where a route has a firewall.
@@ -147,6 +149,7 @@ pub(crate) fn render(
         copies_socket: unix(&mirror::socket(&settings.folder)),
         sampled: mirror::sampled(config),
         appended: headers::appended(config),
+        captured_prefix: headers::has_captured_prefix(config),
         cors: cors::all_sent(config),
         requests: settings.requests.as_deref().map(file),
         waf_module: waf_module.map(|waf| file(&waf.module)),

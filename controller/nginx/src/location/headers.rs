@@ -10,7 +10,7 @@ use sluice_ir::{
 };
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
+use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression, template};
 use crate::location::auth_request;
 use crate::location::cors;
 use crate::location::module::Module;
@@ -130,8 +130,7 @@ pub(crate) fn for_location(
             .as_ref()
             .map(|connection| ("Connection".to_owned(), text(connection))),
     );
-    let prefix = route.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
-    own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
+    own.extend(forwarded_prefix(route));
     own.extend(route.error_request.iter().flat_map(for_error_service));
     own.extend(
         clients
@@ -140,6 +139,29 @@ pub(crate) fn for_location(
     );
     own.extend(auth_request::upstream_headers(policy));
     own
+}
+
+/// nginx has groups decoded, and compares other patterns before it sends a header, so they are kept in a variable.
+fn forwarded_prefix(route: &HttpRoute) -> Option<(String, Text)> {
+    let value = match route.forwarded_prefix.as_ref()?.as_literal() {
+        Some(literal) => Text::default().then(literal),
+        None => Text::default().variable("sluice_forwarded_prefix"),
+    };
+    Some(("X-Forwarded-Prefix".to_owned(), value))
+}
+
+/// `X-Forwarded-Prefix` with groups of the location's pattern.
+pub(crate) fn captured_prefix(route: &HttpRoute) -> Option<Value> {
+    let prefix = route.forwarded_prefix.as_ref()?;
+    let has_groups = prefix.as_literal().is_none();
+    has_groups.then(|| template(Text::default(), prefix).quoted())
+}
+
+/// True if there is one.
+pub(crate) fn has_captured_prefix(config: &Config) -> bool {
+    config
+        .routes()
+        .any(|route| captured_prefix(route).is_some())
 }
 
 /// Filters of a route and of its only backend; those of one of several are reported.

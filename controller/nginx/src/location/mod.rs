@@ -19,7 +19,7 @@ pub(crate) mod waf;
 use askama::Template;
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
-use crate::conf::{Value, Word, value, word};
+use crate::conf::{Quoted, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
 use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
@@ -46,6 +46,8 @@ pub(crate) struct LocationConf {
     certified: bool,
     /// Responses before the content. They come after a preflight.
     direct: DirectResponses,
+    /// `X-Forwarded-Prefix` with groups of its pattern, before another is compared.
+    prefix: Option<Value>,
     waf: Option<WafConf>,
     content: Content,
 }
@@ -104,6 +106,7 @@ impl LocationConf {
             spans: LocationSpans::new(route, global),
             certified,
             direct,
+            prefix: headers::captured_prefix(route),
             waf,
             content,
         };
@@ -118,7 +121,9 @@ impl LocationConf {
             Content::Forward(forward) => forward.fits(),
         };
         let waf = self.waf.iter().all(WafConf::fits);
-        content && waf && self.direct.fits() && self.path.0.fits() && self.id.0.fits()
+        let words = [&self.path, &self.id].into_iter().chain(&self.prefix);
+        let mut words = words.map(|word| &word.0);
+        content && waf && self.direct.fits() && words.all(Quoted::fits)
     }
 }
 

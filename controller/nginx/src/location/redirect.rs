@@ -1,7 +1,8 @@
 //! Answers that lead elsewhere.
 
 use sluice_ir::{
-    Action, HttpRoute, HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo, ServerName,
+    Action, Expression, HttpRoute, HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo,
+    ServerName,
 };
 
 use crate::conf::{Text, Value, Word, word};
@@ -208,8 +209,8 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Redirec
 }
 
 /// Redirect target for exactly `/` (`app-root`).
-pub(crate) fn app_root(path: &str) -> Value {
-    here().then(path).quoted()
+pub(crate) fn app_root(path: &Expression) -> Value {
+    here().append(expression(path)).quoted()
 }
 
 fn here() -> Text {

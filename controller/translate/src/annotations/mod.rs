@@ -48,8 +48,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, DirectResponse, Filter, IpAccess, Policy, Protocol, Redirect,
-    ServerName, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, IpAccess, Policy,
+    Protocol, Redirect, ServerName, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -130,7 +130,7 @@ pub(crate) struct Annotations {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) aliases: Vec<ServerName>,
-    pub(crate) app_root: Option<String>,
+    pub(crate) app_root: Option<Expression>,
     /// True if `www.` and the name without it redirect to the host.
     pub(crate) from_to_www: bool,
     pub(crate) ciphers: Vec<String>,
@@ -280,7 +280,6 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
     Policy {
         timeouts: proxy::timeouts(view, globals, data_plane),
         retries: proxy::retries(view, globals),
-        forwarded_prefix: rewrite::forwarded_prefix(view),
         host: None,
         connection: headers::connection(view),
         response_headers: headers::custom(view, globals),

@@ -10,7 +10,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::support::VARIABLES_AND_PATTERNS;
 
-const VARIABLES_OF_URLS: &str = "of nginx variables $scheme, $host and $request_uri";
+pub(super) const VARIABLES_OF_URLS: &str = "of nginx variables $scheme, $host and $request_uri";
 
 pub(super) const GROUP: Group = Group {
     title: "Redirects",

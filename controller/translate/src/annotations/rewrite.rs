@@ -1,26 +1,28 @@
 //! Meaning and rewriting of paths.
 
-use sluice_syntax::MAX_HEADER_BYTES;
+use sluice_ir::Expression;
+use sluice_syntax::expression;
 use sluice_syntax::template::Target;
-use sluice_syntax::value::{self, Parsed};
+use sluice_syntax::value::Parsed;
 
 use super::catalogue::{Group, Scope, Value, annotation};
+use super::redirect::VARIABLES_OF_URLS;
 use super::view::View;
 use crate::risk::Risk;
-
-const NO_CAPTURES: &str = "no captured groups ($1) in it";
+use crate::route_names::RouteNames;
 
 pub(super) const GROUP: Group = Group {
     title: "Paths",
     annotations: &[
         annotation("rewrite-target", Value::Text, Risk::Medium, Scope::Ingress)
             .changes_paths()
-            .partly("of nginx variables only captured groups ($1 to $9); patterns that RE2 does not support are reported"),
+            .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port; patterns that RE2 does not support are reported"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
             .partly("backreferences are reported, and lookaround and possessive repetition where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$); so are patterns beyond a limit"),
-        annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly("no variables of nginx"),
-        annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location).partly(NO_CAPTURES),
+        annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly(VARIABLES_OF_URLS),
+        annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location)
+            .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
     ],
 };
 
@@ -28,7 +30,47 @@ pub(super) const GROUP: Group = Group {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Paths {
     pub(crate) use_regex: bool,
-    pub(crate) rewrite: Option<Target>,
+    pub(crate) rewrite: Option<RouteTemplate>,
+    /// A header that tells pods which part of the path was taken away; only where one was.
+    pub(crate) forwarded_prefix: Option<RouteTemplate>,
+}
+
+/// A text with captured groups, which may name the route: `/$service_name/$1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RouteTemplate {
+    /// The same on every route.
+    Same(Target),
+    /// Names the route.
+    Naming(String),
+}
+
+impl RouteTemplate {
+    fn parse(text: &str) -> Parsed<Self> {
+        let longest = RouteNames::longest();
+        let target = Target::for_route(text, |name| longest.get(name))?;
+        Ok(match RouteNames::are_in(text) {
+            true => RouteTemplate::Naming(text.to_owned()),
+            false => RouteTemplate::Same(target),
+        })
+    }
+
+    /// The text on a route; `None`: it has no such names.
+    pub(crate) fn on(&self, route: Option<&RouteNames>) -> Option<Target> {
+        match self {
+            RouteTemplate::Same(target) => Some(target.clone()),
+            RouteTemplate::Naming(text) => {
+                let route = route?;
+                Target::for_route(text, |name| route.get(name)).ok()
+            }
+        }
+    }
+
+    fn literal(&self) -> Option<&str> {
+        match self {
+            RouteTemplate::Same(target) => target.literal(),
+            RouteTemplate::Naming(_) => None,
+        }
+    }
 }
 
 impl Paths {
@@ -57,38 +99,12 @@ impl Paths {
 pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
     Paths {
         use_regex: view.flag("use-regex"),
-        rewrite: view.read("rewrite-target", Target::parse),
+        rewrite: view.read("rewrite-target", RouteTemplate::parse),
+        forwarded_prefix: view.read("x-forwarded-prefix", RouteTemplate::parse),
     }
 }
 
 /// Redirect target of a request for `/`.
-pub(super) fn app_root(view: &mut View<'_, '_>) -> Option<String> {
-    view.read("app-root", absolute_path)
-}
-
-/// A header that tells pods which part of the path was taken away; only where one was.
-pub(super) fn forwarded_prefix(view: &mut View<'_, '_>) -> Option<String> {
-    view.read("x-forwarded-prefix", |text| {
-        let target = Target::parse(text)?;
-        target
-            .literal()
-            .map(str::to_owned)
-            .ok_or_else(|| "a path without captured groups".into())
-    })
-}
-
-fn absolute_path(text: &str) -> Parsed<String> {
-    let target = Target::parse(text).ok();
-    let path = target
-        .as_ref()
-        .and_then(Target::literal)
-        .filter(|path| path.starts_with('/'));
-    let encoded = path
-        .map(value::percent_encoded)
-        .ok_or("an absolute path without variables")?;
-    // It is a header of the answer.
-    let fits = encoded.len() <= MAX_HEADER_BYTES;
-    fits.then_some(encoded).ok_or_else(|| {
-        format!("a path of at most {MAX_HEADER_BYTES} bytes, percent-encoded").into()
-    })
+pub(super) fn app_root(view: &mut View<'_, '_>) -> Option<Expression> {
+    view.read("app-root", expression::for_app_root)
 }

@@ -112,7 +112,13 @@ fn route(
     {
         return Ok(route);
     }
+    let names = rule.target.names.as_ref();
+    let no_service = "rewrite-target names a Service, and the path leads to none";
+    let target = target.on(names).ok_or(no_service)?;
     if target.is_url() {
+        if target.has_host() {
+            return Err("a URL in rewrite-target must not contain $host".to_owned());
+        }
         let wrong = "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = template::host_and_port(&authority).ok_or(wrong)?;
@@ -133,6 +139,9 @@ fn route(
             );
         }
         route.rewrite = Some(PathRewrite::Template(to));
+        let prefix = rule.annotations.paths.forwarded_prefix.as_ref();
+        let prefix = prefix.and_then(|prefix| prefix.on(names));
+        route.forwarded_prefix = prefix.map(|prefix| prefix.with_groups(groups));
     }
     Ok(route)
 }

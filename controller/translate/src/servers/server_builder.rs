@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, Policy,
-    ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, Expression, HostTls, Hostname, HttpRoute, PathMatch,
+    Policy, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -51,7 +51,7 @@ pub(super) struct ServerBuilder {
     pub(super) clients: Option<(ClientCertificates, ObjectRef)>,
     /// Namespaces that have named the host.
     pub(super) tenants: Tenants,
-    pub(super) app_root: Option<String>,
+    pub(super) app_root: Option<Expression>,
     /// The Ingress with `from-to-www-redirect`.
     pub(super) from_to_www: Option<ObjectRef>,
     pub(super) ciphers: Vec<String>,

@@ -2,11 +2,14 @@
 
 use sluice_ir::{Expression, ExpressionPart, Variable};
 
-use crate::value::Parsed;
+use crate::template::Target;
+use crate::value::{self, Parsed};
 use crate::variables::{Prefixed, Segment, canonical, segments};
 
 /// Maximum bytes of a header that is set. Data planes take no more: Envoy 16 KiB when all is written down, nginx 4 KiB.
 pub const MAX_HEADER_BYTES: usize = 3000;
+/// Bytes of the name of a host.
+const LONGEST_HOST: usize = 253;
 
 /// Parses a text with variables that every data plane has; the error names the first that is not one.
 pub fn parse(text: &str) -> Parsed<Expression> {
@@ -67,8 +70,42 @@ pub fn for_redirects(text: &str) -> Parsed<Expression> {
     if !schemes.any(|scheme| written.starts_with(scheme)) {
         return Err(EXPECTED.into());
     }
-    let Expression(parts) = for_headers(&written)?;
-    // A path that is decoded may have ends of lines in it.
+    of_redirects(&written)?.ok_or_else(|| EXPECTED.into())
+}
+
+/// The path of a redirect to the same host, with the variables of [`for_redirects`] in it.
+pub fn for_app_root(text: &str) -> Parsed<Expression> {
+    const EXPECTED: &str =
+        "an absolute path, of variables with $scheme, $host and $request_uri alone";
+    let text = text
+        .replace("$uri$is_args$args", "$request_uri")
+        .replace("$server_name", "$host");
+    let path = of_redirects(&text)?;
+    let Expression(parts) = path.ok_or(EXPECTED)?;
+    let part = |part| match part {
+        ExpressionPart::Text(text) => {
+            let target = Target::parse(&text).ok()?;
+            let plain = target.literal()?;
+            Some(ExpressionPart::Text(value::percent_encoded(plain)))
+        }
+        ExpressionPart::Variable(_) => Some(part),
+    };
+    let parts: Option<Vec<_>> = parts.into_iter().map(part).collect();
+    let begins = |parts: &Vec<_>| match parts.first() {
+        Some(ExpressionPart::Text(text)) => text.starts_with('/'),
+        Some(ExpressionPart::Variable(variable)) => *variable == Variable::RequestUri,
+        None => false,
+    };
+    let parts = parts.filter(begins).ok_or(EXPECTED)?;
+    if bytes(&parts) > MAX_HEADER_BYTES {
+        return Err(format!("a path of at most {MAX_HEADER_BYTES} bytes, percent-encoded").into());
+    }
+    Ok(Expression(parts))
+}
+
+/// `None`: it has a variable that a redirect has not. A path that is decoded may have ends of lines in it.
+fn of_redirects(text: &str) -> Parsed<Option<Expression>> {
+    let Expression(parts) = for_headers(text)?;
     let part = |part| match part {
         ExpressionPart::Variable(Variable::Host) => {
             Some(ExpressionPart::Variable(Variable::Hostname))
@@ -77,8 +114,16 @@ pub fn for_redirects(text: &str) -> Parsed<Expression> {
         | ExpressionPart::Variable(Variable::Scheme | Variable::RequestUri) => Some(part),
         ExpressionPart::Variable(_) => None,
     };
-    let parts = parts.into_iter().map(part).collect::<Option<_>>();
-    parts.map(Expression).ok_or_else(|| EXPECTED.into())
+    let parts = parts.into_iter().map(part).collect::<Option<Vec<_>>>();
+    let longest = parts.iter().flatten().map(|part| match part {
+        ExpressionPart::Text(text) => text.len(),
+        ExpressionPart::Variable(_) => LONGEST_HOST,
+    });
+    // A data plane may write the host's name for it.
+    if longest.sum::<usize>() > MAX_HEADER_BYTES {
+        return Err(too_long().into());
+    }
+    Ok(parts.map(Expression))
 }
 
 /// As [`for_headers`], with constants in the place of variables.
@@ -101,7 +146,6 @@ pub fn for_headers_with<'a>(
 }
 
 fn parse_with(text: &str, more: impl Fn(&str) -> Option<ExpressionPart>) -> Parsed<Expression> {
-    let too_long = || format!("one line of at most {MAX_HEADER_BYTES} bytes");
     if text.len() > MAX_HEADER_BYTES || text.chars().any(char::is_control) {
         return Err(too_long().into());
     }
@@ -121,14 +165,22 @@ fn parse_with(text: &str, more: impl Fn(&str) -> Option<ExpressionPart>) -> Pars
             (_, part) => parts.push(part),
         }
     }
+    if bytes(&parts) > MAX_HEADER_BYTES {
+        return Err(too_long().into());
+    }
+    Ok(Expression(parts))
+}
+
+fn too_long() -> String {
+    format!("one line of at most {MAX_HEADER_BYTES} bytes")
+}
+
+fn bytes(parts: &[ExpressionPart]) -> usize {
     let bytes = parts.iter().map(|part| match part {
         ExpressionPart::Text(text) => text.len(),
         ExpressionPart::Variable(_) => 0,
     });
-    if bytes.sum::<usize>() > MAX_HEADER_BYTES {
-        return Err(too_long().into());
-    }
-    Ok(Expression(parts))
+    bytes.sum()
 }
 
 fn unknown(name: &str) -> String {
@@ -194,6 +246,36 @@ mod tests {
         assert!(read("$namespace$namespace").is_ok());
         assert!(read("$namespace-$namespace").is_err(), "too long");
         assert!(parse("$service_name").is_err());
+    }
+
+    #[test]
+    fn an_app_root_is_a_path_of_the_same_host() {
+        let shown = |text: &str| serde_json::to_string(&for_app_root(text).unwrap()).unwrap();
+        assert_eq!(shown("/a b"), "\"/a%20b\"");
+        assert_eq!(
+            shown("/${host}/x$uri$is_args$args"),
+            "\"/$host/x$request_uri\""
+        );
+        assert_eq!(shown("$request_uri"), "\"$request_uri\"");
+        let hosts = |count: usize| format!("/{}", "$host".repeat(count));
+        assert!(for_app_root(&hosts(11)).is_ok() && for_app_root(&hosts(12)).is_err());
+        assert!(for_redirects(&hosts(12)).is_err());
+        let long = format!("/{}", " ".repeat(MAX_HEADER_BYTES / 3));
+        for bad in [
+            "",
+            "a",
+            "$host/a",
+            "$scheme",
+            "/$uri",
+            "/$1",
+            "/$",
+            "/$remote_addr",
+            "/a?b",
+            "/$http_a",
+            &long,
+        ] {
+            assert!(for_app_root(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

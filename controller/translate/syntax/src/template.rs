@@ -3,7 +3,7 @@
 use sluice_ir::{Template, TemplatePart};
 
 use crate::value::{Expected, Parsed};
-use crate::variables::{Segment, segments};
+use crate::variables::{Segment, canonical, segments};
 
 /// A rewrite target before it is known how many groups there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,30 +14,54 @@ pub struct Target {
 impl Target {
     /// ingress-nginx: `RegexPathWithCapture`. Of nginx's variables only the captured groups exist.
     pub fn parse(text: &str) -> Parsed<Self> {
+        Target::parse_with(text, |_| None)
+    }
+
+    /// As [`Target::parse`], with `$host` and with constants in the place of variables.
+    pub fn for_route<'a>(text: &str, constant: impl Fn(&str) -> Option<&'a str>) -> Parsed<Self> {
+        /// Each is a word of a data plane's own, which has a limit.
+        const MOST_HOSTS: usize = 16;
+        let target = Target::parse_with(text, |name| match constant(name) {
+            Some(value) => Some(TemplatePart::Text(value.to_owned())),
+            None => canonical(name).eq("host").then_some(TemplatePart::Host),
+        })?;
+        let parts = target.parts.iter();
+        match parts.filter(|part| **part == TemplatePart::Host).count() {
+            0..=MOST_HOSTS => Ok(target),
+            _ => Err(format!("$host at most {MOST_HOSTS} times").into()),
+        }
+    }
+
+    fn parse_with(text: &str, more: impl Fn(&str) -> Option<TemplatePart>) -> Parsed<Self> {
         /// As long as a URL may be.
         const LONGEST: usize = 2000;
         let expected = || Expected::from("a path or a URL, with $1 to $9 for captured groups");
+        let too_long = || format!("a path or a URL of at most {LONGEST} bytes");
         if text.len() > LONGEST {
-            return Err(format!("a path or a URL of at most {LONGEST} bytes").into());
+            return Err(too_long().into());
         }
         let mut parts = Vec::new();
+        let mut bytes = 0;
         for segment in segments(text) {
-            let plain = match segment {
-                Segment::Text(plain) => plain,
-                Segment::Variable {
-                    name,
-                    braced: false,
-                } => {
-                    let (group, plain) = group(name).ok_or_else(expected)?;
-                    parts.push(TemplatePart::Group(group));
-                    plain
-                }
-                Segment::Variable { .. } | Segment::Dollar => return Err(expected()),
+            let (part, plain) = match segment {
+                Segment::Text(plain) => (None, plain),
+                Segment::Variable { name, braced } => match more(name) {
+                    Some(part) => (Some(part), ""),
+                    None if braced => return Err(expected()),
+                    None => {
+                        let (group, plain) = group(name).ok_or_else(expected)?;
+                        (Some(TemplatePart::Group(group)), plain)
+                    }
+                },
+                Segment::Dollar => return Err(expected()),
             };
-            if !plain.chars().all(is_plain) {
-                return Err(expected());
+            let plain = [part, Some(TemplatePart::Text(plain.to_owned()))];
+            for part in plain.into_iter().flatten() {
+                bytes += push(&mut parts, part).ok_or_else(expected)?;
             }
-            push(&mut parts, plain);
+        }
+        if bytes > LONGEST {
+            return Err(too_long().into());
         }
         Ok(Target { parts })
     }
@@ -56,6 +80,11 @@ impl Target {
             [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// True if the host of a request is in it.
+    pub fn has_host(&self) -> bool {
+        self.parts.contains(&TemplatePart::Host)
     }
 
     /// The scheme, the host with its port, and the rest, of a URL whose host has no group in it.
@@ -111,11 +140,24 @@ fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, ' '..='.' | '_' | '~' | '/' | ':')
 }
 
-fn push(parts: &mut Vec<TemplatePart>, plain: &str) {
-    match parts.last_mut() {
-        _ if plain.is_empty() => {}
-        Some(TemplatePart::Text(last)) => last.push_str(plain),
-        _ => parts.push(TemplatePart::Text(plain.to_owned())),
+/// The bytes of its text; `None`: that is not plain.
+fn push(parts: &mut Vec<TemplatePart>, part: TemplatePart) -> Option<usize> {
+    match (parts.last_mut(), part) {
+        (_, TemplatePart::Text(plain)) if plain.is_empty() => Some(0),
+        (_, TemplatePart::Text(plain)) if !plain.chars().all(is_plain) => None,
+        (Some(TemplatePart::Text(last)), TemplatePart::Text(plain)) => {
+            last.push_str(&plain);
+            Some(plain.len())
+        }
+        (_, TemplatePart::Text(plain)) => {
+            let bytes = plain.len();
+            parts.push(TemplatePart::Text(plain));
+            Some(bytes)
+        }
+        (_, part) => {
+            parts.push(part);
+            Some(0)
+        }
     }
 }
 
@@ -139,6 +181,36 @@ mod tests {
         ] {
             assert!(Target::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn constants_are_text_beside_groups() {
+        let long = "x".repeat(1000);
+        let constant = |name: &str| match name {
+            "service_name" => Some("2.web"),
+            "namespace" => Some(long.as_str()),
+            _ => None,
+        };
+        let parse = |text| Target::for_route(text, constant);
+        let shown = parse("/$1$service_name/${service_name}$2")
+            .unwrap()
+            .with_groups(9);
+        let parts = [
+            TemplatePart::Text("/".to_owned()),
+            TemplatePart::Group(1),
+            TemplatePart::Text("2.web/2.web".to_owned()),
+            TemplatePart::Group(2),
+        ];
+        assert_eq!(shown.0, parts);
+        assert!(parse("/$namespace").is_ok());
+        assert!(parse("/$namespace$namespace").is_err(), "too long");
+        assert!(parse("/$service_names").is_err());
+        let host = parse("/${host}1").unwrap();
+        assert!(host.has_host() && host.literal().is_none());
+        assert_eq!(host.with_groups(0).0.len(), 3);
+        let hosts = |count| Target::for_route(&"/$host".repeat(count), constant);
+        assert!(hosts(16).is_ok() && hosts(17).is_err());
+        assert!(Target::parse("/$host").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! new kind of policy does not change the listener. The order is nginx's: firewall, limits, addresses, passwords.
 
 pub(super) mod access;
+pub(super) mod captured;
 mod composite;
 mod cookies;
 pub(super) mod errors;
@@ -76,6 +77,7 @@ pub(super) fn per_route(
         filters.push(limit(policy.max_body_size));
     }
     filters.extend(firewall::filter(policy, global));
+    filters.extend(captured::filters(http_route));
     filters.extend(policy.bandwidth_limit.map(limits::rate));
     let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
     filters.extend(limits.map(limits::limits));

@@ -13,7 +13,7 @@ use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{
     Action, BackendId, Destination, ErrorRequest, Fraction, GlobalConfig, HttpRoute, Mirror,
-    Policy, ServerName, Timeouts,
+    PathRewrite, Policy, ServerName, Timeouts,
 };
 
 use super::matching::{handshakes, is, match_of, only_for, spoken};
@@ -23,7 +23,8 @@ use crate::render::access_log::{LOG_METADATA, MAIN, UNLOGGED};
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
-use crate::render::header::{self, literal, set, set_header};
+use crate::render::header::{self, set, set_header};
+use crate::render::policy::captured;
 use crate::render::proto::seconds;
 use crate::render::tracing;
 use crate::render::{policy, request_headers};
@@ -198,6 +199,9 @@ fn upstream_routes(
             .map(|policy| retry::unless_looped(policy, global));
         action.host_rewrite_specifier = host_of_pods(policy, global);
         match &http_route.rewrite {
+            Some(PathRewrite::Template(to)) if to.has_host() => {
+                action.path_rewrite = captured::path(to);
+            }
             Some(rewrite) => {
                 action.regex_rewrite = rewrite::regex_rewrite(&http_route.matches.path, rewrite);
             }
@@ -233,10 +237,8 @@ fn upstream_routes(
 
 fn add_upstream_headers(route: &mut Route, http_route: &HttpRoute) {
     let policy = &http_route.policy;
+    captured::set_prefix(route, http_route);
     let mut add = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
-    if let (Some(_), Some(prefix)) = (&http_route.rewrite, &policy.forwarded_prefix) {
-        add("x-forwarded-prefix", &literal(prefix));
-    }
     if let Some(connection) = &policy.connection {
         add("connection", connection);
     }

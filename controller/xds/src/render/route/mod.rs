@@ -14,13 +14,12 @@ mod http_route;
 pub(super) mod matching;
 mod redirect;
 mod retry;
-mod rewrite;
+pub(super) mod rewrite;
 mod scopes;
 mod table;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route::Action;
-use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
@@ -236,15 +235,10 @@ fn server_routes<'a>(
     server: &'a Server,
     global: &'a GlobalConfig,
 ) -> impl Iterator<Item = Route> + use<'a> {
-    let app_root = server.app_root.iter().map(move |path| Route {
-        name: format!("{name}={path}"),
-        r#match: Some(RouteMatch {
-            path_specifier: Some(PathSpecifier::Path("/".to_owned())),
-            ..Default::default()
-        }),
-        action: Some(redirect::app_root(path)),
-        ..Route::default()
-    });
+    let app_root = server
+        .app_root
+        .iter()
+        .map(move |path| redirect::app_root(path, name));
     let routes = move |http_route| {
         let routes = match &server.client_certificates {
             Some(clients) => clients::routes(http_route, name, clients, global),

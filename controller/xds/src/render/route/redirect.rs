@@ -5,7 +5,10 @@ use envoy_types::pb::envoy::config::route::v3::redirect_action::{
     PathRewriteSpecifier, RedirectResponseCode, SchemeRewriteSpecifier,
 };
 use envoy_types::pb::envoy::config::route::v3::route::Action;
-use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
+use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
+use envoy_types::pb::envoy::config::route::v3::{
+    DirectResponseAction, RedirectAction, Route, RouteMatch,
+};
 use sluice_ir::{
     Expression, ExpressionPart, Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect,
     RedirectTo, Scheme, ServerName, Variable,
@@ -119,7 +122,7 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
             path,
         } => {
             let path = match matched {
-                PathMatch::Regex(regex) => Some(rewrite::by_template(regex, path)),
+                PathMatch::Regex(regex) => Some(rewrite::by_template(regex, &path.0)),
                 PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
             };
             (Some(*scheme), Some(host.as_str()), *port, path)
@@ -184,13 +187,33 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
 }
 
 /// Redirect target for exactly `/` (`app-root`).
-pub(super) fn app_root(path: &str) -> Action {
-    let path = Some(PathRewriteSpecifier::PathRedirect(path.to_owned()));
-    Action::Redirect(RedirectAction {
-        path_rewrite_specifier: path,
-        strip_query: true,
-        ..action(302)
-    })
+pub(super) fn app_root(path: &Expression, server: &ServerName) -> Route {
+    let root = RouteMatch {
+        path_specifier: Some(PathSpecifier::Path("/".to_owned())),
+        ..RouteMatch::default()
+    };
+    let route = Route {
+        name: format!("{server}={}", path.as_literal().unwrap_or("/")),
+        r#match: Some(root),
+        ..Route::default()
+    };
+    match path.as_literal() {
+        Some(path) => {
+            let path = Some(PathRewriteSpecifier::PathRedirect(path.to_owned()));
+            acting(
+                &route,
+                RedirectAction {
+                    path_rewrite_specifier: path,
+                    strip_query: true,
+                    ..action(302)
+                },
+            )
+        }
+        None => {
+            let path = format_url(path, server);
+            to_url(&route, 302, &format!("{SCHEME}://{AUTHORITY}{path}"))
+        }
+    }
 }
 
 /// To the path without a slash at its end, as it was sent. A query ends the URL, so a slash before it stays.

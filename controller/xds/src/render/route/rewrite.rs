@@ -3,7 +3,7 @@
 use envoy_types::pb::envoy::config::route::v3::RouteMatch;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
-use sluice_ir::{PathMatch, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
+use sluice_ir::{PathMatch, PathRegex, PathRewrite, RegexScope, TemplatePart};
 use sluice_pattern::escape;
 
 use super::matching::{matches, whole};
@@ -15,7 +15,9 @@ pub(super) fn regex_rewrite(
 ) -> Option<RegexMatchAndSubstitute> {
     let text = |text: &str| text.replace('\\', r"\\");
     match (path, rewrite) {
-        (PathMatch::Regex(regex), PathRewrite::Template(to)) => Some(by_template(regex, to)),
+        (PathMatch::Regex(regex), PathRewrite::Template(to)) if !to.has_host() => {
+            Some(by_template(regex, &to.0))
+        }
         (_, PathRewrite::Template(_)) => None,
         (_, PathRewrite::Full { full }) => Some(substitute("(?s)^.*$", text(full))),
         (PathMatch::Prefix(old), PathRewrite::Prefix { prefix }) => {
@@ -29,7 +31,10 @@ pub(super) fn regex_rewrite(
     }
 }
 
-pub(super) fn by_template(regex: &PathRegex, template: &Template) -> RegexMatchAndSubstitute {
+pub(in crate::render) fn by_template(
+    regex: &PathRegex,
+    template: &[TemplatePart],
+) -> RegexMatchAndSubstitute {
     // The route has looked at a pattern of characters alone, and all of the path is replaced.
     let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
     let whole = match regex.scope {
@@ -39,9 +44,11 @@ pub(super) fn by_template(regex: &PathRegex, template: &Template) -> RegexMatchA
         RegexScope::Anywhere => format!("^(?s:.*?)(?:{})(?s:.*)$", regex.pattern),
         RegexScope::AnywhereInAnyCase => format!("^(?s:.*?)(?i:{})(?s:.*)$", regex.pattern),
     };
-    let pieces = template.0.iter().map(|piece| match piece {
+    let pieces = template.iter().map(|piece| match piece {
         TemplatePart::Text(text) => text.replace('\\', r"\\"),
         TemplatePart::Group(group) => format!(r"\{group}"),
+        // No pattern has it: `captured.rs` writes it between patterns.
+        TemplatePart::Host => String::new(),
     });
     substitute(&whole, pieces.collect())
 }
@@ -75,7 +82,7 @@ pub(super) fn paths_of_both(
     Some(both)
 }
 
-pub(super) fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {
+pub(in crate::render) fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {
     RegexMatchAndSubstitute {
         pattern: Some(RegexMatcher {
             regex: regex.to_owned(),

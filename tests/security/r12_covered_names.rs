@@ -47,7 +47,10 @@ fn write_objects(tenants: &Tenants) -> Result<Pair> {
         "type": "kubernetes.io/tls", "stringData": {"tls.crt": pair.pem, "tls.key": pair.key},
     });
     let www = [("from-to-www-redirect", "true")];
-    let alias = [("server-alias", "*.b.test, shop.test")];
+    let alias = [(
+        "server-alias",
+        r"*.b.test, shop.test, ~^(pay|buy)\.p\.test$, ~^[a-z0-9-]+\.q\.test$",
+    )];
     let objects = [
         secret,
         ingress(FOREIGN, 1, "old.a.test", &[], false),
@@ -60,6 +63,8 @@ fn write_objects(tenants: &Tenants) -> Result<Pair> {
         ingress(FOREIGN, 3, "x.y.a.test", &[], false),
         ingress(FOREIGN, 3, "www.c.test", &[], false),
         ingress(FOREIGN, 3, "shop.test", &[], false),
+        ingress(FOREIGN, 3, "pay.p.test", &[], false),
+        ingress(FOREIGN, 3, "login.q.test", &[], false),
     ];
     tenants.write("names.yaml", &objects)?;
     Ok(pair)
@@ -105,6 +110,10 @@ async fn names_covered_by_an_older_namespace_stay_reserved(plane: Plane) -> Resu
         ("login.a.test", true, Some(OWNER)),
         ("login.b.test", true, Some(OWNER)),
         ("shop.test", false, Some(OWNER)),
+        ("pay.p.test", false, Some(OWNER)),
+        ("buy.p.test", false, Some(OWNER)),
+        ("login.q.test", false, Some(OWNER)),
+        ("any.q.test", false, Some(OWNER)),
         // It leads to the host.
         ("www.c.test", false, None),
         ("old.a.test", false, Some(FOREIGN)),
@@ -133,6 +142,9 @@ async fn allowed_foreign_host_does_not_present_the_wildcards_certificate(
         ("login.b.test", false, Some(FOREIGN)),
         // Written one by one, and not given away with a wildcard.
         ("shop.test", false, Some(OWNER)),
+        ("pay.p.test", false, Some(OWNER)),
+        ("login.q.test", false, Some(FOREIGN)),
+        ("any.q.test", false, Some(OWNER)),
         ("www.c.test", false, None),
         ("old.a.test", false, Some(FOREIGN)),
         ("x.y.a.test", false, Some(FOREIGN)),

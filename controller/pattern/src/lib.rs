@@ -15,6 +15,7 @@
 //! Pure, and the same for the same input.
 
 mod class_set;
+mod host_names;
 mod literal_prefix;
 mod lookahead;
 mod lookaround;
@@ -29,6 +30,7 @@ mod write;
 use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 
+pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use lookahead::without_lookahead;
 pub use lookaround::{Condition, Conditional, re2_condition, without_lookaround};

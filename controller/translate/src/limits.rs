@@ -5,6 +5,7 @@ use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOS
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
 use sluice_syntax::seclang;
+use sluice_syntax::server_alias::MAX_ALIAS_PATTERNS;
 use sluice_syntax::settings::ext_auth::MAX_RESPONSE_HEADERS;
 use sluice_syntax::settings::response_rewrite::MAX_GROUPS;
 use sluice_translate_engine::MAX_CANARIES;
@@ -69,6 +70,11 @@ pub static LIMITS: &[Limit] = &[
     limit(
         "names in `server-alias`",
         MAX_ALIASES as u64,
+        "those after them are not used",
+    ),
+    limit(
+        "patterns in `server-alias`",
+        MAX_ALIAS_PATTERNS as u64,
         "those after them are not used",
     ),
     limit(

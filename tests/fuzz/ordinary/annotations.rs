@@ -143,6 +143,17 @@ const STATEMENTS: &[&str] = &[
     "location ~* '^/(a b|%20|\"c\")' { if ($http_a) { return 403; } }",
 ];
 
+const ALIASES: &[&str] = &[
+    "alias.test",
+    "*.alias.test",
+    "a.shop.test",
+    "shop.test",
+    "~^a",
+    "~^(www|shop|a\\.shop)\\.test$",
+    "~^(?<name>.+)\\.alias\\.test$",
+    "~^a{9}[a-z]?\\.test$",
+];
+
 fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
     Some(match name {
         "rewrite-target" => prop_oneof![5 => one_of(TARGETS), 1 => long().prop_map(|text| format!("/{text}"))].boxed(),
@@ -162,7 +173,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         "cors-allow-origin" => origins().boxed(),
         "cors-allow-methods" => list(one_of(&["GET", "PUT", "OPTIONS", "*"]), 5).boxed(),
         "custom-http-errors" => statuses().boxed(),
-        "server-alias" => list(one_of(&["alias.test", "*.alias.test", "a.shop.test", "shop.test", "~^a"]), 5).boxed(),
+        "server-alias" => list(one_of(ALIASES), 5).boxed(),
         "canary-by-header" | "session-cookie-name" | "canary-by-cookie" | "auth-signin-redirect-param" => {
             one_of(&["X-Canary", "cookie", "host", ":path", "a b", "x_y", "rd"]).boxed()
         }

@@ -49,7 +49,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
     CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, IpAccess, Policy,
-    Protocol, Redirect, ServerName, Transport, UpstreamTls,
+    Protocol, Redirect, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -71,7 +71,7 @@ pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
-pub(crate) use server::MAX_ALIASES;
+pub(crate) use server::{Alias, MAX_ALIASES};
 pub(crate) use server_snippet::ServerSnippet;
 pub(crate) use upstream_host::RouteHost;
 
@@ -129,7 +129,7 @@ pub(crate) struct Annotations {
 /// Settings of an Ingress for its hosts as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Host {
-    pub(crate) aliases: Vec<ServerName>,
+    pub(crate) aliases: Vec<server::Alias>,
     pub(crate) app_root: Option<Expression>,
     /// True if `www.` and the name without it redirect to the host.
     pub(crate) from_to_www: bool,

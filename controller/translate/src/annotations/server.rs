@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{ReasonCode, ServerName};
-use sluice_syntax::value;
+use sluice_syntax::server_alias::alias_entries;
+use sluice_syntax::{shortened, value};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -16,7 +17,7 @@ pub(super) const GROUP: Group = Group {
     title: "Hosts and TLS",
     annotations: &[
         annotation("server-alias", Value::List, Risk::High, Scope::Host)
-            .partly("names and one-label wildcards; regular expressions are reported"),
+            .partly("names, one-label wildcards, and patterns of at most 100 names or of one label before a name; others are reported"),
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Host)
             .partly("ciphers with ephemeral ECDH or AES that BoringSSL has, for rules with a host; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
@@ -32,29 +33,62 @@ pub(super) const GROUP: Group = Group {
 /// More other names in one Ingress than this are not used: each is a copy of all routes of its host in Envoy.
 pub(crate) const MAX_ALIASES: usize = 100;
 
+/// Another name for the hosts of an Ingress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Alias {
+    pub(crate) name: ServerName,
+    /// It comes from a pattern, which nginx tries after all names and wildcards.
+    pub(crate) by_pattern: bool,
+}
+
 /// Other names for the hosts of an Ingress. One that is not understood is reported, and the others hold.
-pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
+pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<Alias> {
     let Some(text) = view.text("server-alias") else {
         return Vec::new();
     };
     let (mut aliases, mut known) = (Vec::new(), BTreeSet::new());
-    for alias in value::list(text) {
-        match ServerName::parse(alias) {
-            Ok(name) if known.contains(&name) => {}
-            Ok(_) if known.len() == MAX_ALIASES => {
-                let expected =
-                    format!("at most {MAX_ALIASES} names; this one and those after it are more");
-                view.reject_part("server-alias", &expected, alias);
-                break;
+    // A name that is written comes before those of patterns.
+    let (patterns, names): (Vec<_>, Vec<_>) = alias_entries(text)
+        .into_iter()
+        .partition(|entry| entry.is_pattern);
+    for entry in names.into_iter().chain(patterns) {
+        let new = match entry.names {
+            Ok(names) => names.into_iter().filter(|name| !known.contains(name)),
+            Err(expected) => {
+                view.reject_part("server-alias", &expected, entry.text);
+                continue;
             }
-            Ok(name) => {
-                known.insert(name.clone());
-                aliases.push(name);
-            }
-            Err(_) => view.reject_part("server-alias", "names of hosts, or *. and a name", alias),
+        };
+        let new: Vec<_> = new.collect();
+        if known.len() + new.len() > MAX_ALIASES {
+            let expected =
+                format!("at most {MAX_ALIASES} names; this one and those after it are more");
+            view.reject_part("server-alias", &expected, entry.text);
+            break;
         }
+        if entry.takes_deeper_names {
+            note_deeper_names(view, entry.text);
+        }
+        known.extend(new.iter().cloned());
+        aliases.extend(new.into_iter().map(|name| Alias {
+            name,
+            by_pattern: entry.is_pattern,
+        }));
     }
     aliases
+}
+
+fn note_deeper_names(view: &mut View<'_, '_>, pattern: &str) {
+    let reason = format!(
+        "a wildcard has one label, {:?} takes more",
+        shortened(pattern)
+    );
+    view.reporter.warn_unchanged(
+        ReasonCode::Unsupported,
+        "annotation server-alias",
+        reason,
+        "names with one label in the place of the wildcard are served",
+    );
 }
 
 /// The ciphers of TLS 1.2 of this annotation. One that is not known is reported, and the others hold.

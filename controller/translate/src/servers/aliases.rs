@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{ReasonCode, Server, ServerName};
-use sluice_translate_engine::{ObjectRef, Report, Reporter};
+use sluice_translate_engine::{ObjectRef, Report, Reporter, key_of_age};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
-use crate::annotations::Annotations;
+use crate::annotations::{Alias, Annotations};
 
 const FIELD: &str = "annotation server-alias";
 const NOT_USED: &str = "alias not used";
@@ -17,7 +17,7 @@ const NOT_USED: &str = "alias not used";
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
     /// Each with the server that it is another name of, in the order in which they were asked for.
-    asked: Vec<(ServerName, ServerName, ObjectRef)>,
+    asked: Vec<(Alias, ServerName, ObjectRef)>,
     /// The first to ask for each.
     first: BTreeMap<ServerName, ObjectRef>,
     /// The annotations that decide for each server.
@@ -26,7 +26,7 @@ pub(super) struct Aliases {
 
 impl Aliases {
     /// The other names of a server, once an Ingress has decided.
-    pub(super) fn of_server(&self, server: &ServerName) -> Option<&[ServerName]> {
+    pub(super) fn of_server(&self, server: &ServerName) -> Option<&[Alias]> {
         self.servers
             .get(server)
             .map(|annotations| annotations.host.aliases.as_slice())
@@ -37,22 +37,35 @@ impl Aliases {
         self.first.get(alias)
     }
 
-    /// One that another host has, by its name or as an alias before, is not used. Says which are.
+    /// One that another host has, by its name or as an alias before, is not used. Those of patterns come last, as in nginx, and
+    /// after a wildcard host. Says which are used.
     pub(super) fn add_to(
         self,
         servers: &mut BTreeMap<ServerName, Server>,
         reports: &mut Vec<Report>,
     ) -> BTreeSet<ServerName> {
-        let mut used = BTreeSet::new();
-        let Aliases { asked, first, .. } = self;
+        let mut used: BTreeMap<ServerName, ObjectRef> = BTreeMap::new();
+        let Aliases { mut asked, .. } = self;
+        asked.sort_by_key(|(alias, _, _)| alias.by_pattern);
         for (alias, server, owner) in asked {
-            if servers.contains_key(&alias) || used.contains(&alias) {
-                let reason = match first.get(&alias).filter(|_| used.contains(&alias)) {
-                    Some(first) => {
-                        format!("name {alias} already claimed by server-alias of {first}")
-                    }
-                    None => format!("name {alias} already claimed as a host"),
-                };
+            let Alias {
+                name: alias,
+                by_pattern,
+            } = alias;
+            let wildcard = alias.wildcard_suffix().map(ServerName::Wildcard);
+            let is_covered = |wildcard: &ServerName| by_pattern && servers.contains_key(wildcard);
+            let claimed = if let Some(other) = used.get(&alias) {
+                Some(format!(
+                    "name {alias} already claimed by server-alias of {other}"
+                ))
+            } else if servers.contains_key(&alias) {
+                Some(format!("name {alias} already claimed as a host"))
+            } else {
+                wildcard
+                    .filter(is_covered)
+                    .map(|wildcard| before_patterns(&alias, &wildcard))
+            };
+            if let Some(reason) = claimed {
                 Reporter::new(owner, reports).warn_unchanged(
                     ReasonCode::Conflicted,
                     FIELD,
@@ -60,11 +73,11 @@ impl Aliases {
                     NOT_USED,
                 );
             } else if let Some(server) = servers.get_mut(&server) {
-                used.insert(alias.clone());
+                used.insert(alias.clone(), owner);
                 server.aliases.push(alias);
             }
         }
-        used
+        used.into_keys().collect()
     }
 }
 
@@ -82,17 +95,45 @@ impl Assembly<'_> {
             .servers
             .insert(name.clone(), Arc::clone(&context.annotations));
         for alias in aliases {
-            if self.yield_reserved_name(alias, context, FIELD, NOT_USED) {
+            if self.yield_reserved_name(&alias.name, context, FIELD, NOT_USED)
+                || self.yield_to_wildcard(alias, context)
+            {
                 continue;
             }
             let object = context.object.clone();
             self.aliases
                 .first
-                .entry(alias.clone())
+                .entry(alias.name.clone())
                 .or_insert_with(|| object.clone());
             self.aliases
                 .asked
                 .push((alias.clone(), name.clone(), object));
         }
     }
+
+    /// nginx has a pattern after wildcards, so a name of one is left to the wildcard of another Ingress of the namespace. Names under
+    /// another namespace's are [`Self::yield_reserved_name`]'s.
+    fn yield_to_wildcard(&mut self, alias: &Alias, context: &IngressContext) -> bool {
+        let Some(suffix) = alias.name.wildcard_suffix().filter(|_| alias.by_pattern) else {
+            return false;
+        };
+        let own = &context.object.key;
+        let holder = self.wildcards.get(&suffix).map(key_of_age);
+        let yields =
+            holder.is_some_and(|holder| holder.namespace == own.namespace && holder != own);
+        if yields {
+            let reason = before_patterns(&alias.name, &ServerName::Wildcard(suffix));
+            self.report(&context.object).warn_unchanged(
+                ReasonCode::Conflicted,
+                FIELD,
+                reason,
+                NOT_USED,
+            );
+        }
+        yields
+    }
+}
+
+fn before_patterns(name: &ServerName, wildcard: &ServerName) -> String {
+    format!("name {name} is taken by {wildcard}, which comes before a pattern")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::ServerName;
-use sluice_syntax::value;
+use sluice_syntax::server_alias::alias_entries;
 
 use super::server_builder;
 use crate::annotations::canonical;
@@ -30,11 +30,8 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
         let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
         match canonical(name) {
             "server-alias" => {
-                names.extend(
-                    value::list(text)
-                        .into_iter()
-                        .filter_map(|text| ServerName::parse(text).ok()),
-                );
+                let entries = alias_entries(text).into_iter();
+                names.extend(entries.flat_map(|entry| entry.names.unwrap_or_default()));
             }
             "from-to-www-redirect" => {
                 let others: Vec<ServerName> = names

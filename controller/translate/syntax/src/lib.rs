@@ -4,6 +4,7 @@
 //!   annotations, ConfigMap keys --value.rs--> bools, sizes, times, CIDRs, names
 //!        \--variables.rs--> expression.rs, template.rs: texts with nginx's variables and captured groups
 //!   paths of rules --path.rs-->    entries of Secrets --certificate.rs--> certificates that every data plane takes
+//!   server-alias --server_alias.rs--> names of hosts
 //! ```
 //!
 //! An error is what was expected; the caller knows what it got, and where.
@@ -16,6 +17,7 @@ pub mod dns_name;
 pub mod expression;
 pub mod path;
 pub mod seclang;
+pub mod server_alias;
 pub mod settings;
 pub mod template;
 mod text;

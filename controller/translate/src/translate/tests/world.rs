@@ -149,7 +149,10 @@ fn any_kind() -> impl Strategy<Value = Kind> {
 
 const ANNOTATIONS: [(&str, &str); 22] = [
     ("canary", "true"),
-    ("server-alias", "b.test, alias.test"),
+    (
+        "server-alias",
+        r"b.test, alias.test, ~^(a|b|x\.sub)\.test$, ~^[^.]+\.sub\.test$",
+    ),
     ("from-to-www-redirect", "true"),
     ("affinity", "cookie"),
     ("upstream-hash-by", "$remote_addr"),

@@ -236,6 +236,7 @@ impl Annotations {
         let settings = snippets::Settings {
             policy: &policy,
             is_redirect: redirect.is_some(),
+            has_forwarded_prefix: paths.forwarded_prefix.is_some(),
             has_upstream_tls: view.text("proxy-ssl-secret").is_some(),
             has_auth_service: view.text("auth-url").is_some(),
             is_canary: canary.is_some(),

@@ -123,6 +123,8 @@ pub(super) struct Settings<'a> {
     pub(super) is_redirect: bool,
     /// Its pods are spoken to in gRPC.
     pub(super) speaks_grpc: bool,
+    /// `x-forwarded-prefix` is set.
+    pub(super) has_forwarded_prefix: bool,
     /// Annotations say how pods are spoken to with TLS.
     pub(super) has_upstream_tls: bool,
     /// It has an authentication service of its own.

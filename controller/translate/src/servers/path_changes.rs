@@ -93,7 +93,7 @@ fn changed(
 fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
     let pattern = &change.regex.pattern;
     let (literal, tail) = beginning(pattern.strip_prefix('^').unwrap_or(pattern));
-    if change.regex.alternatives {
+    if change.regex.alternatives || !change.regex.conditions.is_empty() {
         return Err(Unknown);
     }
     if !path.contains(&literal) {
@@ -112,11 +112,12 @@ fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
         return Err(Unknown);
     }
     let parts = change.to.0.iter().map(|part| match part {
-        TemplatePart::Text(text) => text.as_str(),
-        TemplatePart::Group(1) => group,
-        TemplatePart::Group(_) => "",
+        TemplatePart::Text(text) => Ok(text.as_str()),
+        TemplatePart::Group(1) => Ok(group),
+        TemplatePart::Group(_) => Ok(""),
+        TemplatePart::Host => Err(Unknown),
     });
-    Ok(Some(parts.collect()))
+    parts.collect::<Result<_, _>>().map(Some)
 }
 
 fn report(rule: &PathRule, reports: &mut Vec<Report>) {
@@ -139,7 +140,7 @@ struct Unknown;
 
 /// The pattern of all that a path and a pattern take; `None`: nothing.
 fn within(path: &PathMatch, regex: &PathRegex) -> Result<Option<PathRegex>, Unknown> {
-    if regex.alternatives {
+    if regex.alternatives || !regex.conditions.is_empty() {
         return Err(Unknown);
     }
     let anchored = regex.pattern.strip_prefix('^');
@@ -156,7 +157,9 @@ fn within(path: &PathMatch, regex: &PathRegex) -> Result<Option<PathRegex>, Unkn
         }
         PathMatch::Prefix(path) => below(path, &regex.pattern).ok_or(Unknown)?,
         // A path among patterns: whatever begins so, in any case.
-        PathMatch::Regex(path) if path.scope == RegexScope::Beginning => {
+        PathMatch::Regex(path)
+            if path.scope == RegexScope::Beginning && path.conditions.is_empty() =>
+        {
             let path = sluice_pattern::literal(&path.pattern).ok_or(Unknown)?;
             let (path, literal) = (path.to_ascii_lowercase(), literal.to_ascii_lowercase());
             return match anchored {
@@ -238,6 +241,7 @@ mod tests {
             groups: shape.groups,
             alternatives: shape.alternatives,
             scope: RegexScope::Anywhere,
+            conditions: Vec::new(),
         };
         let path = PathMatch::Prefix(path.to_owned());
         Ok(within(&path, &regex)?.map(|regex| regex.pattern))

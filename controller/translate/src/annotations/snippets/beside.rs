@@ -66,7 +66,7 @@ fn check(compiled: &Compiled, block: Block, settings: Settings<'_>) -> Result<()
         check_auth_request(&compiled.auth_request, settings)?;
     }
     check_upstream(&compiled.upstream, settings)?;
-    if !compiled.path_changes.is_empty() && settings.policy.forwarded_prefix.is_some() {
+    if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
         let reason = "rewrite with break is not supported beside x-forwarded-prefix";
         return Err(Obstacle::Conflict(reason.into()));
     }
@@ -141,5 +141,5 @@ fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
             .into_iter()
             .any(|known| known.is_alike(name.as_str()))
         || policy.cors.is_some() && lower.starts_with("access-control-")
-        || policy.forwarded_prefix.is_some() && name.is_alike("x-forwarded-prefix")
+        || settings.has_forwarded_prefix && name.is_alike("x-forwarded-prefix")
 }

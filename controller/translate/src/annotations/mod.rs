@@ -225,8 +225,7 @@ impl Annotations {
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
         let canary = canary::canary(view);
-        let errors = errors::errors(view, globals);
-        let clients = auth_tls::clients(view);
+        let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
         let mirror = mirror::mirror(view, options.data_plane);
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {

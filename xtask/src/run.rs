@@ -228,9 +228,10 @@ fn runner() -> Command {
     runner
 }
 
-/// Tests wait half of their time, for a data plane that starts or a connection that ends.
+/// Tests wait a third of their time, for a data plane that starts or a connection that ends.
 fn at_once() -> usize {
-    2 * thread::available_parallelism().map_or(1, NonZero::get)
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    cores + cores.div_ceil(2)
 }
 
 fn has_nextest() -> bool {

@@ -31,7 +31,7 @@ pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
-pub(crate) use tools::{Completions, FirewallArgs, Lint, WaitShutdown};
+pub(crate) use tools::{Colours, Completions, FirewallArgs, Lint, WaitShutdown};
 pub(crate) use xds::{ConnectAddress, ListenAddress};
 
 /// A drop-in replacement for ingress-nginx on Envoy or nginx.

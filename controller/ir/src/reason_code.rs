@@ -84,6 +84,28 @@ impl ReasonCode {
         }
     }
 
+    /// Meaning, in words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            ReasonCode::InvalidValue => "the value is not one that the field can have",
+            ReasonCode::UnknownField => "there is no field, annotation or key of this name",
+            ReasonCode::Unsupported => "Sluice, or this data plane, does not serve the setting",
+            ReasonCode::PartiallySupported => "the setting is served with a difference",
+            ReasonCode::NoEffect => "the setting changes nothing",
+            ReasonCode::Conflicted => {
+                "another object has the name, path or setting already, or closes the path"
+            }
+            ReasonCode::NotPermitted => "the operator does not permit the setting",
+            ReasonCode::LimitExceeded => "more than a limit of Sluice",
+            ReasonCode::Insecure => "served as written, which is weaker than its owner may think",
+            ReasonCode::InvalidRef => "the object that the field refers to is not as it has to be",
+            ReasonCode::RefNotFound => "the object that the field refers to does not exist",
+            ReasonCode::RefNotPermitted => "the field must not refer to that object",
+            ReasonCode::Rejected => "the data plane rejected the configuration",
+        }
+    }
+
     /// Condition that is false, or partly so, for this reason.
     #[must_use]
     pub const fn condition(self) -> ConditionType {

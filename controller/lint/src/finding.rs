@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::Action;
-use sluice_source::Problem;
+use sluice_source::{Location, Places, Problem};
 use sluice_translate::{
-    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
+    Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
 };
 
 use super::remark::Remark;
-use super::{Extent, hints};
+use super::{Extent, FailOn, hints};
 
 /// Verdict about an Ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,19 +56,29 @@ impl Verdict {
 pub(crate) struct Finding {
     #[serde(serialize_with = "as_text")]
     pub(crate) ingress: ObjectKey,
+    #[serde(flatten)]
+    pub(crate) location: Option<Location>,
     pub(crate) verdict: Verdict,
+    /// One of its paths answers 503 because its access control cannot be enforced.
+    pub(crate) closed: bool,
     /// The worst first.
     pub(crate) remarks: Vec<Remark>,
 }
 
-fn as_text<S: serde::Serializer>(key: &ObjectKey, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(key)
+fn as_text<S: serde::Serializer>(
+    name: &impl std::fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(name)
 }
 
 /// Remarks about an object that is no Ingress: the ConfigMap of the controller, the Services of TCP and UDP ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ObjectFinding {
-    pub(crate) object: String,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) object: ObjectRef,
+    #[serde(flatten)]
+    pub(crate) location: Option<Location>,
     /// The worst first.
     pub(crate) remarks: Vec<Remark>,
 }
@@ -81,6 +91,8 @@ pub(crate) struct Summary {
     pub(crate) not_at_all: usize,
     pub(crate) other_class: usize,
     pub(crate) not_watched: usize,
+    /// Ingresses with paths that answer 503.
+    pub(crate) closed: usize,
     /// Objects beside Ingresses with settings that do not work.
     pub(crate) settings: usize,
     /// Documents that should be objects and are not.
@@ -93,6 +105,15 @@ pub struct Findings {
     pub(crate) settings: Vec<ObjectFinding>,
     pub(crate) ingresses: Vec<Finding>,
     pub(crate) documents: Vec<Problem>,
+    pub(crate) extent: Extent,
+}
+
+/// Severity of a problem.
+pub(crate) fn severity(problem: &Problem) -> Severity {
+    match problem.harmless {
+        true => Severity::Note,
+        false => Severity::Error,
+    }
 }
 
 impl Findings {
@@ -102,59 +123,77 @@ impl Findings {
         ingresses: &[Ingress],
         extent: Extent,
     ) -> Self {
-        let prefix = options.annotations_prefix.as_str();
         let translation = translate(resources, options);
-        let served = served(&translation.snapshot());
+        let snapshot = translation.snapshot();
         let (mut reports, settings) = by_object(translation.reports(), extent);
         // Of settings that close everything, Ingresses have no reports of their own.
-        let has_error = settings.values().flatten().any(Remark::is_error);
-        let closed = closed(&translation.snapshot());
+        let outcome = Outcome {
+            served: served(&snapshot),
+            closed: closed(&snapshot),
+            has_error: settings.values().flatten().any(Remark::is_error),
+        };
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
-            let is_served = served.contains(&key);
-            let mut finding = Finding::of(ingress, &reports, is_served, extent, prefix);
-            let is_its_own = reports
-                .iter()
-                .any(|report| report.severity == Severity::Error);
-            let is_closed = has_error && !is_served && !is_its_own && closed.contains(&key);
+            let mut finding = Finding::of(ingress, &reports, &outcome, extent, options);
             if let Some(remark) = hints::about_namespace(ingress, options) {
                 finding.verdict = Verdict::NotWatched;
                 finding.remarks = vec![remark];
-                findings.insert(key, finding);
-                continue;
-            }
-            finding
-                .remarks
-                .extend(hints::about_passthrough(ingress, options));
-            if !is_ours(ingress, resources, options) {
-                finding.verdict = Verdict::OtherClass;
-                finding.remarks.extend(hints::about_class(ingress, prefix));
-            } else if finding.verdict < Verdict::NotAtAll
-                && let Some(remark) = Remark::nothing_served(ingress, is_closed)
-            {
-                finding.verdict = Verdict::NotAtAll;
-                finding.remarks.insert(0, remark);
+            } else {
+                finding.judge(ingress, resources, options, &reports, &outcome);
             }
             findings.insert(key, finding);
         }
         let settings = settings.into_iter().map(|(object, mut remarks)| {
             sort(&mut remarks);
-            ObjectFinding { object, remarks }
+            ObjectFinding {
+                object,
+                location: None,
+                remarks,
+            }
         });
         Findings {
             settings: settings.collect(),
             ingresses: findings.into_values().collect(),
             documents: Vec::new(),
+            extent,
         }
     }
 
-    /// True if an Ingress or a setting of the operator does not work at all, or a document cannot be read.
+    /// Says of everything where it is written.
+    pub(super) fn locate(&mut self, places: &Places, prefix: &str) {
+        for finding in &mut self.settings {
+            finding.location = places.find(&finding.object, "");
+            locate(&mut finding.remarks, &finding.object, places, prefix);
+        }
+        for finding in &mut self.ingresses {
+            let object = ObjectRef {
+                kind: Kind::Ingress,
+                key: finding.ingress.clone(),
+            };
+            finding.location = places.find(&object, "");
+            locate(&mut finding.remarks, &object, places, prefix);
+        }
+    }
+
+    /// True if there is something of this severity, or worse.
     #[must_use]
-    pub fn is_fatal(&self) -> bool {
+    pub fn fail(&self, on: FailOn) -> bool {
         let summary = self.summary();
-        summary.not_at_all + summary.settings + summary.unreadable > 0
+        let is_error = summary.not_at_all + summary.closed + summary.settings > 0
+            || self.documents.iter().any(|problem| !problem.harmless);
+        let remarks = self.ingresses.iter().flat_map(|finding| &finding.remarks);
+        let settings = self.settings.iter().flat_map(|finding| &finding.remarks);
+        let mut remarks = remarks.chain(settings);
+        match on {
+            FailOn::Never => false,
+            FailOn::Error => is_error,
+            FailOn::Warning => {
+                is_error || remarks.any(|remark| remark.severity >= Severity::Warning)
+            }
+            FailOn::Note => is_error || remarks.next().is_some() || !self.documents.is_empty(),
+        }
     }
 
     pub(crate) fn summary(&self) -> Summary {
@@ -170,6 +209,7 @@ impl Findings {
             not_at_all: count(Verdict::NotAtAll),
             other_class: count(Verdict::OtherClass),
             not_watched: count(Verdict::NotWatched),
+            closed: self.ingresses.iter().filter(|one| one.closed).count(),
             settings: self
                 .settings
                 .iter()
@@ -178,29 +218,44 @@ impl Findings {
             unreadable: self
                 .documents
                 .iter()
-                .filter(|problem| !problem.harmless)
+                .filter(|problem| !problem.harmless || problem.is_foreign)
                 .count(),
         }
     }
+}
+
+/// Result of the translation, for all Ingresses.
+struct Outcome {
+    served: BTreeSet<ObjectKey>,
+    closed: BTreeSet<ObjectKey>,
+    /// A setting of the operator does not work.
+    has_error: bool,
 }
 
 impl Finding {
     fn of(
         ingress: &Ingress,
         reports: &[&Report],
-        is_served: bool,
+        outcome: &Outcome,
         extent: Extent,
-        prefix: &str,
+        options: &Options,
     ) -> Self {
+        let key = key_of(ingress);
         let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
         let changes = reports
             .iter()
             .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
         let verdict = match changes.map(|report| report.severity).max() {
             None => Verdict::Unchanged,
-            Some(Severity::Error) if !is_served => Verdict::NotAtAll,
+            Some(Severity::Error) if !outcome.served.contains(&key) => Verdict::NotAtAll,
             Some(_) => Verdict::Differences,
         };
+        // Whatever closes is open when what is missing here is in the cluster.
+        let opens = reports.iter().any(|report| is_elsewhere(report))
+            && !outcome.has_error
+            && !reports
+                .iter()
+                .any(|report| report.severity == Severity::Error && !is_elsewhere(report));
         // Many paths may name the same object; once is enough.
         let mut missing = BTreeSet::new();
         let said = reports
@@ -208,22 +263,51 @@ impl Finding {
             .filter(|report| report.missing.iter().all(|object| missing.insert(object)));
         let mut remarks: Vec<Remark> = said.map(|report| Remark::new(report, extent)).collect();
         let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
-        let hints: Vec<Remark> = hints::about(ingress, prefix)
+        let hints: Vec<Remark> = hints::about(ingress, &options.annotations_prefix)
             .into_iter()
             .filter(|hint| !is_said(hint))
             .collect();
         remarks.extend(hints);
         sort(&mut remarks);
         Finding {
-            ingress: key_of(ingress),
+            closed: outcome.closed.contains(&key) && !opens,
+            ingress: key,
+            location: None,
             verdict,
             remarks,
+        }
+    }
+
+    /// What its own reports do not say.
+    fn judge(
+        &mut self,
+        ingress: &Ingress,
+        resources: &Resources,
+        options: &Options,
+        reports: &[&Report],
+        outcome: &Outcome,
+    ) {
+        let mut reports = reports.iter();
+        let is_its_own = reports.any(|report| report.severity == Severity::Error);
+        let is_served = outcome.served.contains(&self.ingress);
+        let is_closed = outcome.has_error && !is_served && !is_its_own && self.closed;
+        let prefix = &options.annotations_prefix;
+        self.remarks
+            .extend(hints::about_passthrough(ingress, options));
+        if !is_ours(ingress, resources, options) {
+            self.verdict = Verdict::OtherClass;
+            self.remarks.extend(hints::about_class(ingress, prefix));
+        } else if self.verdict < Verdict::NotAtAll
+            && let Some(remark) = Remark::nothing_served(ingress, is_closed)
+        {
+            self.verdict = Verdict::NotAtAll;
+            self.remarks.insert(0, remark);
         }
     }
 }
 
 type ByIngress<'a> = BTreeMap<ObjectKey, Vec<&'a Report>>;
-type ByObject = BTreeMap<String, Vec<Remark>>;
+type ByObject = BTreeMap<ObjectRef, Vec<Remark>>;
 
 /// Reports on each Ingress, and remarks on each other object.
 fn by_object(reports: Vec<&Report>, extent: Extent) -> (ByIngress<'_>, ByObject) {
@@ -234,11 +318,17 @@ fn by_object(reports: Vec<&Report>, extent: Extent) -> (ByIngress<'_>, ByObject)
             let reports = of_ingresses.entry(object.key.clone()).or_default();
             reports.push(report);
         } else {
-            let remarks = others.entry(object.to_string()).or_default();
+            let remarks = others.entry(object.clone()).or_default();
             remarks.push(Remark::new(report, extent));
         }
     }
     (of_ingresses, others)
+}
+
+fn locate(remarks: &mut [Remark], object: &ObjectRef, places: &Places, prefix: &str) {
+    for remark in remarks {
+        remark.location = places.find(object, &remark.path(prefix));
+    }
 }
 
 fn sort(remarks: &mut Vec<Remark>) {

@@ -133,5 +133,6 @@ fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {
         severity: Severity::Note,
         field: field.into(),
         text: text.into(),
+        location: None,
     }
 }

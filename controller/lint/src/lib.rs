@@ -1,8 +1,9 @@
 //! Verdicts about Ingresses before a migration: works unchanged, with differences, or not at all.
 //!
 //! ```text
-//!   manifests, cluster --read--> Resources --translate--> reports --+--> Finding (one per Ingress) --> table, JSON, Markdown
-//!                                    \------ hints ----------------/
+//!   manifests, cluster --read--> Resources --translate--> reports --+--> Finding (one per Ingress) --> table, JSON, SARIF, ...
+//!            |                       \------ hints ----------------/        |
+//!            +------Places: the file and the line of each field-------------+
 //! ```
 //!
 //! The reports are those of the translation that serves. Lint only adds hints about valid manifests, and does not count
@@ -12,9 +13,10 @@ mod finding;
 mod hints;
 mod output;
 mod remark;
+mod results;
 
 use clap::ValueEnum;
-use sluice_source::{Event, Problem};
+use sluice_source::{Event, Problem, Reading};
 use sluice_translate::{Object, Options, Resources};
 
 pub use finding::Findings;
@@ -30,6 +32,25 @@ pub enum Output {
     Json,
     /// Markdown.
     Markdown,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions.
+    Github,
+}
+
+/// Severity from which on a check fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// An Ingress does not work at all, one of its paths answers 503, a setting of the operator does not work, or a document cannot be
+    /// read.
+    #[default]
+    Error,
+    /// Anything is not served as written.
+    Warning,
+    /// There is any remark.
+    Note,
+    /// Nothing.
+    Never,
 }
 
 /// Completeness of a source.
@@ -42,11 +63,11 @@ pub enum Extent {
 }
 
 /// Checks everything that a source contains.
-pub fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
+pub fn examine(reading: Reading, options: &Options, extent: Extent) -> Findings {
     let mut resources = Resources::default();
     let mut ingresses = Vec::new();
     let mut documents: Vec<Problem> = Vec::new();
-    for event in events {
+    for event in reading.events {
         match event {
             Event::Apply(object) => {
                 if let Object::Ingress(ingress) = &object {
@@ -61,10 +82,10 @@ pub fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Finding
         }
     }
     documents.sort();
-    Findings {
-        documents,
-        ..Findings::new(&resources, options, &ingresses, extent)
-    }
+    let mut findings = Findings::new(&resources, options, &ingresses, extent);
+    findings.locate(&reading.places, &options.annotations_prefix);
+    findings.documents = documents;
+    findings
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::ReasonCode;
+use sluice_source::Location;
 use sluice_translate::{Report, Severity};
 
 use super::Extent;
@@ -16,9 +17,20 @@ pub(crate) struct Remark {
     pub(crate) code: Option<ReasonCode>,
     pub(crate) field: String,
     pub(crate) text: String,
+    #[serde(flatten)]
+    pub(crate) location: Option<Location>,
 }
 
 impl Remark {
+    /// The path of its field in the object; `prefix`: of annotations, without the slash.
+    pub(crate) fn path(&self, prefix: &str) -> String {
+        match self.field.strip_prefix("annotation ") {
+            None => self.field.clone(),
+            Some(key) if key.contains('/') => format!("metadata.annotations.{key}"),
+            Some(name) => format!("metadata.annotations.{prefix}/{name}"),
+        }
+    }
+
     /// The remark for an Ingress of which nothing is served and no report says why; `is_closed`: the operator's settings close
     /// its paths.
     pub(crate) fn nothing_served(ingress: &Ingress, is_closed: bool) -> Option<Self> {
@@ -37,6 +49,7 @@ impl Remark {
             code: None,
             field: "spec".to_owned(),
             text: text.to_owned(),
+            location: None,
         })
     }
 
@@ -71,6 +84,7 @@ impl Remark {
             code: Some(code),
             field,
             text,
+            location: None,
         }
     }
 }

@@ -2,53 +2,74 @@
 //!
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
+use serde_json::Value;
 use sluice_translate::{InvalidObject, Object, leftovers, upgrade};
 
 use crate::Problem;
+use crate::lines::{DOCUMENT, Lines};
 
-/// A manifest larger than this is not read. The API server stores objects of up to 1.5 MB.
-pub(crate) const LARGEST: u64 = 64 << 20;
+/// One document, read.
+pub(crate) struct Document<'a> {
+    text: &'a str,
+    /// Line of the manifest that it begins in, from 1.
+    first_line: usize,
+    /// Each with its field of the document: [`DOCUMENT`], or `items[0]` of a list.
+    pub(crate) objects: Vec<(String, Object)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Document<'_> {
+    /// Lines of its fields.
+    pub(crate) fn lines(&self) -> Lines {
+        Lines::new(self.text, self.first_line)
+    }
+}
 
 /// Reads every document of a manifest.
 pub(crate) fn parse(place: &str, text: &str) -> (Vec<Object>, Vec<Problem>) {
     let (mut objects, mut problems) = (Vec::new(), Vec::new());
-    let documents: Vec<&str> = split(text).filter(|document| !is_blank(document)).collect();
-    for (position, document) in documents.iter().enumerate() {
-        let place = match documents.len() {
-            1 => place.to_owned(),
-            _ => format!("{place} (document {})", position + 1),
-        };
-        let (found, trouble) = read(document);
-        objects.extend(found);
-        let problem = |(reason, harmless)| Problem {
-            place: place.clone(),
-            reason,
-            harmless,
-        };
-        problems.extend(trouble.into_iter().map(problem));
+    for document in documents(place, text) {
+        objects.extend(document.objects.into_iter().map(|(_, object)| object));
+        problems.extend(document.problems);
     }
     (objects, problems)
 }
 
-/// `---` at the start of a line ends a document, whatever it stands in.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+/// The same, one document after the other.
+pub(crate) fn documents<'a>(place: &'a str, text: &'a str) -> impl Iterator<Item = Document<'a>> {
+    let (mut line, mut counted) = (1, 0);
+    split(text)
+        .filter(|(_, text)| !is_blank(text))
+        .map(move |(start, document)| {
+            line += newlines(&text[counted..start]);
+            counted = start;
+            read(place, document, line)
+        })
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// `---` at the start of a line ends a document, whatever it stands in. Each with the place where it begins.
+fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_marker = |line: &str| {
         line.strip_prefix("---")
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
     };
-    let mut rest = Some(text);
+    let mut rest = Some(0);
     std::iter::from_fn(move || {
-        let text = rest?;
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
+        let start = rest?;
+        let mut at = start;
+        for line in text[start..].split_inclusive('\n') {
             if is_marker(line) {
-                rest = Some(&text[at + 3..]);
-                return Some(&text[..at]);
+                rest = Some(at + 3);
+                return Some((start, &text[start..at]));
             }
             at += line.len();
         }
         rest = None;
-        Some(text)
+        Some((start, &text[start..]))
     })
 }
 
@@ -61,54 +82,127 @@ fn is_blank(document: &str) -> bool {
 
 const UNKNOWN_FIELD: &str = "unknown field; ignored, as the API server does";
 
-/// Error, and true if it is harmless.
-type Trouble = (String, bool);
-
-fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
-    let (mut objects, mut trouble) = (Vec::new(), Vec::new());
-    let value: serde_json::Value = match serde_saphyr::from_str(document) {
-        Ok(value) => value,
-        Err(error) => {
-            let error = error.to_string();
-            // The rest is for who calls the library.
-            let (error, _) = error
-                .split_once(", set DuplicateKeyPolicy")
-                .unwrap_or((&error, ""));
-            let reason = format!("expected YAML: {}; document not served", one_line(error));
-            return (objects, vec![(reason, false)]);
+fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
+    let mut document = Document {
+        text,
+        first_line,
+        objects: Vec::new(),
+        problems: Vec::new(),
+    };
+    let mut remarks = Vec::new();
+    match serde_saphyr::from_str(text) {
+        Ok(value) => {
+            for (field, item) in items(value) {
+                let object = read_object(item, &mut remarks, &field, text.contains("{{"));
+                document
+                    .objects
+                    .extend(object.map(|object| (field, object)));
+            }
         }
-    };
-    let items = match value.get("kind").and_then(serde_json::Value::as_str) {
-        Some("List") => value
-            .get("items")
-            .and_then(serde_json::Value::as_array)
-            .cloned()
-            .unwrap_or_default(),
-        _ => vec![value],
-    };
-    for mut item in items {
-        let old = upgrade(&mut item);
-        let leftovers = leftovers(&item);
-        match Object::with_unknown_fields(item) {
-            Ok((object, mut unknown)) => {
-                // What is not served for it is reported with its Ingress.
-                let reference = object.reference();
-                let note =
-                    |field: &str, reason: &str| (format!("{reference}: {field}: {reason}"), true);
-                trouble.extend(leftovers.iter().map(|(field, reason)| note(field, reason)));
-                unknown
-                    .retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
-                trouble.extend(unknown.iter().map(|field| note(field, UNKNOWN_FIELD)));
-                trouble.extend(old.map(|version| (outdated(&object, &version), true)));
-                objects.push(object);
-            }
-            Err(error) => {
-                let harmless = matches!(error, InvalidObject::UnknownKind { .. });
-                trouble.push((error.to_string(), harmless));
-            }
+        Err(error) => {
+            let at = error
+                .location()
+                .and_then(|at| usize::try_from(at.line()).ok());
+            let line = first_line + at.unwrap_or(1).saturating_sub(1);
+            document.problems.push(Problem {
+                line: Some(line),
+                is_foreign: true,
+                ..Problem::new(place, not_yaml(&error.to_string()))
+            });
         }
     }
-    (objects, trouble)
+    if !remarks.is_empty() {
+        let lines = document.lines();
+        let problems = remarks.into_iter().map(|remark| remark.at(place, &lines));
+        document.problems.extend(problems);
+    }
+    document
+}
+
+/// The object of a document, or those of a list, each with its field.
+fn items(mut value: Value) -> Vec<(String, Value)> {
+    if value.get("kind").and_then(Value::as_str) != Some("List") {
+        return vec![(DOCUMENT.to_owned(), value)];
+    }
+    let items = value.get_mut("items").map(Value::take);
+    let Some(Value::Array(items)) = items else {
+        return Vec::new();
+    };
+    let named = items.into_iter().enumerate();
+    named
+        .map(|(position, item)| (format!("items[{position}]"), item))
+        .collect()
+}
+
+/// Something about a field of the document.
+struct Remark {
+    field: String,
+    reason: String,
+    harmless: bool,
+    is_foreign: bool,
+}
+
+impl Remark {
+    fn at(self, place: &str, lines: &Lines) -> Problem {
+        Problem {
+            place: place.to_owned(),
+            line: Some(lines.nearest(&self.field)),
+            reason: self.reason,
+            harmless: self.harmless,
+            is_foreign: self.is_foreign,
+        }
+    }
+}
+
+/// One object; `within`: its field of the document. Of a template, names are what they become.
+fn read_object(
+    mut item: Value,
+    remarks: &mut Vec<Remark>,
+    within: &str,
+    is_template: bool,
+) -> Option<Object> {
+    let field_of = |field: &str| match within {
+        DOCUMENT => field.to_owned(),
+        within => format!("{within}.{field}"),
+    };
+    let old = upgrade(&mut item);
+    let leftovers = leftovers(&item);
+    match Object::with_unknown_fields(item) {
+        Ok((object, mut unknown)) => {
+            // What is not served for it is reported with its Ingress.
+            let reference = object.reference();
+            let note = |field: &str, reason: &str| Remark {
+                field: field_of(field),
+                reason: format!("{reference}: {field}: {reason}"),
+                harmless: true,
+                is_foreign: false,
+            };
+            remarks.extend(leftovers.iter().map(|(field, reason)| note(field, reason)));
+            unknown.retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
+            remarks.extend(unknown.iter().map(|field| note(field, UNKNOWN_FIELD)));
+            remarks.extend(old.map(|version| Remark {
+                field: field_of("apiVersion"),
+                reason: outdated(&object, &version),
+                harmless: true,
+                is_foreign: false,
+            }));
+            Some(object)
+        }
+        Err(error) => {
+            let (field, is_foreign) = match &error {
+                InvalidObject::UnknownKind { .. } => ("kind", false),
+                InvalidObject::NoObject { field } => (*field, true),
+                InvalidObject::Malformed { field, .. } => (field.as_str(), is_template),
+            };
+            remarks.push(Remark {
+                field: field_of(field),
+                reason: error.to_string(),
+                harmless: matches!(error, InvalidObject::UnknownKind { .. }),
+                is_foreign,
+            });
+            None
+        }
+    }
 }
 
 fn outdated(object: &Object, version: &str) -> String {
@@ -119,8 +213,18 @@ fn outdated(object: &Object, version: &str) -> String {
 }
 
 /// The parser draws a picture of the place under its message; a log line has room for the message.
-fn one_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().trim().to_owned()
+fn not_yaml(error: &str) -> String {
+    // The rest is for who calls the library.
+    let (error, _) = error
+        .split_once(", set DuplicateKeyPolicy")
+        .unwrap_or((error, ""));
+    let message = error.lines().next().unwrap_or_default().trim();
+    // The line is that of the document; the place has that of the file.
+    let message = message
+        .strip_prefix("error: line ")
+        .and_then(|rest| rest.split_once(": "))
+        .map_or(message, |(_, message)| message);
+    format!("expected YAML: {message}; document not served")
 }
 
 #[cfg(test)]
@@ -138,10 +242,11 @@ mod tests {
         let (objects, problems) = parse("x.yaml", &text);
         assert_eq!(objects.len(), 2);
         assert_eq!(problems.len(), 1);
+        assert!(problems[0].is_foreign);
         assert!(
             problems[0]
                 .to_string()
-                .starts_with("x.yaml (document 2): expected YAML"),
+                .starts_with("x.yaml:5: expected YAML"),
             "{}",
             problems[0]
         );

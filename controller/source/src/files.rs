@@ -179,11 +179,7 @@ impl Follower {
                 let place = self.index.folder.display().to_string();
                 let reason =
                     format!("cannot be read: {error}; what was read before is still served");
-                events.push(Event::Problem(Problem {
-                    place,
-                    reason,
-                    harmless: false,
-                }));
+                events.push(Event::Problem(Problem::new(place, reason)));
             }
         }
         if self.look_around <= now && self.looking.is_none() {
@@ -323,11 +319,7 @@ impl Index {
             if *first != *path {
                 let other = self.place(&first);
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
-                events.push(Event::Problem(Problem {
-                    place: self.place(path),
-                    reason,
-                    harmless: true,
-                }));
+                events.push(Event::Problem(Problem::harmless(self.place(path), reason)));
             } else if let Some(object) = object.filter(|object| find(before, &name) != Some(object))
             {
                 events.push(Event::Apply(object.clone()));
@@ -361,29 +353,9 @@ impl Index {
 }
 
 fn load(path: &Path, place: &str, fingerprint: Fingerprint) -> (Vec<Object>, Vec<Problem>) {
-    let problem = |reason: String| Problem {
-        place: place.to_owned(),
-        reason,
-        harmless: false,
-    };
-    if fingerprint.size() > documents::LARGEST {
-        let largest = documents::LARGEST >> 20;
-        let reason = format!(
-            "expected at most {largest} MiB, got {} bytes; not read",
-            fingerprint.size()
-        );
-        return (Vec::new(), vec![problem(reason)]);
-    }
-    match std::fs::read(path).map(String::from_utf8) {
-        Ok(Ok(text)) => documents::parse(place, &text),
-        Ok(Err(_)) => (
-            Vec::new(),
-            vec![problem("expected UTF-8 text; not read".to_owned())],
-        ),
-        Err(error) => (
-            Vec::new(),
-            vec![problem(format!("cannot be read: {error}"))],
-        ),
+    match folder::text(path, fingerprint) {
+        Ok(text) => documents::parse(place, &text),
+        Err(reason) => (Vec::new(), vec![Problem::new(place, reason)]),
     }
 }
 

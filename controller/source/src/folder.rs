@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// A manifest larger than this is not read. The API server stores objects of up to 1.5 MB.
+pub(crate) const LARGEST: u64 = 64 << 20;
+
 /// Manifests, each in its state.
 pub(crate) type Manifests = BTreeMap<PathBuf, Fingerprint>;
 
@@ -85,6 +88,22 @@ pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests>
         }
     }
     Ok(found)
+}
+
+/// The text of a manifest, or why there is none.
+pub(crate) fn text(path: &Path, fingerprint: Fingerprint) -> Result<String, String> {
+    if fingerprint.size() > LARGEST {
+        let largest = LARGEST >> 20;
+        let size = fingerprint.size();
+        return Err(format!(
+            "expected at most {largest} MiB, got {size} bytes; not read"
+        ));
+    }
+    match std::fs::read(path).map(String::from_utf8) {
+        Ok(Ok(text)) => Ok(text),
+        Ok(Err(_)) => Err("expected UTF-8 text; not read".to_owned()),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   folder --fingerprints--> files --text--> documents --objects--+--> Event
+//!                  |                             | lines          |
+//!                  +-----once: paths, stdin------+--> Places      |
 //!                                              a cluster's objects -+
 //! ```
 //!
@@ -10,6 +12,8 @@
 mod documents;
 mod files;
 mod folder;
+mod lines;
+mod once;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,6 +22,7 @@ use serde::Serialize;
 use sluice_translate::{Kind, Object, ObjectKey};
 
 pub use files::{Files, read_once};
+pub use once::{Input, Location, Places, Reading, read_inputs};
 
 /// Event of a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,16 +44,46 @@ pub enum Event {
 /// A problem of a source that belongs to no object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
-    /// The file, and the document in it when it has several; or the object.
+    /// The file; or the object.
     pub place: String,
+    /// Line of the file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
     /// Expectation, finding and consequence.
     pub reason: String,
     /// True if nothing is served worse because of it.
     pub harmless: bool,
+    /// True if no Kubernetes object is recognisable: a template, a file of another program.
+    #[serde(skip)]
+    pub is_foreign: bool,
+}
+
+impl Problem {
+    /// A problem because of which something is served worse.
+    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Problem {
+            place: place.into(),
+            line: None,
+            reason: reason.into(),
+            harmless: false,
+            is_foreign: false,
+        }
+    }
+
+    /// A problem because of which nothing is served worse.
+    pub fn harmless(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Problem {
+            harmless: true,
+            ..Problem::new(place, reason)
+        }
+    }
 }
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.place, self.reason)
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.place, self.reason),
+            None => write!(f, "{}: {}", self.place, self.reason),
+        }
     }
 }

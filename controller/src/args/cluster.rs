@@ -62,6 +62,13 @@ impl SourceArgs {
         }
     }
 
+    /// True if a flag asks for a cluster.
+    pub(crate) fn names_a_cluster(&self) -> bool {
+        self.source == Some(SourceKind::Kube)
+            || self.kubeconfig.is_some()
+            || self.apiserver_host.is_some()
+    }
+
     /// Decides; `in_cluster` says whether this runs in a pod.
     pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<ObjectSource> {
         let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();

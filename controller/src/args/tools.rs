@@ -2,23 +2,45 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
-use sluice_lint::Output;
+use sluice_lint::{FailOn, Output};
 
 use super::{DataPlane, Listeners, SourceArgs, Translation};
 
+/// Use of colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colours {
+    /// In a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 when every Ingress works, unchanged or with differences; 1 when one does not work \
-                        at all, a setting of the operator does not work, or a document cannot be read; 2 for a wrong command line."
+    after_help = "Exit code: 1 when something is found that --fail-on names, or nothing can be checked; 2 for a wrong command line; \
+                        else 0."
 )]
 pub(crate) struct Lint {
+    /// Manifests to check: files, folders, or - for standard input. In a folder, files that are no Kubernetes objects (templates,
+    /// values) are notes.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: Output,
+    /// Fail (exit code 1) if there is something as bad as this.
+    #[arg(long, value_enum, default_value_t, value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+    /// Colours of the table.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colours,
     /// Data plane to check for.
     #[arg(long, value_enum, default_value_t = DataPlane::Envoy)]
     pub(crate) data_plane: DataPlane,

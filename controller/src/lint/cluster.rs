@@ -67,11 +67,7 @@ fn unreadable(mut reported: UnboundedReceiver<Vec<Notification>>) -> Vec<Event> 
         for report in notifications {
             if let Notification::ReportAdded(report) = report {
                 let reason = format!("{}: {}", report.field, report.reason);
-                let problem = Problem {
-                    place: report.object.to_string(),
-                    reason,
-                    harmless: false,
-                };
+                let problem = Problem::new(report.object.to_string(), reason);
                 events.push(Event::Problem(problem));
             }
         }

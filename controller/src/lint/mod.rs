@@ -2,75 +2,125 @@
 
 mod cluster;
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
 use sluice_kube::is_in_cluster;
-use sluice_lint::{Extent, examine, write};
-use sluice_source::{Event, read_once};
+use sluice_lint::{Extent, Findings, Output, examine, write};
+use sluice_source::{Input, read_inputs};
 use sluice_translate::{AddressPolicy, Options};
 
-use crate::args::{Lint, ObjectSource};
+use crate::args::{Colours, Lint, ObjectSource};
 use crate::options;
 
-/// Objects of a file or a folder that has some: all would be well with a mistyped path.
-fn manifests(folder: &Path) -> anyhow::Result<Vec<Event>> {
-    if !folder.exists() {
-        bail!("--manifests {}: no such file or folder", folder.display());
-    }
-    let events = read_once(folder)?;
-    let is_content = |event: &Event| matches!(event, Event::Apply(_) | Event::Problem(_));
-    if !events.iter().any(is_content) {
-        bail!(
-            "--manifests {}: no manifests in it (*.yaml, *.yml, *.json)",
-            folder.display()
-        );
-    }
-    Ok(events)
-}
-
-/// Reads, judges, prints. The exit code is 1 when something does not work at all.
+/// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
     let options = options::translation(&args.translation, &args.listeners, []);
     let options = Options {
         data_plane: Some(args.data_plane.serving()),
         ..options
     };
-    let findings = match args.source.origin(is_in_cluster())? {
-        ObjectSource::Files(path) => {
-            let manifests = manifests(&path)?;
-            // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
-            examine(
-                manifests,
-                &Options {
-                    watch_ingress_without_class: true,
-                    ..options
-                },
-                Extent::Part,
-            )
-        }
-        ObjectSource::Kube => {
-            let addresses = AddressPolicy {
-                written_loopback: false,
-                ..options.addresses
-            };
-            let options = Options {
-                class_is_implied: false,
-                addresses,
-                ..options
-            };
-            examine(
-                cluster::read(&args.source, &options)?,
-                &options,
-                Extent::Whole,
-            )
-        }
+    let findings = match args.inputs()? {
+        Some(paths) => of_manifests(&paths, options)?,
+        None => of_cluster(args, options)?,
     };
-    crate::output::print(&write(&findings, args.output))?;
-    Ok(if findings.is_fatal() {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
+    let text = write(&findings, args.output, has_colours(args));
+    crate::output::print(&text)?;
+    Ok(match findings.fail(args.fail_on) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
     })
+}
+
+impl Lint {
+    /// Files and folders to check; `None`: a cluster.
+    fn inputs(&self) -> anyhow::Result<Option<Vec<PathBuf>>> {
+        if self.paths.is_empty() {
+            let has_source = self.source.source.is_some() || self.source.manifests.is_some();
+            return match self.source.origin(is_in_cluster()) {
+                Ok(ObjectSource::Files(folder)) => Ok(Some(vec![folder])),
+                Ok(ObjectSource::Kube) => Ok(None),
+                Err(error) if has_source => Err(error),
+                Err(_) => bail!("nothing to check: give a PATH, or --source kube for a cluster"),
+            };
+        }
+        if self.source.names_a_cluster() {
+            bail!("PATH: not with a cluster (--source kube, --kubeconfig, --apiserver-host)");
+        }
+        let paths = self.source.manifests.iter().chain(&self.paths);
+        Ok(Some(paths.cloned().collect()))
+    }
+}
+
+fn of_manifests(paths: &[PathBuf], options: Options) -> anyhow::Result<Findings> {
+    let folder = std::env::current_dir().ok();
+    let inputs = paths.iter().map(|path| input(path, folder.as_deref()));
+    let reading = read_inputs(&inputs.collect::<Vec<_>>())?;
+    // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
+    let options = Options {
+        watch_ingress_without_class: true,
+        ..options
+    };
+    Ok(examine(reading, &options, Extent::Part))
+}
+
+/// Below the current folder, paths are relative: that of a report is then that of a repository.
+fn input(path: &Path, folder: Option<&Path>) -> Input {
+    if path.as_os_str() == OsStr::new("-") {
+        return Input::Stdin;
+    }
+    let inner = folder.and_then(|folder| path.strip_prefix(folder).ok());
+    Input::Path(inner.unwrap_or(path).to_owned())
+}
+
+fn of_cluster(args: &Lint, options: Options) -> anyhow::Result<Findings> {
+    let addresses = AddressPolicy {
+        written_loopback: false,
+        ..options.addresses
+    };
+    let options = Options {
+        class_is_implied: false,
+        addresses,
+        ..options
+    };
+    let events = cluster::read(&args.source, &options)?;
+    Ok(examine(events.into(), &options, Extent::Whole))
+}
+
+fn has_colours(args: &Lint) -> bool {
+    let is = |name: &str, wanted: fn(&OsStr) -> bool| {
+        std::env::var_os(name).is_some_and(|value| wanted(&value))
+    };
+    args.output == Output::Table
+        && match args.color {
+            Colours::Always => true,
+            Colours::Never => false,
+            // https://no-color.org
+            Colours::Auto => {
+                std::io::stdout().is_terminal()
+                    && !is("NO_COLOR", |value| !value.is_empty())
+                    && !is("TERM", |value| value == "dumb")
+            }
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_below_the_current_folder_are_relative() {
+        for (path, expected) in [
+            ("/repo/a/b.yaml", "a/b.yaml"),
+            ("/other/b.yaml", "/other/b.yaml"),
+            ("b.yaml", "b.yaml"),
+        ] {
+            let found = input(Path::new(path), Some(Path::new("/repo")));
+            assert_eq!(found, Input::Path(expected.into()));
+        }
+        assert_eq!(input(Path::new("-"), None), Input::Stdin);
+    }
 }

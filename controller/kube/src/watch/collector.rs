@@ -182,12 +182,8 @@ impl Collector {
             }
             // Its last content is still served: it was not deleted.
             Err(error) => {
-                let (place, reason) = ("API server".to_owned(), error.to_string());
-                self.events.push(Event::Problem(Problem {
-                    place,
-                    reason,
-                    harmless: false,
-                }));
+                let problem = Problem::new("API server", error.to_string());
+                self.events.push(Event::Problem(problem));
                 self.invalid_objects.report(
                     ObjectRef { kind, key },
                     error,
@@ -284,11 +280,7 @@ impl Collector {
                 if self.named.failed(&name) {
                     let reason =
                         format!("cannot be read: {error}; what was read before is still used");
-                    let problem = Problem {
-                        place: described(&name),
-                        reason,
-                        harmless: false,
-                    };
+                    let problem = Problem::new(described(&name), reason);
                     self.events.push(Event::Problem(problem));
                     self.fetcher.read_later(name);
                 }

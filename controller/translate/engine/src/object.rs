@@ -50,6 +50,11 @@ pub enum InvalidObject {
         /// `apiVersion/kind`, as written.
         kind: String,
     },
+    /// No kind or no version: a file of another program.
+    NoObject {
+        /// The field that is missing.
+        field: &'static str,
+    },
     /// A kind that Sluice reads, with something wrong in it.
     Malformed {
         /// The object as it names itself, as far as that can be read.
@@ -67,6 +72,10 @@ impl fmt::Display for InvalidObject {
             InvalidObject::UnknownKind { kind } => {
                 write!(f, "{kind}: not a kind that Sluice reads; skipped")
             }
+            InvalidObject::NoObject { field } => write!(
+                f,
+                "document: {field}: expected a Kubernetes object, got none; object not served"
+            ),
             InvalidObject::Malformed {
                 object,
                 field,
@@ -180,15 +189,9 @@ fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
 
 fn unknown(api_version: &str, kind: &str) -> InvalidObject {
     match (api_version, kind) {
-        ("", _) | (_, "") => InvalidObject::Malformed {
-            object: "document".to_owned(),
-            field: if kind.is_empty() {
-                "kind"
-            } else {
-                "apiVersion"
-            }
-            .to_owned(),
-            reason: "expected a Kubernetes object, got none".to_owned(),
+        (_, "") => InvalidObject::NoObject { field: "kind" },
+        ("", _) => InvalidObject::NoObject {
+            field: "apiVersion",
         },
         _ => InvalidObject::UnknownKind {
             kind: format!("{}/{}", shortened(api_version), shortened(kind)),

@@ -152,6 +152,7 @@ impl Settings<'_> {
 /// Serves the snippets that can be served, reports all others, and closes the paths of those that may guard.
 pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
+    let allowlist = view.written_name("allowlist-source-range");
     for snippet in std::mem::take(&mut view.snippets) {
         if settings.is_canary {
             note_no_effect(
@@ -165,7 +166,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
             effect.take_rules(view, snippet, settings);
             continue;
         }
-        match compiled(snippet, settings) {
+        match compiled(snippet, settings, allowlist) {
             Err(obstacle) => effect.closes_host |= refuse(view, snippet, obstacle, settings),
             Ok(mut compiled) => {
                 let not_needed = std::mem::take(&mut compiled.not_needed);

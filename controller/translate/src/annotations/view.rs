@@ -263,6 +263,11 @@ impl<'a, 'r> View<'a, 'r> {
         format!("annotation {}", self.written.get(name).unwrap_or(&name))
     }
 
+    /// A name, or the alias that the user wrote for it.
+    pub(super) fn written_name(&self, name: &'static str) -> &'static str {
+        self.written.get(name).copied().unwrap_or(name)
+    }
+
     /// Annotations that are taken but that nothing has asked for: accepted and ignored.
     #[cfg(test)]
     pub(super) fn unread(&self) -> Vec<&'static str> {

@@ -11,8 +11,12 @@ use crate::snippet::{
 };
 use crate::support::DataPlane;
 
-/// Compiles a snippet, as far as the settings beside it let it.
-pub(super) fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<Compiled, Obstacle> {
+/// Compiles a snippet, as far as the settings beside it let it. `allowlist`: the annotation of allowed networks, as it is written.
+pub(super) fn compiled(
+    snippet: Snippet<'_>,
+    settings: Settings<'_>,
+    allowlist: &str,
+) -> Result<Compiled, Obstacle> {
     let block = snippet.block().ok_or(Obstacle::Kind)?;
     if block == Block::Location && settings.is_redirect {
         return Err(Obstacle::Conflict(
@@ -56,12 +60,17 @@ pub(super) fn compiled(snippet: Snippet<'_>, settings: Settings<'_>) -> Result<C
         }
         Obstacle::Content(errors)
     })?;
-    check(&compiled, block, settings)?;
+    check(&compiled, block, settings, allowlist)?;
     Ok(compiled)
 }
 
 /// Checks that no other setting has a say about the same.
-fn check(compiled: &Compiled, block: Block, settings: Settings<'_>) -> Result<(), Obstacle> {
+fn check(
+    compiled: &Compiled,
+    block: Block,
+    settings: Settings<'_>,
+    allowlist: &str,
+) -> Result<(), Obstacle> {
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
@@ -76,10 +85,9 @@ fn check(compiled: &Compiled, block: Block, settings: Settings<'_>) -> Result<()
         && has_lists(&compiled.access)
         && has_lists(&settings.policy.ip_access)
     {
-        return Err(Obstacle::Conflict(
-            "allow and deny cannot be combined with allowlist-source-range and denylist-source-range"
-                .into(),
-        ));
+        let reason =
+            format!("allow and deny cannot be combined with {allowlist} and denylist-source-range");
+        return Err(Obstacle::Conflict(reason.into()));
     }
     Ok(())
 }

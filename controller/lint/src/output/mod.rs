@@ -1,0 +1,36 @@
+//! Findings as people and programs read them.
+
+mod github;
+mod json;
+mod markdown;
+mod paint;
+mod sarif;
+mod summary;
+mod table;
+
+use sluice_source::Location;
+
+use self::paint::Paint;
+use crate::{Findings, Output};
+
+/// Writes findings; `colours`: in a table, for a terminal.
+#[must_use]
+pub fn write(findings: &Findings, output: Output, colours: bool) -> String {
+    match output {
+        Output::Table => table::table(findings, Paint { colours }),
+        Output::Json => json::text(findings),
+        Output::Markdown => markdown::markdown(findings),
+        Output::Sarif => sarif::sarif(findings),
+        Output::Github => github::commands(findings),
+    }
+}
+
+/// `shop.yaml:9`.
+fn place(location: &Location) -> String {
+    format!("{}:{}", printable(&location.file), location.line)
+}
+
+/// Names of files may have anything in them, also what moves a terminal's cursor.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}

@@ -189,7 +189,7 @@ fn closed_paths_are_counted_and_fail() {
 fn colours_are_around_severities_verdicts_and_places_and_nowhere_else() {
     let annotation = "nginx.ingress.kubernetes.io/proxy-read-timeout: soon";
     let findings = findings(&ingress("shop", annotation, RULE));
-    let coloured = super::write(&findings, Output::Table, true);
+    let coloured = crate::write(&findings, Output::Table, true);
     assert!(
         coloured.contains("\u{1b}[33mworks with differences\u{1b}[0m"),
         "{coloured:?}"

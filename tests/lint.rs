@@ -4,8 +4,10 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use pretty_assertions::StrComparison;
@@ -222,5 +224,28 @@ fn programs_read_json_sarif_and_workflow_commands() -> Result<()> {
         "::warning file={NUMBER},line=5,title=Ingress default/orderer::annotation proxy-connect-timeout: "
     );
     ensure!(github.starts_with(&command), "{github}");
+    Ok(())
+}
+
+/// A port that nobody listens on, and one where a connection is taken and never answered.
+#[test]
+fn an_api_server_that_is_dead_is_an_error_with_its_address() -> Result<()> {
+    let silent = TcpListener::bind("127.0.0.1:0")?;
+    let closed = {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        listener.local_addr()?
+    };
+    for address in [closed, silent.local_addr()?] {
+        for scheme in ["http", "https"] {
+            let url = format!("{scheme}://{address}");
+            let begin = Instant::now();
+            let done = run(&["--source", "kube", "--apiserver-host", &url], None)?;
+            let error = text(&done.stderr);
+            ensure!(begin.elapsed() < Duration::from_secs(10), "{url}: {error}");
+            ensure!(done.status.code() == Some(1), "{url}: {done:?}");
+            ensure!(error.contains(&format!("API server {url}")), "{error}");
+            ensure!(error.lines().count() == 1, "{error}");
+        }
+    }
     Ok(())
 }

@@ -9,6 +9,8 @@ use anyhow::Context;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
+use crate::outage::with_causes;
+
 /// Watches end before this, so no live connection is silent for longer.
 const SILENCE: Duration = Duration::from_secs(90);
 
@@ -30,7 +32,24 @@ pub fn is_in_cluster() -> bool {
 
 /// A client for the cluster that is named. It does not connect yet; fails when a file cannot be read, or names no cluster.
 pub async fn connect(access: &Access) -> anyhow::Result<Client> {
-    let mut config = config(access).await?;
+    client(config(access).await?)
+}
+
+/// The same for one look: also fails when the API server does not answer in time.
+pub async fn connect_now(access: &Access, limit: Duration) -> anyhow::Result<Client> {
+    let config = config(access).await?;
+    let url = config.cluster_url.to_string();
+    let url = url.trim_end_matches('/');
+    let client = client(config)?;
+    match tokio::time::timeout(limit, client.apiserver_version()).await {
+        // A refusal is an answer.
+        Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(client),
+        Ok(Err(error)) => anyhow::bail!("API server {url}: {}", with_causes(&error)),
+        Err(_) => anyhow::bail!("API server {url}: no answer in {limit:?}"),
+    }
+}
+
+fn client(mut config: Config) -> anyhow::Result<Client> {
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;
     // kube would try the same request again for minutes, in silence and with ever longer waits. Callers have

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use crate::outage::is_unreachable;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::SignedDuration;
@@ -109,7 +110,10 @@ impl Candidate {
                 Ok(Ok(true)) => renewed = Some(started),
                 Ok(Ok(false)) => renewed = None,
                 Ok(Err(error)) if !trouble => {
-                    warn!("lease {}: {error}", self.name);
+                    // The watches say that the API server is away.
+                    if !is_unreachable(&error) {
+                        warn!("lease {}: {error}", self.name);
+                    }
                     trouble = true;
                 }
                 Ok(Err(_)) | Err(_) => {}

@@ -18,11 +18,12 @@ mod events;
 mod identity;
 mod lease;
 mod notification;
+mod outage;
 pub mod status;
 pub mod watch;
 
 pub use cluster::{Candidacy, ClusterTasks, Duties, Election, Inbox};
-pub use connect::{Access, connect, is_in_cluster};
+pub use connect::{Access, connect, connect_now, is_in_cluster};
 pub use identity::own_namespace;
 pub use lease::lease_duration;
 pub use notification::Notification;

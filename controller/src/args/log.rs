@@ -12,10 +12,11 @@ pub(crate) struct LogFlags {
 
 impl LogFlags {
     pub(crate) fn filter(self) -> String {
-        // Of libraries only what is wrong or, at the highest level, what they do.
+        // Of libraries only what is wrong or, at the highest level, what they do. The Kubernetes client logs each request that fails,
+        // which we say ourselves, and not for each attempt.
         match self.verbosity {
-            0..=2 => "info".to_owned(),
-            3..=4 => "info,sluice=debug,envoy=debug,nginx=debug".to_owned(),
+            0..=2 => "info,kube_client=off".to_owned(),
+            3..=4 => "info,kube_client=off,sluice=debug,envoy=debug,nginx=debug".to_owned(),
             _ => "debug".to_owned(),
         }
     }

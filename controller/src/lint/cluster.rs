@@ -1,15 +1,22 @@
 //! One look at a cluster.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sluice_kube::{Notification, watch};
 use sluice_source::{Event, Problem};
 use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::time::timeout;
 
 use crate::args::SourceArgs;
+
+/// An API server that takes longer for its first answer is as good as gone.
+const ANSWER: Duration = Duration::from_secs(6);
+/// One that says nothing for so long while it is read is gone by now.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// Everything that the controller would hear of, until it has heard all.
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
@@ -18,7 +25,7 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         .build()
         .context("runtime")?;
     runtime.block_on(async {
-        let client = sluice_kube::connect(&source.access()).await?;
+        let client = sluice_kube::connect_now(&source.access(), ANSWER).await?;
         let (events, heard) = mpsc::unbounded_channel();
         // Nothing writes status.
         let (changed_ingresses, _) = mpsc::unbounded_channel();
@@ -40,9 +47,13 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
             notifications,
         };
         let tasks = Tasks::default();
-        watch::follow(client, settings, listeners, &tasks).await?;
+        let followed = watch::follow(client, settings, listeners, &tasks);
+        match timeout(SILENCE, followed).await {
+            Ok(followed) => followed?,
+            Err(_) => bail!("the API server says nothing more for {SILENCE:?}"),
+        }
         let mut events = tokio::select! {
-            events = until_ready(heard) => events,
+            events = until_ready(heard) => events?,
             failure = tasks.failed() => return Err(failure.into()),
         };
         events.extend(unreadable(reported));
@@ -50,14 +61,18 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
     })
 }
 
-async fn until_ready(mut heard: UnboundedReceiver<Vec<Event>>) -> Vec<Event> {
+async fn until_ready(mut heard: UnboundedReceiver<Vec<Event>>) -> anyhow::Result<Vec<Event>> {
     let mut events = Vec::new();
-    while !events.contains(&Event::Ready)
-        && let Some(batch) = heard.recv().await
-    {
-        events.extend(batch);
+    while !events.contains(&Event::Ready) {
+        match timeout(SILENCE, heard.recv()).await {
+            Ok(Some(batch)) => events.extend(batch),
+            Ok(None) => break,
+            Err(_) => bail!(
+                "the API server says nothing more for {SILENCE:?}; may this account list all that docs/install.md names?"
+            ),
+        }
     }
-    events
+    Ok(events)
 }
 
 /// Objects that are there and cannot be read.

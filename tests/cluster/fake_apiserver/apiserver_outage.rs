@@ -1,9 +1,12 @@
 //! The API server goes away, or breaks off: what was served is served, and what changed meanwhile arrives afterwards.
 
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::apiserver::Cluster;
+use sluice_tests::artifacts;
 use sluice_tests::http::Request;
 use sluice_tests::load::{Load, Running};
 use sluice_tests::process;
@@ -107,14 +110,13 @@ async fn minute_long_outage_fails_no_request_and_recovers() -> Result<()> {
             cluster.gate().count("", "") == asked,
             "the API server was not gone"
         );
-        // At once, after half a minute, and perhaps once more: not a line for each attempt.
+        // At once, and perhaps after a minute: not a line for each watch and attempt.
         let lines = sluice.log().lines();
-        let is_told =
-            |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
+        let is_told = |line: &&String| line.contains("the API server does not answer");
         let told = lines.iter().filter(is_told).count();
         ensure!(
-            (1..=3).contains(&told),
-            "told {told} times that Ingresses cannot be watched"
+            (1..=2).contains(&told),
+            "told {told} times that the API server does not answer"
         );
         cluster.gate().open().await?;
         // The longest wait between two attempts, before its jitter.
@@ -216,4 +218,44 @@ async fn controller_started_during_an_outage_waits() -> Result<()> {
         waits.stop()
     })
     .await
+}
+
+/// A port that nobody listens on, and one where connections are taken and never answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn dead_apiserver_is_said_once_and_not_for_each_attempt() -> Result<()> {
+    let silent = TcpListener::bind("127.0.0.1:0")?;
+    let closed = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let run = async |address: SocketAddr, wait: Duration| {
+        let folder = tempfile::tempdir()?;
+        let url = format!("http://{address}");
+        let mut child = Command::new(artifacts::sluice()?)
+            .args(["run", "--source", "kube", "--apiserver-host", &url])
+            .args(["--data-plane", "none", "--healthz-port", "0", "--run-dir"])
+            .arg(folder.path())
+            .env("POD_NAME", "sluice")
+            .env("POD_NAMESPACE", "sluice-system")
+            .env_remove("RUST_LOG")
+            .stderr(Stdio::piped())
+            .spawn()?;
+        tokio::time::sleep(wait).await;
+        child.kill()?;
+        let log = String::from_utf8(child.wait_with_output()?.stderr)?;
+        ensure!(log.contains(&format!("cluster at {url}")), "{log}");
+        let told = log.matches("the API server does not answer").count();
+        let loud = log
+            .lines()
+            .filter(|line| line.contains("WARN") || line.contains("ERROR"));
+        ensure!(told == 1 && loud.count() == 1, "{log}");
+        anyhow::Ok(log)
+    };
+    // The silence is known after half a minute.
+    let (refused, silence) = tokio::join!(
+        run(closed, Duration::from_secs(15)),
+        run(silent.local_addr()?, Duration::from_secs(40)),
+    );
+    let refused = refused?;
+    ensure!(refused.contains("Connection refused"), "{refused}");
+    let silence = silence?;
+    ensure!(silence.contains("nothing in 30s"), "{silence}");
+    Ok(())
 }

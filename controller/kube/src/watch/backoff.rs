@@ -3,14 +3,17 @@
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use tracing::warn;
+use tracing::{info, warn};
+
+use crate::outage::{Outage, is_unreachable, with_causes};
 
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// An error is logged at once, then at this interval while it lasts.
-pub(super) const REMINDER: Duration = Duration::from_secs(30);
 /// An API server that takes longer is as good as gone.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Log line at the end of an outage.
+pub(super) const AGAIN: &str = "the API server answers again";
 
 /// The waits between attempts. They have no end.
 pub(super) fn waits() -> ExponentialBackoff {
@@ -26,17 +29,23 @@ pub(super) fn waits() -> ExponentialBackoff {
 }
 
 /// Asks until there is an answer. A refusal that time does not change is one.
-pub(super) async fn retry<T>(ask: impl AsyncFn() -> kube::Result<T>) -> kube::Result<T> {
+pub(super) async fn retry<T>(
+    outage: &Outage,
+    ask: impl AsyncFn() -> kube::Result<T>,
+) -> kube::Result<T> {
     let mut waits = waits();
-    let mut said: Option<Instant> = None;
     loop {
         let trouble = match tokio::time::timeout(TIMEOUT, ask()).await {
-            Ok(Err(error)) if passes(&error) => error.to_string(),
-            Ok(answer) => return answer,
+            Ok(Err(error)) if passes(&error) => with_causes(&error),
+            Ok(answer) => {
+                if outage.is_over() {
+                    info!("{AGAIN}");
+                }
+                return answer;
+            }
             Err(_) => format!("nothing in {TIMEOUT:?}"),
         };
-        if said.is_none_or(|said| said.elapsed() > REMINDER) {
-            said = Some(Instant::now());
+        if outage.is_due(Instant::now()) {
             warn!("the API server does not answer: {trouble}; trying again");
         }
         tokio::time::sleep(waits.next().unwrap_or(LONGEST_WAIT)).await;
@@ -46,8 +55,7 @@ pub(super) async fn retry<T>(ask: impl AsyncFn() -> kube::Result<T>) -> kube::Re
 fn passes(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 429 || status.code >= 500,
-        kube::Error::Service(_) | kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => true,
-        _ => false,
+        other => is_unreachable(other),
     }
 }
 

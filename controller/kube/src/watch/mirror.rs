@@ -8,7 +8,6 @@
 //! that starts anew needs is only what was there before: names and versions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::pin::pin;
 use std::time::Instant;
 
@@ -20,8 +19,9 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::backoff::{LONGEST_WAIT, REMINDER, waits};
+use super::backoff::{AGAIN, LONGEST_WAIT, waits};
 use super::raw::{self, Raw};
+use crate::outage::{Outage, Reminder, is_unreachable, with_causes};
 
 /// A watch is opened anew this often, which is also how soon a connection that is silently dead is found.
 const WATCH_SECONDS: u32 = 60;
@@ -88,10 +88,11 @@ impl std::fmt::Display for Scope {
 pub(super) async fn watch<const METADATA_ONLY: bool>(
     client: Client,
     scope: Scope,
+    outage: Outage,
     stop: CancellationToken,
     send: impl AsyncFn(WatchEvent<METADATA_ONLY>) -> bool,
 ) {
-    let mut watch = Watch::new(&scope);
+    let mut watch = Watch::new(&scope, outage);
     loop {
         let events = watcher::watcher(scope.api(client.clone()), scope.config());
         match stop.run_until_cancelled(watch.follow(events, &send)).await {
@@ -120,15 +121,21 @@ struct Watch<'a> {
     scope: &'a Scope,
     mirror: Mirror,
     trouble: Trouble,
+    /// Since the last answer.
+    has_failed: bool,
     waits: ExponentialBackoff,
 }
 
 impl<'a> Watch<'a> {
-    fn new(scope: &'a Scope) -> Self {
+    fn new(scope: &'a Scope, outage: Outage) -> Self {
         Watch {
             scope,
             mirror: Mirror::default(),
-            trouble: Trouble::default(),
+            trouble: Trouble {
+                outage,
+                of_scope: Reminder::default(),
+            },
+            has_failed: false,
             waits: waits(),
         }
     }
@@ -149,6 +156,7 @@ impl<'a> Watch<'a> {
                     }
                 }
                 Err(error) => {
+                    self.has_failed = true;
                     self.trouble.say(self.scope, &error);
                     tokio::time::sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
                     if is_expired(&error) {
@@ -167,7 +175,8 @@ impl<'a> Watch<'a> {
     ) -> Vec<WatchEvent<METADATA_ONLY>> {
         // The start of a list says nothing about the server's health yet. (kube's own back-off takes it for a
         // success, and so never gets beyond the first wait while lists fail.)
-        if !matches!(event, Event::Init) && self.trouble.over(self.scope) {
+        if !matches!(event, Event::Init) && std::mem::take(&mut self.has_failed) {
+            self.trouble.end(self.scope);
             self.waits = waits();
         }
         self.mirror.take(event)
@@ -232,27 +241,46 @@ impl Mirror {
     }
 }
 
-/// Says that the API server cannot be reached, and that it can be again, without a line for each attempt.
-#[derive(Debug, Default)]
+/// Says what is wrong, and that it no longer is, without a line for each attempt.
+#[derive(Debug)]
 struct Trouble {
-    said: Option<Instant>,
+    /// Nothing comes back: the same for all scopes.
+    outage: Outage,
+    /// The API server refuses this scope.
+    of_scope: Reminder,
 }
 
 impl Trouble {
-    fn say(&mut self, scope: &Scope, error: &impl Debug) {
-        if self.said.is_none_or(|said| said.elapsed() > REMINDER) {
-            self.said = Some(Instant::now());
-            warn!("watch of {scope}: {error:?}; what was read before is still served");
+    fn say(&mut self, scope: &Scope, error: &watcher::Error) {
+        let (now, reason) = (Instant::now(), with_causes(error));
+        if is_away(error) {
+            if self.outage.is_due(now) {
+                warn!(
+                    "the API server does not answer: {reason}; what was read before is still served"
+                );
+            }
+        } else if self.of_scope.is_due(now) {
+            warn!("watch of {scope}: {reason}; what was read before is still served");
         }
     }
 
-    /// Ends a scope. True if it had objects.
-    fn over(&mut self, scope: &Scope) -> bool {
-        let was = self.said.take().is_some();
-        if was {
+    /// There is an answer.
+    fn end(&mut self, scope: &Scope) {
+        if self.outage.is_over() {
+            info!("{AGAIN}");
+        }
+        if self.of_scope.is_over() {
             info!("watch of {scope}: works again");
         }
-        was
+    }
+}
+
+fn is_away(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => is_unreachable(error),
+        _ => false,
     }
 }
 

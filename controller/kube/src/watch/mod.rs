@@ -35,6 +35,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
 use crate::Notification;
+use crate::outage::Outage;
 use backoff::retry;
 use collector::Collector;
 use fetch::Fetcher;
@@ -79,8 +80,9 @@ pub async fn follow(
     listeners: Listeners,
     tasks: &Tasks,
 ) -> anyhow::Result<()> {
+    let outage = Outage::default();
     if let Some(namespace) = &settings.options.watch_namespace {
-        must_exist(&client, namespace).await?;
+        must_exist(&client, namespace, &outage).await?;
     }
     let (sender, inbox) = mpsc::channel(1024);
     let mut scopes = Scopes::new(
@@ -88,8 +90,9 @@ pub async fn follow(
         sender.clone(),
         settings.pod_weights,
         tasks.clone(),
+        outage.clone(),
     );
-    let classes = classes_are_readable(&client).await?;
+    let classes = classes_are_readable(&client, &outage).await?;
     if classes {
         scopes.watch_cluster(Kind::IngressClass);
     }
@@ -111,9 +114,9 @@ pub async fn follow(
 }
 
 /// As in ingress-nginx: a namespace that does not exist is an error at start.
-async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
+async fn must_exist(client: &Client, namespace: &str, outage: &Outage) -> anyhow::Result<()> {
     let namespaces: Api<Head> = Api::all_with(client.clone(), &resource(Kind::Namespace));
-    match retry(async || namespaces.get_opt(namespace).await).await {
+    match retry(outage, async || namespaces.get_opt(namespace).await).await {
         Ok(Some(_)) => Ok(()),
         Ok(None) => anyhow::bail!("--watch-namespace {namespace}: no such namespace"),
         // Rights that end at a namespace do not cover the namespace itself.
@@ -123,10 +126,10 @@ async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
 }
 
 /// True if IngressClasses may be listed. Otherwise only the annotation and `--watch-ingress-without-class` count.
-async fn classes_are_readable(client: &Client) -> anyhow::Result<bool> {
+async fn classes_are_readable(client: &Client, outage: &Outage) -> anyhow::Result<bool> {
     let classes: Api<Head> = Api::all_with(client.clone(), &resource(Kind::IngressClass));
     let one = ListParams::default().limit(1);
-    match retry(async || classes.list(&one).await).await {
+    match retry(outage, async || classes.list(&one).await).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.is_forbidden() => {
             warn!(

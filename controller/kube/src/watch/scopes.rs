@@ -9,6 +9,8 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::outage::Outage;
+
 use super::mirror::{Scope, WatchEvent, watch};
 
 /// Watch of a kind in the namespaces that are served.
@@ -54,6 +56,7 @@ pub(super) struct Scopes {
     /// Tokens that end the watches of selected namespaces, and the ids of these.
     selected: BTreeMap<String, (CancellationToken, RangeInclusive<WatchId>)>,
     tasks: Tasks,
+    outage: Outage,
 }
 
 impl Scopes {
@@ -62,6 +65,7 @@ impl Scopes {
         sender: mpsc::Sender<ScopeEvent>,
         pods: bool,
         tasks: Tasks,
+        outage: Outage,
     ) -> Self {
         let (listing, selected) = (BTreeSet::new(), BTreeMap::new());
         Scopes {
@@ -72,6 +76,7 @@ impl Scopes {
             listing,
             selected,
             tasks,
+            outage,
         }
     }
 
@@ -162,6 +167,7 @@ impl Scopes {
     fn watch_whole(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
+        let outage = self.outage.clone();
         let tell = async move |event| {
             sender
                 .send(ScopeEvent::Whole(id, kind, event))
@@ -169,15 +175,16 @@ impl Scopes {
                 .is_ok()
         };
         self.tasks
-            .spawn_finite(name, watch(client, scope, stop, tell));
+            .spawn_finite(name, watch(client, scope, outage, stop, tell));
     }
 
     fn watch_head(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
+        let outage = self.outage.clone();
         let tell = async move |event| sender.send(ScopeEvent::Head(id, kind, event)).await.is_ok();
         self.tasks
-            .spawn_finite(name, watch(client, scope, stop, tell));
+            .spawn_finite(name, watch(client, scope, outage, stop, tell));
     }
 
     fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<ScopeEvent>) {

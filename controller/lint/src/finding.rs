@@ -278,7 +278,7 @@ impl Finding {
         }
     }
 
-    /// What its own reports do not say.
+    /// Adds remarks that its own reports do not have.
     fn judge(
         &mut self,
         ingress: &Ingress,

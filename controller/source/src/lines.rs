@@ -34,7 +34,7 @@ struct Open {
     next: Next,
 }
 
-/// What comes next in it.
+/// Expected next in it.
 enum Next {
     Key,
     /// The value of this node.

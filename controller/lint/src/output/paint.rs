@@ -33,7 +33,7 @@ impl Paint {
         self.text(words, style)
     }
 
-    /// What leads elsewhere: a place.
+    /// Styles the place of a remark.
     pub(super) fn place(self, text: &str) -> String {
         self.text(text, Style::new().effects(Effects::DIMMED))
     }

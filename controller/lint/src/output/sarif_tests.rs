@@ -1,4 +1,4 @@
-//! What the specification requires of a log, by its sections.
+//! A log against the specification, by its sections.
 
 use serde_json::Value;
 

@@ -34,7 +34,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// As [`write`]; or the file cannot be renamed.
+/// As [`write()`]; or the file cannot be renamed.
 pub fn replace(directory: &Path, name: &str, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let staged = directory.join(format!(".{name}"));
     write(&staged, bytes)?;

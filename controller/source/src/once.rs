@@ -230,11 +230,13 @@ mod tests {
     }
 
     fn problems(reading: &Reading) -> Vec<&Problem> {
-        let problem = |event| match event {
-            &Event::Problem(ref problem) => Some(problem),
-            _ => None,
-        };
-        reading.events.iter().filter_map(problem).collect()
+        let events = reading.events.iter();
+        events
+            .filter_map(|event| match event {
+                Event::Problem(problem) => Some(problem),
+                _ => None,
+            })
+            .collect()
     }
 
     #[test]

@@ -13,6 +13,7 @@
 
 pub mod apiserver;
 pub mod artifacts;
+#[cfg(feature = "cases")]
 pub mod cases;
 pub mod certificate;
 pub mod connection;
@@ -23,6 +24,7 @@ pub mod dns;
 pub mod dns_server;
 pub mod echo;
 pub mod envoy;
+#[cfg(feature = "cases")]
 pub mod fake;
 pub mod faults;
 pub mod hostile;
@@ -38,6 +40,7 @@ pub mod nginx;
 pub mod ports;
 pub mod proc;
 pub mod process;
+#[cfg(feature = "cases")]
 pub mod recordings;
 mod run_dir;
 pub mod script;

@@ -11,8 +11,11 @@ use sluice_tests::artifacts::repository;
 
 use lists::{CLOSED, RESERVED};
 
-use crate::packages::{dependencies, direct, is_shipped, metadata, name};
+use crate::packages::{built, dependencies, direct, is_shipped, metadata, name};
 use crate::tree::{Source, sources};
+
+/// A package that only switches on features of others.
+const FEATURES_ONLY: &str = "workspace-hack";
 
 #[test]
 fn packages_with_a_closed_list_of_dependencies_keep_it() {
@@ -55,8 +58,11 @@ fn every_direct_dependency_is_explained() {
     let path = repository().join("docs/dependencies.md");
     let text =
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let all: BTreeSet<String> = dependencies(|_| true).into_values().flatten().collect();
+    let mut packages = dependencies(|_| true);
+    // Its own Cargo.toml says why.
+    packages.remove(FEATURES_ONLY);
     let ours: BTreeSet<String> = dependencies(|_| true).into_keys().collect();
+    let all: BTreeSet<String> = packages.into_values().flatten().collect();
     let missing: Vec<String> = all
         .into_iter()
         .filter(|name| !ours.contains(name) && !text.contains(&format!("| {name} |")))
@@ -72,11 +78,13 @@ fn every_direct_dependency_is_explained() {
 fn every_direct_dependency_is_used() {
     let metadata = metadata();
     let mut unused = Vec::new();
-    for package in metadata["packages"].as_array().unwrap() {
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    for package in packages.filter(|package| name(package) != FEATURES_ONLY) {
         let words = words_of_sources(package);
         unused.extend(
             direct(package, |_| true)
                 .into_iter()
+                .filter(|dependency| dependency != FEATURES_ONLY)
                 .filter(|dependency| !words.contains(crate_name(dependency).as_str()))
                 .map(|dependency| format!("{}: {dependency}", name(package))),
         );
@@ -85,6 +93,28 @@ fn every_direct_dependency_is_used() {
         unused.is_empty(),
         "remove from Cargo.toml:\n{}",
         unused.join("\n")
+    );
+}
+
+#[test]
+fn the_demo_is_built_of_what_the_tests_are_built_of() {
+    let tests = built(&["--workspace", "--exclude", "xtask"]);
+    let demo = built(&[
+        "--package",
+        "sluice",
+        "--package",
+        "sluice-tests",
+        "--no-default-features",
+        "--edges",
+        "normal,build",
+    ]);
+    let own: Vec<&String> = demo
+        .difference(&tests)
+        .filter(|package| !package.starts_with("sluice-tests "))
+        .collect();
+    assert!(
+        own.is_empty(),
+        "these would be compiled twice; add the features that they lack to tests/workspace-hack: {own:#?}"
     );
 }
 

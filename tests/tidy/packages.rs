@@ -35,19 +35,27 @@ pub(crate) fn is_shipped(dependency: &Value) -> bool {
 }
 
 pub(crate) fn metadata() -> Value {
+    serde_json::from_slice(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap()
+}
+
+/// Packages with their versions and features, as a build of this choice has them.
+pub(crate) fn built(choice: &[&str]) -> BTreeSet<String> {
+    let format = ["--prefix", "none", "--format", "{p} {f}"];
+    let tree = cargo(&[&["tree"][..], &format, choice].concat());
+    let tree = String::from_utf8(tree).unwrap();
+    tree.lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect()
+}
+
+fn cargo(arguments: &[&str]) -> Vec<u8> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
-        "metadata",
-        "--no-deps",
-        "--format-version",
-        "1",
-        "--offline",
-    ]);
+    cargo.args(arguments).arg("--offline");
     let output = cargo.current_dir(repository()).output().unwrap();
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    serde_json::from_slice(&output.stdout).unwrap()
+    output.stdout
 }

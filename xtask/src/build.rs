@@ -115,11 +115,29 @@ pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     Ok(native)
 }
 
+/// The controller and the demo: nothing that only tests need. `tests/workspace-hack` has the features that keep what they share with the
+/// tests from being compiled twice.
+pub(crate) fn demo() -> Result<PathBuf> {
+    let mut step = Step::start("the controller and the demo");
+    let mut command = cargo();
+    command.args(["build", "-p", "sluice", "-p", "sluice-tests"]);
+    command.args([
+        "--no-default-features",
+        "--bin",
+        "sluice",
+        "--bin",
+        "sluice-demo",
+    ]);
+    step.run(&mut command)?;
+    step.done();
+    Ok(target().join(Profile::Dev.folder()))
+}
+
 /// The folder with the controller and the programs of `tests/`, without the crates that need nginx's headers.
-pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
+pub(crate) fn programs() -> Result<PathBuf> {
     build_programs(
         "the controller",
-        profile,
+        Profile::Dev,
         &["--bins"],
         &["xtask", "sluice-nginx-module", "sluice-ngx"],
     )

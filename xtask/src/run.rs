@@ -85,9 +85,13 @@ impl Nginx {
     }
 }
 
-/// `cargo xtask demo`.
+/// `cargo xtask demo`: with nginx it needs the compiler for its module, which is most of what tests are built of.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
-    on_a_data_plane("sluice-demo", arguments)
+    if is_for_nginx(arguments) {
+        return on_a_data_plane("sluice-demo", arguments);
+    }
+    let prepared = Prepared::new(build::demo)?;
+    become_program(&mut prepared.program("sluice-demo", arguments))
 }
 
 /// `cargo xtask cases`.
@@ -102,8 +106,8 @@ pub(crate) fn recordings(arguments: &[String]) -> Result<()> {
 
 /// A program that runs Envoy, or nginx with `--data-plane nginx`.
 fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
-    if !arguments.iter().any(|argument| argument == "nginx") {
-        let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
+    if !is_for_nginx(arguments) {
+        let prepared = Prepared::new(build::programs)?;
         return become_program(&mut prepared.program(name, arguments));
     }
     let nginx = setup::nginx()?;
@@ -112,6 +116,10 @@ fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
     let mut program = prepared.program(name, arguments);
     nginx.export(&mut program);
     become_program(&mut program)
+}
+
+fn is_for_nginx(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument == "nginx")
 }
 
 /// `cargo xtask bench`: the programs as they are shipped.
@@ -126,7 +134,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
 
 /// `cargo xtask picture`.
 pub(crate) fn picture() -> Result<()> {
-    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
+    let prepared = Prepared::new(build::programs)?;
     become_program(&mut prepared.program("sluice-picture", &[]))
 }
 

@@ -1,6 +1,6 @@
 //! One line for each step: a tick, what it was, and the seconds.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,6 +55,10 @@ impl Step {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // Cargo says how far it is to terminals only, unless it is told otherwise.
+        command
+            .env("CARGO_TERM_PROGRESS_WHEN", "always")
+            .env("CARGO_TERM_PROGRESS_WIDTH", "80");
         let mut child = command.spawn().with_context(|| missing(command))?;
         let mut stdout = child.stdout.take().context("the step's stdout")?;
         let results = thread::spawn(move || {
@@ -65,11 +69,17 @@ impl Step {
         });
         let mut output = String::new();
         let stderr = child.stderr.take().context("the step's stderr")?;
-        for line in BufReader::new(stderr).lines() {
-            let line = line?;
-            self.progress(line.trim());
-            output.push_str(&line);
-            output.push('\n');
+        let mut line = Vec::new();
+        for byte in BufReader::new(stderr).bytes().chain([Ok(b'\n')]) {
+            match byte? {
+                // Progress is drawn over itself.
+                b'\n' | b'\r' => self.read(&String::from_utf8_lossy(&line), &mut output),
+                other => {
+                    line.push(other);
+                    continue;
+                }
+            }
+            line.clear();
         }
         if let Ok(results) = results.join() {
             output.push_str(&results?);
@@ -87,6 +97,18 @@ impl Step {
             "✓"
         };
         say(&format!("  {tick} {:<40} {seconds:>6.1} s", self.title));
+    }
+
+    fn read(&mut self, line: &str, output: &mut String) {
+        if let Some((done, all)) = crates(line) {
+            self.progress(&format!("{done} of {all} crates"));
+        } else if !line.trim().is_empty() {
+            if !is_chatter(line) {
+                self.progress(line.trim());
+            }
+            output.push_str(line);
+            output.push('\n');
+        }
     }
 
     fn progress(&mut self, line: &str) {
@@ -109,6 +131,15 @@ impl Step {
             write("\r\x1b[2K");
         }
     }
+}
+
+/// `Building [==>     ] 34/414: tokio`
+fn crates(line: &str) -> Option<(&str, &str)> {
+    let (_, counts) = line
+        .trim_start()
+        .strip_prefix("Building [")?
+        .split_once("] ")?;
+    counts.split(':').next()?.trim().split_once('/')
 }
 
 /// Returns `true` for progress lines of cargo.

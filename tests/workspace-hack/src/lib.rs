@@ -1,0 +1,1 @@
+//! Nothing: what this package is for is in its Cargo.toml.

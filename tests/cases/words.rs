@@ -167,3 +167,47 @@ async fn a_signal_comes_while_requests_are_under_way() -> Result<()> {
     }
     Ok(())
 }
+
+/// One world plays both: the hosts, paths and pods of the first are gone when the second begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_has_nothing_of_the_one_before_it_in_its_world() -> Result<()> {
+    let case = |id: &str, host: &str, checks: Value| {
+        let path = json!({ "path": "/", "pathType": "Prefix", "service": id, "port": 80 });
+        let rules = json!([{ "host": host, "paths": [path] }]);
+        let ingress = json!({ "name": "a", "ingressClassName": "nginx", "rules": rules });
+        json!({ "id": id, "area": "a", "title": "t", "given": { "ingresses": [ingress] }, "checks": checks })
+    };
+    let check =
+        |host: &str, then: Value| json!({ "when": { "path": "/", "host": host }, "then": then });
+    let both = |id: &str| {
+        json!([
+            check(
+                "a.example",
+                json!({ "status": if id == "one" { 200 } else { 404 } })
+            ),
+            check(
+                "b.example",
+                json!({ "status": if id == "two" { 200 } else { 404 } })
+            ),
+        ])
+    };
+    let again = json!([check("a.example", json!({ "status": 200 }))]);
+    let cases = json!([
+        case("one", "a.example", both("one")),
+        case("two", "b.example", both("two")),
+        case("three", "b.example", again),
+    ]);
+    let file = CaseFile::parse(&cases.to_string())?;
+    let selection = Selection {
+        jobs: 1,
+        ..Selection::default()
+    };
+    let summary = cases::play(&file, &selection, |_| {}).await?;
+    let [one, two, three] = summary.played.as_slice() else {
+        anyhow::bail!("{summary}")
+    };
+    ensure!(one.outcome == Outcome::Passed, "{one}");
+    ensure!(two.outcome == Outcome::Passed, "{two}");
+    ensure!(matches!(three.outcome, Outcome::Failed(_)), "{three}");
+    Ok(())
+}

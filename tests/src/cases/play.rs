@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 
 use super::file::{CaseFile, Form};
 use super::{Outcome, Played, Summary, balancers, ingress};
@@ -66,24 +66,26 @@ pub async fn play(
         "none of the {} cases is chosen",
         file.cases.len()
     );
+    let idle = Arc::new(ingress::idle::Idle::default());
     let permits = Arc::new(Semaphore::new(selection.jobs.max(1)));
     // Dropped with this future: then what still runs ends, too.
     let (_stop, stopped) = watch::channel(());
     let mut running = JoinSet::new();
     for (n, case) in cases.into_iter().enumerate() {
         let (permits, selection) = (Arc::clone(&permits), selection.clone());
+        let idle = Arc::clone(&idle);
         let mut stopped = stopped.clone();
         let form = file.form;
         running.spawn(async move {
             let _permit = permits.acquire_owned().await;
             // A thread of its own, because ending a controller blocks; the pods live on the runtime's.
-            let outcome = tokio::task::spawn_blocking(move || {
+            let outcome = task::spawn_blocking(move || {
                 if form == Form::Balancer {
                     return played(&case, balancers::play(&case));
                 }
                 Handle::current().block_on(async {
                     tokio::select! {
-                        outcome = ingress::play(&case, &selection) => played(&case, outcome),
+                        outcome = ingress::play(&case, &selection, &idle) => played(&case, outcome),
                         _ = stopped.changed() => played(&case, Outcome::failed("interrupted")),
                     }
                 })
@@ -98,6 +100,7 @@ pub async fn play(
         tell(&played);
         done.push((n, played));
     }
+    task::spawn_blocking(move || idle.end()).await??;
     done.sort_by_key(|(n, _)| *n);
     Ok(Summary {
         played: done.into_iter().map(|(_, played)| played).collect(),

@@ -96,6 +96,13 @@ pub fn created_later(case: &Case) -> BTreeSet<(Kind, String)> {
     created
 }
 
+/// Returns `true` if the world of the case changes.
+pub fn are_in(case: &Case) -> bool {
+    case.checks
+        .iter()
+        .any(|check| !check.when.after.0.is_empty())
+}
+
 /// Returns `true` if an action changes the controller's ConfigMap, which then must exist from the beginning.
 pub fn changes_settings(case: &Case) -> bool {
     case.checks

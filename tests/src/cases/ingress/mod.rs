@@ -19,6 +19,7 @@ mod control;
 pub mod expect;
 mod fixture;
 mod flags;
+pub mod idle;
 mod marker;
 pub mod model;
 mod objects;

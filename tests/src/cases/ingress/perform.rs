@@ -9,6 +9,7 @@ use super::asked::{Asked, Under};
 use super::check::texts;
 use super::control::plane::{self, State};
 use super::control::read::STATUS;
+use super::idle::Idle;
 use super::schema::{Case, Check};
 use super::world::World;
 use crate::cases::{Outcome, Selection};
@@ -23,8 +24,8 @@ const ELECTED: Duration = Duration::from_secs(10);
 const UNDER_WAY: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Plays a case, as it stands in the file.
-pub async fn play(words: &Value, selection: &Selection) -> Outcome {
+/// Plays a case, as it stands in the file; in an idle world if there is one that fits.
+pub async fn play(words: &Value, selection: &Selection, idle: &Idle) -> Outcome {
     let case = match Case::read(words) {
         Ok(case) => case,
         Err(error) => {
@@ -33,7 +34,6 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
             ));
         }
     };
-    let mut reasons = Vec::new();
     // What cannot be done is known before anything starts.
     for (n, check) in case.checks.iter().enumerate() {
         let words = &words["checks"][n];
@@ -41,29 +41,40 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
             return Outcome::NotApplicable(format!("check {}: {reason}", n + 1));
         }
     }
-    let mut world = match World::start(&case, selection).await {
+    let world = match idle.take(&case, selection) {
+        Some(world) => world.of_next(&case).await,
+        None => World::start(&case, selection).await,
+    };
+    let mut world = match world {
         Ok(world) => world,
         Err(outcome) => return outcome,
     };
-    for (n, check) in case.checks.iter().enumerate() {
-        match world.check(check).await {
-            Ok(found) => reasons.extend(
-                found
-                    .into_iter()
-                    .map(|reason| format!("check {}: {reason}", n + 1)),
-            ),
-            Err(reason) => {
-                return Outcome::cut_short(reasons, format!("check {}: {reason}", n + 1));
-            }
-        }
-    }
-    if let Err(error) = world.end() {
-        reasons.push(format!("{error:#}"));
-    }
+    let mut reasons = match world.checks(&case).await {
+        Ok(reasons) => reasons,
+        Err(outcome) => return outcome,
+    };
+    let end = match reasons.is_empty() {
+        true => idle.put(world, &case, selection),
+        false => world.end(),
+    };
+    reasons.extend(end.err().map(|error| format!("{error:#}")));
     Outcome::of(reasons)
 }
 
 impl World {
+    /// Performs all checks of a case and returns the differences, or the outcome of a case that cannot be played to its end.
+    async fn checks(&mut self, case: &Case) -> Result<Vec<String>, Outcome> {
+        let mut reasons = Vec::new();
+        for (n, check) in case.checks.iter().enumerate() {
+            let of_check = |reason: String| format!("check {}: {reason}", n + 1);
+            match self.check(check).await {
+                Ok(found) => reasons.extend(found.into_iter().map(of_check)),
+                Err(reason) => return Err(Outcome::cut_short(reasons, of_check(reason))),
+            }
+        }
+        Ok(reasons)
+    }
+
     /// Performs a check and returns the differences.
     ///
     /// # Errors
@@ -162,7 +173,11 @@ impl World {
         reasons
     }
 
-    fn end(self) -> anyhow::Result<()> {
+    /// Ends it.
+    ///
+    /// # Errors
+    /// When its controller did not end well.
+    pub fn end(self) -> anyhow::Result<()> {
         self.sluice.stop()
     }
 }

@@ -1,6 +1,7 @@
 //! One case's controller, data plane, pods and objects.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +16,7 @@ use super::pods::Pods;
 use super::schema::Case;
 use super::secrets::Secrets;
 use super::stage::Stage;
-use super::{action, flags};
+use super::{action, flags, idle};
 use crate::cases::{Outcome, Selection};
 use crate::dns_server::DnsServer;
 use crate::sluice::Sluice;
@@ -67,7 +68,8 @@ impl World {
         }
         let mut flags = flags::of(&model).map_err(Outcome::failed)?;
         flags.extend(selection.flags.iter().cloned());
-        let started = World::with(case, model, flags, &selection.data_plane).await;
+        let may_change = action::are_in(case) || idle::is_plain(case, selection);
+        let started = World::with(case, model, flags, &selection.data_plane, may_change).await;
         started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
     }
 
@@ -76,11 +78,8 @@ impl World {
         model: Model,
         mut flags: Vec<String>,
         data_plane: &str,
+        may_change: bool,
     ) -> Result<World> {
-        let has_actions = case
-            .checks
-            .iter()
-            .any(|check| !check.when.after.0.is_empty());
         let mut stage = Stage::for_case(case).await?;
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());
@@ -98,7 +97,7 @@ impl World {
         let mut pods = Pods::new(dns_answer(case))?;
         let mut secrets = Secrets::default();
         pods.follow(&model, &mut secrets.authorities).await?;
-        let marker = if has_actions {
+        let marker = if may_change {
             Some(Marker::start().await?)
         } else {
             None
@@ -127,6 +126,27 @@ impl World {
             written,
             _dns: dns,
         })
+    }
+
+    /// The same controller and data plane with the objects and pods of another case, which are served.
+    pub async fn of_next(mut self, case: &Case) -> Result<World, Outcome> {
+        self.model = Model {
+            given: case.given.clone(),
+            ..Model::default()
+        };
+        let pods = Pods::new(None).map(|pods| mem::replace(&mut self.pods, pods));
+        (self.secrets, self.cookies, self.last_pod) = Default::default();
+        let followed = match pods {
+            // They run until nobody is sent to them any more.
+            Ok(_before) => self.follow().await,
+            Err(error) => Err(error),
+        };
+        match followed {
+            Ok(()) => Ok(self),
+            Err(error) => Err(Outcome::failed(format!(
+                "the world of the case before does not change: {error:#}"
+            ))),
+        }
     }
 
     /// Makes the world follow its model, and waits until that is served.

@@ -1,0 +1,110 @@
+//! Worlds whose case has passed, for cases that could as well be the first in them.
+//!
+//! Most of a case's time is Envoy's start, and most cases are Ingresses and requests for them, no more. Such a case goes on in the world
+//! of another: a change replaces all objects and pods, and nothing of the case before may be left.
+
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+
+use super::asked::Asked;
+use super::control::plane;
+use super::schema::{Case, Check, Given, Ingress};
+use super::world::World;
+use crate::cases::Selection;
+
+/// Parts of the names of annotations with a state in the data plane, which outlives its objects.
+const STATEFUL: &[&str] = &[
+    "limit-",
+    "auth-cache",
+    "affinity",
+    "session-",
+    "ssl-passthrough",
+];
+
+/// Worlds that nobody uses.
+#[derive(Default)]
+pub struct Idle(Mutex<Vec<World>>);
+
+impl Idle {
+    /// One of them, if the case may be played in it.
+    pub fn take(&self, case: &Case, selection: &Selection) -> Option<World> {
+        is_plain(case, selection)
+            .then(|| self.worlds().pop())
+            .flatten()
+    }
+
+    /// Keeps a world for the next plain case, or ends it.
+    ///
+    /// # Errors
+    /// When its controller did not end well.
+    pub fn put(&self, world: World, case: &Case, selection: &Selection) -> Result<()> {
+        if is_plain(case, selection) {
+            self.worlds().push(world);
+            return Ok(());
+        }
+        world.end()
+    }
+
+    /// Ends them.
+    ///
+    /// # Errors
+    /// When a controller did not end well.
+    pub fn end(&self) -> Result<()> {
+        let worlds = mem::take(&mut *self.worlds());
+        worlds.into_iter().try_for_each(World::end)
+    }
+
+    fn worlds(&self) -> MutexGuard<'_, Vec<World>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing but Ingresses, and requests whose answers depend on those alone. An nginx is started as quickly as it is reloaded.
+pub fn is_plain(case: &Case, selection: &Selection) -> bool {
+    let Given {
+        ingresses,
+        endpoints,
+        services,
+        backends,
+        secrets,
+        configmap,
+        configmaps,
+        flags,
+        ingressclasses,
+        namespaces,
+        rbac,
+        tcp,
+    } = &case.given;
+    let nothing_else = [
+        endpoints.is_empty(),
+        services.is_empty(),
+        backends.is_empty(),
+        secrets.is_empty(),
+        configmap.is_none(),
+        configmaps.is_empty(),
+        flags.is_empty(),
+        ingressclasses.is_none(),
+        namespaces.is_empty(),
+        rbac.is_none(),
+        tcp.is_empty(),
+    ];
+    selection.data_plane == "envoy"
+        && nothing_else.iter().all(|nothing| *nothing)
+        && ingresses.iter().all(is_stateless)
+        && case.checks.iter().all(is_request)
+}
+
+fn is_stateless(ingress: &Ingress) -> bool {
+    let has_state = |name: &String| STATEFUL.iter().any(|part| name.contains(part));
+    ingress.tls.is_empty() && !ingress.annotations.keys().any(has_state)
+}
+
+fn is_request(check: &Check) -> bool {
+    Asked::of(check) == Asked::Requests
+        && check.when.after.0.is_empty()
+        && check.when.within_s.is_none()
+        && check.then.log_contains.is_none()
+        && !plane::is_asked_for(&check.then)
+}

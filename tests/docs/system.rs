@@ -9,6 +9,7 @@ use serde::Deserialize;
 use sluice_tests::artifacts;
 
 const ROWS: &str = "tests/docs/system.toml";
+const BENCHMARKS: &str = "docs/benchmarks.md";
 
 const HEAD: &str = "\
 # The system
@@ -16,7 +17,7 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask docs` from tests/docs/system.toml. -->
 
 What there is to ingress-nginx beside annotations, settings and flags, in 103 rows from walks through its source, and the tests that
-prove each row for Sluice. A row that is not whole says what is open.
+prove each row for Sluice; times are measured. A row that is not whole says what is open.
 ";
 
 #[derive(Deserialize)]
@@ -39,6 +40,9 @@ struct Row {
     requirement: String,
     /// `path::function`, or `path::case id`.
     tests: Vec<String>,
+    /// Rows of docs/benchmarks.md: times are measured there, and asserted by no test.
+    #[serde(default)]
+    measured: Vec<String>,
     /// Part that is missing.
     open: Option<String>,
 }
@@ -47,6 +51,7 @@ struct Row {
 pub(crate) fn page() -> Result<String> {
     let text = fs::read_to_string(artifacts::repository().join(ROWS)).context(ROWS)?;
     let file: File = toml::from_str(&text).context(ROWS)?;
+    let benchmarks = fs::read_to_string(artifacts::repository().join(BENCHMARKS))?;
     let mut files = BTreeMap::new();
     let rows = || file.section.iter().flat_map(|section| &section.row);
     let whole = rows().filter(|row| row.open.is_none()).count();
@@ -65,11 +70,9 @@ pub(crate) fn page() -> Result<String> {
                 "{title}: row {} has neither tests nor open",
                 row.number
             );
-            let named: Vec<_> = row
-                .tests
-                .iter()
-                .map(|test| named(test, &mut files))
-                .collect::<Result<_>>()?;
+            let tests = row.tests.iter().map(|test| named(test, &mut files));
+            let measured = row.measured.iter().map(|name| measured(name, &benchmarks));
+            let named: Vec<_> = tests.chain(measured).collect::<Result<_>>()?;
             let open = row.open.as_deref().unwrap_or_default();
             writeln!(
                 page,
@@ -98,4 +101,13 @@ fn named(test: &str, files: &mut BTreeMap<String, String>) -> Result<String> {
     let exists = marks.iter().any(|mark| text.contains(mark));
     ensure!(exists, "{ROWS}: {test} does not exist");
     Ok(format!("`{name}` ({path})"))
+}
+
+/// A measurement that meets its target.
+fn measured(name: &str, benchmarks: &str) -> Result<String> {
+    let row = format!("| `{name}` |");
+    let row = benchmarks.lines().find(|line| line.starts_with(&row));
+    let row = row.with_context(|| format!("{ROWS}: {BENCHMARKS} has no {name}"))?;
+    ensure!(row.ends_with("| yes |"), "{ROWS}: {name} misses its target");
+    Ok(format!("`{name}` ({BENCHMARKS})"))
 }

@@ -31,7 +31,9 @@ pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
-pub(crate) use tools::{Colours, Completions, FirewallArgs, Lint, WaitShutdown};
+pub(crate) use tools::{
+    Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, WaitShutdown,
+};
 pub(crate) use xds::{ConnectAddress, ListenAddress};
 
 /// A drop-in replacement for ingress-nginx on Envoy or nginx.
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Check which Ingresses work unchanged, with differences, or not at all.
     Lint(Lint),
+    /// Explain what becomes of one request: its host, route, policies and backend, and the manifests that say so.
+    Explain(Explain),
     /// Run Envoy for a remote controller; needs no access to the Kubernetes API.
     Envoy(RunEnvoy),
     /// Print a bootstrap for an Envoy that you run yourself and that connects to --xds-address.

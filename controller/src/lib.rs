@@ -16,9 +16,11 @@ mod admin_services;
 mod args;
 mod certgen;
 mod certificate;
+mod cluster_events;
 mod data_plane;
 mod dbg;
 mod envoy;
+mod explain;
 mod filter;
 mod firewall;
 mod lint;
@@ -49,6 +51,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
+        Command::Explain(explain) => explain::explain(&explain)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,

@@ -51,6 +51,41 @@ pub(crate) struct Lint {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Nothing is sent. Examples:\n  \
+    sluice explain https://shop.example/cart?id=1 --manifests DIR\n  \
+    sluice explain shop.example/api -X POST -H 'Cookie: beta=always' --source kube")]
+pub(crate) struct Explain {
+    /// URL of the request; without a scheme it is http.
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Method of the request.
+    #[arg(long, short = 'X', default_value = "GET", value_name = "METHOD")]
+    pub(crate) request: String,
+    /// Header of the request. Repeatable.
+    #[arg(long, short = 'H', value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Output format.
+    #[arg(long, short, value_enum, default_value_t)]
+    pub(crate) output: ExplainOutput,
+    #[command(flatten)]
+    pub(crate) translation: Translation,
+    #[command(flatten)]
+    pub(crate) listeners: Listeners,
+}
+
+/// Format of an explanation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainOutput {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// JSON.
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct WaitShutdown {
     /// The controller's admin socket.
     #[arg(

@@ -62,8 +62,13 @@ impl Reasons {
         text
     }
 
+    /// Returns `true` if a case is listed.
+    pub fn lists(&self, id: &str) -> bool {
+        self.0.contains_key(id)
+    }
+
     fn has(&self, played: &Played) -> bool {
-        self.0.contains_key(&played.id)
+        self.lists(&played.id)
     }
 }
 

@@ -45,6 +45,18 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     ),
     // A pattern is a text, and what it costs is the same for everybody.
     ("sluice-pattern", &["regex-syntax"]),
+    // What becomes of a request is a question to the model.
+    (
+        "sluice-explain",
+        &[
+            "regex",
+            "serde",
+            "serde_json",
+            "sluice-filter-core",
+            "sluice-ir",
+            "sluice-pattern",
+        ],
+    ),
     // Texts of manifests have their grammars without Kubernetes.
     (
         "sluice-syntax",

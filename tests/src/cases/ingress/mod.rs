@@ -30,6 +30,7 @@ mod requests;
 pub mod schema;
 mod secrets;
 mod stage;
+pub mod staged;
 pub mod then;
 mod traffic;
 pub mod when;

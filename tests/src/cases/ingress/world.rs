@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::check::{PublicPorts, texts};
+use super::check::PublicPorts;
 use super::control::Listeners;
 use super::marker::Marker;
 use super::model::Model;
-use super::objects::{self, Places};
+use super::objects;
 use super::pods::Pods;
 use super::schema::Case;
 use super::secrets::Secrets;
 use super::stage::Stage;
+use super::staged::{Staged, all_objects};
 use super::{action, flags, idle};
 use crate::cases::{Outcome, Selection};
 use crate::dns_server::DnsServer;
@@ -80,7 +80,6 @@ impl World {
         data_plane: &str,
         may_change: bool,
     ) -> Result<World> {
-        let mut stage = Stage::for_case(case).await?;
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());
         let dns = DnsServer::start().await?;
@@ -94,36 +93,28 @@ impl World {
             "127.0.0.0/8",
         ];
         flags.extend(names.map(str::to_owned));
-        let mut pods = Pods::new(dns_answer(case))?;
-        let mut secrets = Secrets::default();
-        pods.follow(&model, &mut secrets.authorities).await?;
-        let marker = if may_change {
-            Some(Marker::start().await?)
-        } else {
-            None
-        };
-        let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
-        stage.put(&written)?;
-        let sluice = stage
+        let staged = Staged::new(case, model, may_change).await?;
+        let sluice = staged
+            .stage
             .options()
             .data_plane(data_plane)
             .arguments(flags)
             .start()
             .await?;
-        let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
+        let (http, https) = (sluice.http().port(), sluice.https().port());
         let (cookies, last_pod) = (BTreeMap::new(), None);
         Ok(World {
-            model,
-            pods,
-            secrets,
+            ports: flags::public_ports(&staged.model, http, https),
+            model: staged.model,
+            pods: staged.pods,
+            secrets: staged.secrets,
             sluice,
-            ports,
             cookies,
             last_pod,
             listeners,
-            stage,
-            marker,
-            written,
+            stage: staged.stage,
+            marker: staged.marker,
+            written: staged.written,
             _dns: dns,
         })
     }
@@ -182,34 +173,6 @@ impl World {
         drop(surplus);
         Ok(())
     }
-}
-
-/// The pods answer with what the case expects; whether that arrives is the question.
-fn dns_answer(case: &Case) -> Option<Ipv4Addr> {
-    const ANY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 53);
-    case.checks
-        .iter()
-        .find(|check| check.when.dns_over_tcp.is_some())?;
-    let answers = case
-        .checks
-        .iter()
-        .filter_map(|check| check.then.answer.as_ref());
-    answers
-        .flat_map(texts)
-        .find_map(|answer| answer.parse().ok())
-        .or(Some(ANY))
-}
-
-fn all_objects(
-    model: &Model,
-    secrets: &mut Secrets,
-    places: &Places,
-    marker: Option<&Marker>,
-) -> Result<Vec<Value>> {
-    let secrets = secrets.of(model)?;
-    let mut all = objects::objects(model, &secrets, places);
-    all.extend(marker.into_iter().flat_map(|marker| marker.objects(model)));
-    Ok(all)
 }
 
 fn differs_in_endpoints_only(before: &[Value], now: &[Value]) -> bool {

@@ -1,7 +1,5 @@
 //! The command `sluice lint`: reads a source, and prints the findings of [`sluice_lint`].
 
-mod cluster;
-
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use sluice_source::{Input, read_inputs};
 use sluice_translate::{AddressPolicy, Options};
 
 use crate::args::{Colours, Lint, ObjectSource};
-use crate::options;
+use crate::{cluster_events, options};
 
 /// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
@@ -86,7 +84,7 @@ fn of_cluster(args: &Lint, options: Options) -> anyhow::Result<Findings> {
         addresses,
         ..options
     };
-    let events = cluster::read(&args.source, &options)?;
+    let events = cluster_events::read(&args.source, &options)?;
     Ok(examine(events.into(), &options, Extent::Whole))
 }
 

@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(6);
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Everything that the controller would hear of, until it has heard all.
-pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
+pub(crate) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,0 +1,173 @@
+//! Actions of routes, and where redirects lead.
+
+use regex::bytes::Captures;
+use sluice_ir::{Action, BackendId, Config, HttpRoute, HttpsRedirect, PathMatch, RedirectTo};
+
+use crate::explanation::{Backend, Outcome, Share};
+use crate::request::Request;
+use crate::{path, value};
+
+/// The action of a route.
+pub(crate) fn of_action(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
+    match &route.action {
+        Action::Denied => Outcome::Denied,
+        Action::Respond(status) => Outcome::Respond { status: *status },
+        Action::Redirect(redirect) => {
+            let captures = match &route.matches.path {
+                PathMatch::Regex(regex) => {
+                    path::captures(regex, request.path.as_deref().unwrap_or_default())
+                }
+                PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
+            };
+            let location = match &redirect.to {
+                // What replaces a prefix has to know it.
+                RedirectTo::Parts {
+                    path: Some(rewrite),
+                    ..
+                } => {
+                    let path = value::of_rewrite(rewrite, &route.matches.path, request);
+                    parts(&redirect.to, &path, request)
+                }
+                to => location(to, captures.as_ref(), request),
+            };
+            Outcome::Redirect {
+                status: redirect.status,
+                location,
+            }
+        }
+        Action::Forward(destination) => {
+            let own = match &route.https_backend {
+                Some(https) if request.scheme == "https" => vec![backend(config, https, 1)],
+                _ => destination
+                    .backends()
+                    .iter()
+                    .map(|weighted| backend(config, &weighted.backend, weighted.weight))
+                    .collect(),
+            };
+            Outcome::Forward {
+                path: upstream_path(route, request),
+                backends: own,
+                canaries: route
+                    .canaries
+                    .iter()
+                    .map(|canary| Share {
+                        backend: backend(config, &canary.backend, 1),
+                        rules: canary.rules.clone(),
+                    })
+                    .collect(),
+            }
+        }
+    }
+}
+
+fn upstream_path(route: &HttpRoute, request: &Request) -> String {
+    let Some(rewrite) = &route.rewrite else {
+        return request.target.clone();
+    };
+    let path = value::of_rewrite(rewrite, &route.matches.path, request);
+    with_query(path, request)
+}
+
+/// A backend with its endpoints.
+pub(crate) fn backend(config: &Config, id: &BackendId, weight: u32) -> Backend {
+    Backend {
+        id: id.to_string(),
+        weight,
+        settings: config.backends.get(id).cloned(),
+    }
+}
+
+/// Plain http leads to https.
+pub(crate) fn to_https(redirect: &HttpsRedirect, request: &Request) -> Outcome {
+    let target = match redirect.keep_trailing_slash {
+        true => request.target.as_str(),
+        false => request.target.strip_suffix('/').unwrap_or(&request.target),
+    };
+    let port = redirect.port.map(|port| format!(":{port}"));
+    let location = format!(
+        "https://{}{}{target}",
+        request.host,
+        port.unwrap_or_default()
+    );
+    Outcome::Redirect {
+        status: redirect.status,
+        location,
+    }
+}
+
+/// The URL that a redirect names.
+pub(crate) fn location(
+    to: &RedirectTo,
+    captures: Option<&Captures<'_>>,
+    request: &Request,
+) -> String {
+    match to {
+        RedirectTo::Url(url) => value::of_expression(url, request),
+        RedirectTo::Path(path) => with_query(format!("{}{path}", request.origin()), request),
+        RedirectTo::RelativePath(path) => with_query(path.clone(), request),
+        RedirectTo::PathOnly(path) => format!("{}{path}", request.origin()),
+        RedirectTo::Host(host) => {
+            let target = request.target.strip_suffix('/').unwrap_or(&request.target);
+            format!(
+                "{}://{}:{}{target}",
+                request.scheme,
+                host.as_str(),
+                request.port()
+            )
+        }
+        RedirectTo::Parts { path: None, .. } => {
+            parts(to, request.path.as_deref().unwrap_or_default(), request)
+        }
+        RedirectTo::Parts {
+            path: Some(rewrite),
+            ..
+        } => {
+            let path = match rewrite {
+                sluice_ir::PathRewrite::Template(template) => {
+                    value::of_template(template, captures, request)
+                }
+                sluice_ir::PathRewrite::Full { full } => full.clone(),
+                sluice_ir::PathRewrite::Prefix { prefix } => prefix.clone(),
+            };
+            parts(to, &path, request)
+        }
+        RedirectTo::Template {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
+            let path = value::of_template(path, captures, request);
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            with_query(format!("{scheme}://{host}{port}{path}"), request)
+        }
+    }
+}
+
+/// The URL of the request with other parts.
+fn parts(to: &RedirectTo, path: &str, request: &Request) -> String {
+    let RedirectTo::Parts {
+        scheme, host, port, ..
+    } = to
+    else {
+        return String::new();
+    };
+    let port = match (port, scheme) {
+        (Some(port), _) => Some(*port),
+        (None, Some(_)) => None,
+        (None, None) => request.port,
+    };
+    let scheme = scheme.map_or(request.scheme.as_str(), |scheme| scheme.as_str());
+    let host = host
+        .as_ref()
+        .map_or(request.host.as_str(), |host| host.as_str());
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    with_query(format!("{scheme}://{host}{port}{path}"), request)
+}
+
+fn with_query(url: String, request: &Request) -> String {
+    match request.query() {
+        Some(query) => format!("{url}?{query}"),
+        None => url,
+    }
+}

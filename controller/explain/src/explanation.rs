@@ -1,0 +1,123 @@
+//! An explanation as data.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sluice_ir::{CanaryRules, ClientCertificates, Filter, HttpRoute, PathMatch, RouteId};
+
+/// Explanation of a request.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Name of the server that answers; `None`: TLS is passed through.
+    pub server: Option<String>,
+    /// Certificate that clients see; `None`: the default certificate, or plain http.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// Verification of client certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_certificates: Option<ClientCertificates>,
+    /// The route that takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
+    /// The response, or the backends.
+    pub outcome: Outcome,
+}
+
+impl Explanation {
+    pub(crate) fn of(outcome: Outcome) -> Explanation {
+        Explanation {
+            server: None,
+            certificate: None,
+            client_certificates: None,
+            route: None,
+            outcome,
+        }
+    }
+}
+
+/// A route.
+#[derive(Clone, Debug, Serialize)]
+pub struct Route {
+    /// Its id.
+    pub id: RouteId,
+    /// The path that it takes.
+    pub path: PathMatch,
+    /// Its policies that are not the defaults, by name.
+    pub policies: Map<String, Value>,
+    /// Modifications of requests and responses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+}
+
+impl Route {
+    pub(crate) fn of(route: &HttpRoute) -> Route {
+        let policies = match serde_json::to_value(&*route.policy) {
+            Ok(Value::Object(policies)) => policies,
+            Ok(_) | Err(_) => Map::new(),
+        };
+        Route {
+            id: route.id.clone(),
+            path: route.matches.path.clone(),
+            policies,
+            filters: route.filters.clone(),
+        }
+    }
+}
+
+/// The end of a request's way.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The data plane answers with this status.
+    Respond {
+        /// The status.
+        status: u16,
+    },
+    /// The data plane answers 503: access control cannot be enforced.
+    Denied,
+    /// The data plane answers that it is elsewhere.
+    Redirect {
+        /// The status.
+        status: u16,
+        /// `Location`.
+        location: String,
+    },
+    /// A pod gets it.
+    Forward {
+        /// Path and query that it sees.
+        path: String,
+        /// By weight.
+        backends: Vec<Backend>,
+        /// In the order in which they are asked.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        canaries: Vec<Share>,
+    },
+    /// A pod ends TLS itself.
+    Passthrough {
+        /// The backend.
+        backend: Backend,
+    },
+}
+
+/// A backend.
+#[derive(Clone, Debug, Serialize)]
+pub struct Backend {
+    /// Its id.
+    pub id: String,
+    /// Its share.
+    pub weight: u32,
+    /// Balancing and endpoints; `None` cannot be: translation makes every backend that a route names.
+    #[serde(flatten)]
+    pub settings: Option<Arc<sluice_ir::Backend>>,
+}
+
+/// A canary.
+#[derive(Clone, Debug, Serialize)]
+pub struct Share {
+    /// Its backend.
+    #[serde(flatten)]
+    pub backend: Backend,
+    /// Rules that select it.
+    pub rules: CanaryRules,
+}

@@ -1,0 +1,87 @@
+//! The route of one request, found in the model as data planes find it, and everything that applies to it on the way.
+//!
+//! ```text
+//!   URL, method, headers --> Request --server.rs--> Server --path.rs--> HttpRoute --answer.rs--> Outcome
+//!                                                      app root -+         +- direct_response.rs
+//! ```
+//!
+//! Pure: nothing is sent. What depends on more than the request and the model (passwords, limits, the draw among canaries, the choice
+//! of a pod) is named, and not decided.
+
+mod answer;
+mod direct_response;
+mod explanation;
+mod path;
+mod request;
+mod server;
+mod value;
+
+pub use explanation::{Backend, Explanation, Outcome, Share};
+pub use request::{InvalidRequest, Request};
+
+use sluice_ir::{Config, HttpRoute};
+
+/// Explains what becomes of a request.
+#[must_use]
+pub fn explain(config: &Config, request: &Request) -> Explanation {
+    let request = &as_forwarded(config, request);
+    if let Some(backend) = server::passthrough(config, request) {
+        return Explanation::of(Outcome::Passthrough {
+            backend: answer::backend(config, backend, 1),
+        });
+    }
+    let Some(found) = server::find(&config.servers, &request.host) else {
+        return Explanation::of(Outcome::Respond { status: 404 });
+    };
+    let of_server = |outcome| Explanation {
+        server: Some(found.name.to_string()),
+        certificate: server::certificate(config, request),
+        client_certificates: found.server.client_certificates.clone(),
+        ..Explanation::of(outcome)
+    };
+    let Some(path) = &request.path else {
+        return of_server(Outcome::Respond { status: 400 });
+    };
+    if let Some(app_root) = found.server.app_root.as_ref().filter(|_| path == "/") {
+        let target = value::of_expression(app_root, request);
+        return of_server(Outcome::Redirect {
+            status: 302,
+            location: format!("{}{target}", request.origin()),
+        });
+    }
+    let mut routes = found.server.routes.iter();
+    let Some(route) = routes.find(|route| path::takes(&route.matches, request)) else {
+        return of_server(Outcome::Respond { status: 404 });
+    };
+    Explanation {
+        route: Some(explanation::Route::of(route)),
+        ..of_server(outcome(config, route, request))
+    }
+}
+
+/// The request as its client has sent it to a proxy in front that is believed.
+fn as_forwarded(config: &Config, request: &Request) -> Request {
+    let scheme = request.header("x-forwarded-proto");
+    let believed = config.global.forwarded.trust_forwarded;
+    let scheme = scheme.filter(|scheme| believed && (scheme == "http" || scheme == "https"));
+    Request {
+        scheme: scheme.unwrap_or_else(|| request.scheme.clone()),
+        ..request.clone()
+    }
+}
+
+/// In the order of data planes: preflights, responses of snippets, the redirect to https, policies, the action.
+fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
+    if route.policy.cors.is_some() && request.method == "OPTIONS" {
+        return Outcome::Respond { status: 204 };
+    }
+    if let Some(response) = direct_response::find(route, request) {
+        return response;
+    }
+    if let Some(redirect) = &route.https_redirect
+        && request.scheme == "http"
+    {
+        return answer::to_https(redirect, request);
+    }
+    answer::of_action(config, route, request)
+}

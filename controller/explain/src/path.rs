@@ -1,0 +1,127 @@
+//! Requests that a route takes.
+
+use regex::bytes::{Captures, Regex};
+use sluice_filter_core::path::canonical;
+use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
+use sluice_pattern::{Subject, re2, re2_condition};
+
+use crate::request::Request;
+
+/// True if a route takes the request.
+pub(crate) fn takes(matches: &RouteMatch, request: &Request) -> bool {
+    let Some(path) = request.path.as_deref() else {
+        return false;
+    };
+    let method = matches.method.as_ref();
+    let mut headers = matches.headers.iter();
+    let mut query = matches.query.iter();
+    takes_path(&matches.path, path)
+        && method.is_none_or(|method| *method == request.method)
+        && headers.all(|header| has(request.header(header.name.as_str()), &header.value))
+        && query.all(|argument| {
+            has(
+                request.argument(&argument.name).map(str::to_owned),
+                &argument.value,
+            )
+        })
+}
+
+fn takes_path(matches: &PathMatch, path: &str) -> bool {
+    match matches {
+        PathMatch::Exact(exact) => path == written_decoded(exact),
+        PathMatch::Prefix(prefix) => behind(&written_decoded(prefix), path).is_some(),
+        PathMatch::Regex(regex) => {
+            is_under_conditions(regex, path) && captures(regex, path).is_some()
+        }
+    }
+}
+
+/// Rest of a path behind whole segments.
+pub(crate) fn behind<'p>(prefix: &str, path: &'p str) -> Option<&'p str> {
+    let rest = path.strip_prefix(prefix)?;
+    let is_whole = rest.is_empty() || rest.starts_with('/') || prefix.ends_with('/');
+    is_whole.then_some(rest)
+}
+
+/// A path is compared decoded, so it is read so.
+fn written_decoded(path: &str) -> String {
+    let decoded = canonical(path.as_bytes())
+        .ok()
+        .and_then(|path| String::from_utf8(path.target).ok());
+    decoded
+        .filter(|_| path.contains('%'))
+        .unwrap_or_else(|| path.to_owned())
+}
+
+fn is_under_conditions(regex: &PathRegex, path: &str) -> bool {
+    regex.conditions.iter().all(|condition| {
+        let pattern = re2_condition(&condition.pattern);
+        let found = pattern.is_some_and(|pattern| is_whole(&pattern, path));
+        found != condition.is_negative
+    })
+}
+
+/// Groups of a pattern of a path.
+pub(crate) fn captures<'p>(regex: &PathRegex, path: &'p str) -> Option<Captures<'p>> {
+    let subject = match regex.scope {
+        RegexScope::Beginning => Subject::Path,
+        RegexScope::Anywhere => Subject::Text,
+        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+    };
+    whole(&re2(&regex.pattern, subject, regex.alternatives))?.captures(path.as_bytes())
+}
+
+/// True if a pattern of RE2 matches all of a text.
+pub(crate) fn is_whole(pattern: &str, text: &str) -> bool {
+    whole(pattern).is_some_and(|pattern| pattern.is_match(text.as_bytes()))
+}
+
+/// Bytes, as RE2 and PCRE take a path; `None` cannot be: translation has read the pattern.
+fn whole(pattern: &str) -> Option<Regex> {
+    Regex::new(&format!(r"\A(?:{pattern})\z")).ok()
+}
+
+fn has(value: Option<String>, wanted: &ValueMatch) -> bool {
+    let Some(value) = value else { return false };
+    match wanted {
+        ValueMatch::Present => true,
+        ValueMatch::Exact(exact) => value == *exact,
+        ValueMatch::Regex(pattern) => is_whole(pattern, &value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_takes_whole_segments() {
+        let prefix = |path: &str| PathMatch::Prefix(path.to_owned());
+        for (written, path, expected) in [
+            ("/a", "/a", true),
+            ("/a", "/a/b", true),
+            ("/a", "/ab", false),
+            ("/", "/x", true),
+            ("/a/", "/a/b", true),
+            ("/a%2fb", "/a/b", true),
+        ] {
+            assert_eq!(
+                takes_path(&prefix(written), path),
+                expected,
+                "{written} {path}"
+            );
+        }
+        assert!(takes_path(&PathMatch::Exact("/a".to_owned()), "/a"));
+        assert!(!takes_path(&PathMatch::Exact("/a".to_owned()), "/a/"));
+    }
+
+    #[test]
+    fn a_pattern_begins_where_the_path_does_in_any_case() {
+        let regex = |pattern: &str| PathMatch::Regex(PathRegex::plain(pattern.to_owned()));
+        assert!(takes_path(&regex("/a[0-9]"), "/A1/x"));
+        assert!(!takes_path(&regex("/a[0-9]"), "/b/a1"));
+        let anywhere = PathRegex::starting_with("/A");
+        assert!(takes_path(&PathMatch::Regex(anywhere.clone()), "/Ab"));
+        assert!(!takes_path(&PathMatch::Regex(anywhere), "/ab"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Values that have parts of the request in them.
+
+use regex::bytes::Captures;
+use sluice_ir::{
+    Expression, ExpressionPart, PathMatch, PathRewrite, Template, TemplatePart, Variable,
+};
+
+use crate::path;
+use crate::request::Request;
+
+/// The value of an expression. What only a data plane knows stays a variable.
+pub(crate) fn of_expression(expression: &Expression, request: &Request) -> String {
+    let parts = expression.0.iter().map(|part| match part {
+        ExpressionPart::Text(text) => text.clone(),
+        ExpressionPart::Variable(variable) => of_variable(variable, request),
+    });
+    parts.collect()
+}
+
+fn of_variable(variable: &Variable, request: &Request) -> String {
+    match variable {
+        Variable::Host => request.authority(),
+        Variable::Hostname => request.host.clone(),
+        Variable::Scheme => request.scheme.clone(),
+        Variable::Method => request.method.clone(),
+        Variable::RequestUri => request.target.clone(),
+        Variable::Path => request.path.clone().unwrap_or_default(),
+        Variable::ServerPort => request.port().to_string(),
+        Variable::Header(name) => request.header(name).unwrap_or_default(),
+        Variable::Cookie(name) => request.cookie(name).unwrap_or_default(),
+        Variable::Argument(name) => request.argument(name).unwrap_or_default().to_owned(),
+        Variable::RemoteAddress
+        | Variable::EscapedRequestUri
+        | Variable::ScriptName
+        | Variable::RequestId => variable.to_string(),
+    }
+}
+
+/// The path that takes the place of the request's.
+pub(crate) fn of_rewrite(rewrite: &PathRewrite, matched: &PathMatch, request: &Request) -> String {
+    let path = request.path.as_deref().unwrap_or_default();
+    match rewrite {
+        PathRewrite::Full { full } => full.clone(),
+        PathRewrite::Template(template) => {
+            let captures = match matched {
+                PathMatch::Regex(regex) => path::captures(regex, path),
+                PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
+            };
+            of_template(template, captures.as_ref(), request)
+        }
+        PathRewrite::Prefix { prefix } => {
+            let rest = path::behind(matched.text(), path).unwrap_or_default();
+            let rest = rest.trim_start_matches('/');
+            match (prefix.as_str(), rest) {
+                (prefix, "") => prefix.to_owned(),
+                ("/", rest) => format!("/{rest}"),
+                (prefix, rest) => format!("{prefix}/{rest}"),
+            }
+        }
+    }
+}
+
+/// A text with groups of a pattern.
+pub(crate) fn of_template(
+    template: &Template,
+    captures: Option<&Captures<'_>>,
+    request: &Request,
+) -> String {
+    let group = |number: u8| {
+        let found = captures.and_then(|captures| captures.get(usize::from(number)));
+        found.map(|found| String::from_utf8_lossy(found.as_bytes()).into_owned())
+    };
+    let parts = template.0.iter().map(|part| match part {
+        TemplatePart::Text(text) => text.clone(),
+        TemplatePart::Group(number) => group(*number).unwrap_or_default(),
+        TemplatePart::Host => request.host.clone(),
+    });
+    parts.collect()
+}

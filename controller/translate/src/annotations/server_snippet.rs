@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, Filter, HttpRoute, IpAccess};
+use sluice_ir::{
+    DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute, IpAccess,
+};
 
 use crate::snippet::Location;
 
 /// Policies of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerSnippet {
-    /// Changes of response headers, for routes that change none themselves.
+    /// Changes of response headers.
     pub(crate) filters: Vec<Filter>,
     /// Before those of routes.
     pub(crate) direct_responses: Vec<DirectResponse>,
@@ -32,19 +34,126 @@ impl ServerSnippet {
                 policy.ip_access = self.access.clone();
             }
         }
-        if !sets_response_headers(&route) {
-            route.filters.extend(self.filters.iter().cloned());
-        }
+        let inherited = self.inherited_headers(&route);
+        route.filters.splice(0..0, inherited);
         let own = std::mem::take(&mut route.direct_responses);
         route.direct_responses = [self.direct_responses.clone(), own].concat();
         route
     }
+
+    /// Changes of headers that nginx lets a location inherit: `more_set_headers`, before its own, and `add_header` if it has none.
+    fn inherited_headers(&self, route: &HttpRoute) -> Vec<Filter> {
+        let adds =
+            |filter: &Filter| matches!(filter, Filter::ResponseHeaders(own) if !own.add.is_empty());
+        let adds_own = route.filters.iter().any(adds);
+        let is_left = |header: &Header| !is_set_by_policy(route, &header.name);
+        let filters = self.filters.iter().map(|filter| match filter {
+            Filter::ResponseHeaders(all) => {
+                let set = all.set.iter().filter(|header| is_left(header));
+                let add = all.add.iter().filter(|header| !adds_own && is_left(header));
+                Filter::ResponseHeaders(HeaderModification {
+                    set: set.cloned().collect(),
+                    add: add.cloned().collect(),
+                    remove: all.remove.clone(),
+                })
+            }
+            Filter::RequestHeaders(_) => filter.clone(),
+        });
+        let is_change = |filter: &Filter| !matches!(filter, Filter::ResponseHeaders(change) if change.size() == 0);
+        filters.filter(is_change).collect()
+    }
 }
 
-/// nginx inherits no header into a location that sets one.
-fn sets_response_headers(route: &HttpRoute) -> bool {
-    let mut filters = route.filters.iter();
-    filters.any(|filter| matches!(filter, Filter::ResponseHeaders(_)))
-        || route.policy.cors.is_some()
-        || !route.policy.response_headers.is_empty()
+/// CORS and custom headers are `more_set_headers` of the location.
+fn is_set_by_policy(route: &HttpRoute, name: &HeaderName) -> bool {
+    let mut own = route.policy.response_headers.iter();
+    let lower = name.as_str().to_ascii_lowercase();
+    own.any(|header| header.name.is_alike(name.as_str()))
+        || route.policy.cors.is_some() && lower.starts_with("access-control-")
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::{Action, AllowedOrigins, Cors, Expression, PathMatch, Policy, ServerName};
+
+    use super::*;
+
+    fn header(name: &str, value: &str) -> Header {
+        Header {
+            name: HeaderName::parse(name).unwrap(),
+            value: Expression::literal(value),
+        }
+    }
+
+    fn changes(set: &[&str], add: &[&str]) -> Filter {
+        let all = |names: &[&str]| names.iter().map(|name| header(name, "v")).collect();
+        Filter::ResponseHeaders(HeaderModification {
+            set: all(set),
+            add: all(add),
+            remove: Vec::new(),
+        })
+    }
+
+    /// Headers of a location, with those of its server.
+    fn inherited(server: &Filter, location: &[Filter], policy: Policy) -> String {
+        let path = PathMatch::Prefix("/".to_owned());
+        let route = HttpRoute::new(
+            &ServerName::CatchAll,
+            path,
+            Action::Respond(200),
+            Arc::new(policy),
+        );
+        let route = HttpRoute {
+            filters: location.to_vec(),
+            ..route
+        };
+        let snippet = ServerSnippet {
+            filters: vec![server.clone()],
+            ..ServerSnippet::default()
+        };
+        let route = snippet.inherited_by(route);
+        let names = route.filters.iter().flat_map(|filter| match filter {
+            Filter::ResponseHeaders(all) => {
+                let set = all
+                    .set
+                    .iter()
+                    .map(|header| format!("={}", header.name.as_str()));
+                let add = all
+                    .add
+                    .iter()
+                    .map(|header| format!("+{}", header.name.as_str()));
+                set.chain(add).collect::<Vec<_>>()
+            }
+            Filter::RequestHeaders(_) => Vec::new(),
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_location_inherits_what_nginx_lets_it_inherit() {
+        let server = changes(&["x-a"], &["x-b"]);
+        let of = |location: &[Filter]| inherited(&server, location, Policy::default());
+        assert_eq!(of(&[]), "=x-a +x-b");
+        assert_eq!(of(&[changes(&["x-c"], &[])]), "=x-a +x-b =x-c");
+        assert_eq!(of(&[changes(&[], &["x-c"])]), "=x-a +x-c");
+        assert_eq!(of(&[changes(&["x-a"], &[])]), "=x-a +x-b =x-a");
+    }
+
+    #[test]
+    fn settings_of_the_ingress_win_over_its_server() {
+        let server = changes(&["x-a", "access-control-allow-origin"], &["x-b"]);
+        let policy = Policy {
+            response_headers: vec![header("X-A", "own")],
+            cors: Some(Cors {
+                origins: AllowedOrigins::Any,
+                allow_methods: String::new(),
+                allow_headers: String::new(),
+                allow_credentials: false,
+                expose_headers: None,
+                max_age: 0,
+            }),
+            ..Policy::default()
+        };
+        assert_eq!(inherited(&server, &[], policy), "+x-b");
+    }
 }

@@ -247,7 +247,7 @@ is the connection's, whatever a header says. Of a header that was sent twice ngi
 
 A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the
 namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their
-own, its headers to paths that set none. Its locations are found as nginx finds them, among the paths of its namespace. With a redirect
+own, its `add_header` to paths that have none. Its locations are found as nginx finds them, among the paths of its namespace. With a redirect
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
 main Ingress. docs/annotations.md has the limits.
 

@@ -50,6 +50,7 @@ mod r12_host_ownership;
 mod r12_internal_locations;
 mod r12_invalid_hosts;
 mod r12_path_ownership;
+mod r12_response_framing;
 mod r12_unmatched_paths;
 mod r13_isolation;
 mod r14_aliases;

@@ -70,6 +70,12 @@ const OTHERS: &[(&str, &[Alternative])] = &[
         &[Annotation("limit-rps"), Annotation("limit-rpm")],
     ),
     ("limit_req_status", &[Key("limit-req-status-code")]),
+    (
+        "listen",
+        &[Other(
+            "use-forwarded-headers with force-ssl-redirect, behind a load balancer that ends TLS,",
+        )],
+    ),
     ("mirror", &[Annotation("mirror-target")]),
     ("more_clear_headers", &[Key("hide-headers")]),
     (

@@ -41,7 +41,8 @@ impl ServerSnippet {
         route
     }
 
-    /// Changes of headers that nginx lets a location inherit: `more_set_headers`, before its own, and `add_header` if it has none.
+    /// Changes of headers that nginx lets a location inherit: `more_set_headers`, before its own, and `add_header` if it has none;
+    /// those that replace a header do not count.
     fn inherited_headers(&self, route: &HttpRoute) -> Vec<Filter> {
         let adds =
             |filter: &Filter| matches!(filter, Filter::ResponseHeaders(own) if !own.add.is_empty());

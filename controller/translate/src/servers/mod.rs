@@ -202,6 +202,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.limit_snippets();
+        self.report_paths_without_snippet();
         self.close_rewrites_beside_long_paths();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);

@@ -1,10 +1,10 @@
 //! `server-snippet` of a namespace on a host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, ReasonCode, ServerName};
-use sluice_translate_engine::ObjectRef;
+use sluice_ir::{DirectResponse, IpAccess, ReasonCode, ServerName};
+use sluice_translate_engine::{ObjectRef, Severity};
 
 use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, RuleRoute};
@@ -13,6 +13,8 @@ use super::snippet_rewrites;
 use crate::annotations::ServerSnippet;
 
 pub(super) const FIELD: &str = "annotation server-snippet";
+/// Namespaces that a report names.
+const NAMED: usize = 3;
 
 /// A snippet, and the Ingress that it is from.
 #[derive(Clone, Debug)]
@@ -49,6 +51,53 @@ impl Assembly<'_> {
     }
 }
 
+impl Assembly<'_> {
+    /// In ingress-nginx a snippet is for the whole host. Here it is for the paths of its namespace, which both sides have to know: one
+    /// of them may count on a guard that the other wrote.
+    pub(super) fn report_paths_without_snippet(&mut self) {
+        let mut found = Vec::new();
+        for (name, builder) in &self.builders {
+            for (namespace, snippet) in &builder.snippets {
+                let others = builder.rules().map(|rule| &rule.owner);
+                let others = others.filter(|owner| owner.key.namespace != *namespace);
+                let others: BTreeSet<ObjectRef> = others.cloned().collect();
+                if !others.is_empty() {
+                    let guards = snippet.guards();
+                    found.push((name.clone(), snippet.owner.clone(), guards, others));
+                }
+            }
+        }
+        for (name, owner, guards, others) in found {
+            let namespaces: BTreeSet<&str> = others
+                .iter()
+                .map(|other| other.key.namespace.as_str())
+                .collect();
+            let namespaces: Vec<&str> = namespaces.into_iter().take(NAMED).collect();
+            self.report(&owner).report(
+                ReasonCode::PartiallySupported,
+                Severity::Warning,
+                FIELD,
+                format!(
+                    "host {name} has paths of other namespaces, too ({})",
+                    namespaces.join(", ")
+                ),
+                "not used for those paths",
+            );
+            for other in others.iter().filter(|_| guards) {
+                self.report(other).report(
+                    ReasonCode::Insecure,
+                    Severity::Warning,
+                    "spec.rules",
+                    format!(
+                        "host {name} has a server-snippet of {owner} that may be access control"
+                    ),
+                    "its paths are served without it: it is for its own namespace",
+                );
+            }
+        }
+    }
+}
+
 /// The snippet that the routes of each namespace inherit from.
 pub(super) fn inherited(
     snippets: &BTreeMap<String, NamespaceSnippet>,
@@ -72,6 +121,14 @@ impl NamespaceSnippet {
 
     pub(super) fn owner(&self) -> &ObjectRef {
         &self.owner
+    }
+
+    /// True if it may keep somebody out.
+    fn guards(&self) -> bool {
+        let snippet = &self.snippet;
+        !snippet.direct_responses.is_empty()
+            || snippet.access != IpAccess::default()
+            || self.has_locations()
     }
 
     /// True if it has a `rewrite`.

@@ -15,6 +15,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("proxy_request_buffering", "on"),
     ("proxy_ssl_session_reuse", "on"),
     ("proxy_ssl_verify", "off"),
+    ("server_tokens", "off"),
 ];
 
 /// True if a snippet makes no difference, whatever the annotations beside it: nginx takes no directive twice.
@@ -80,6 +81,7 @@ mod tests {
             "proxy_ssl_verify off;",
             "proxy_http_version 1.1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection \"upgrade\";",
             "proxy_set_header X-Forwarded-Proto $scheme;",
+            "server_tokens off;",
         ] {
             assert!(are_all(same), "{same}");
         }

@@ -28,6 +28,8 @@ use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
 
 const HSTS: &str = "strict-transport-security";
+/// Headers that `add_header` replaces.
+const OF_VERSION: [&str; 2] = ["ETag", "Last-Modified"];
 
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
@@ -157,6 +159,20 @@ impl<'a> HeaderChanges<'a> {
         if name.eq_ignore_ascii_case(HSTS) {
             return self.set_response(name, value);
         }
+        // nginx replaces what says which version of the content this is.
+        if OF_VERSION.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+            let name = self.response_name(name)?;
+            let value = self.response_value(value)?;
+            match value == Expression::default() {
+                true => self.response.remove.push(name),
+                false => self.response.set.push(Header { name, value }),
+            }
+            return Some(());
+        }
+        // nginx adds no empty header.
+        if value.is_empty() {
+            return self.name(name, OF_RESPONSES).map(drop);
+        }
         let is_same = |header: &Header| header.name.as_str().eq_ignore_ascii_case(name);
         let name = if self.response.add.iter().any(is_same) {
             self.name(name, OF_RESPONSES)?
@@ -216,6 +232,10 @@ impl<'a> HeaderChanges<'a> {
         let lower = name.as_str().to_ascii_lowercase();
         if !self.of_request.insert(lower.clone()) {
             return None;
+        }
+        // Pods get it from the client anyway.
+        if !self.options.underscores && value == format!("$http_{}", lower.replace('-', "_")) {
+            return Some(());
         }
         if let Some(source) = self.variables.header(value).cloned() {
             return self.set_by_service(&lower, source);
@@ -324,7 +344,9 @@ impl<'a> HeaderChanges<'a> {
                     let name = self.name(name, OF_REQUESTS)?;
                     self.read.insert(name.as_str().to_ascii_lowercase());
                 }
-                variable => self.read.extend(told_by(variable).map(str::to_owned)),
+                variable => self
+                    .read
+                    .extend(forwarded::told_by(variable).map(str::to_owned)),
             }
         }
         Some(())
@@ -371,15 +393,6 @@ fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str
         let (name, value) = word.split_once(':')?;
         Some((name.trim(), value.trim()))
     })
-}
-
-/// The header that Envoy has a variable in.
-pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
-    match variable {
-        Variable::Scheme => Some("x-forwarded-proto"),
-        Variable::ServerPort => Some("x-forwarded-port"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! nginx sends both lines then, ingress-nginx's first, and pods differ in which they read. Here pods get one: the snippet's where it
 //! says something of its own. No value is the client's that was not before.
 
-use sluice_ir::{Forwarded, HeaderName};
+use sluice_ir::{Forwarded, HeaderName, Variable};
 
 use super::headers::bare;
 
@@ -88,6 +88,15 @@ pub(super) fn is_own(name: &HeaderName, settings: &Forwarded) -> bool {
 /// The headers that nobody but Sluice says.
 pub(super) fn own() -> impl Iterator<Item = &'static str> {
     OWN.into_iter().chain([CLIENT_CERTIFICATE])
+}
+
+/// The header that Envoy has a variable in.
+pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
+    match variable {
+        Variable::Scheme => Some("x-forwarded-proto"),
+        Variable::ServerPort => Some("x-forwarded-port"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

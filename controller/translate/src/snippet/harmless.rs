@@ -170,6 +170,9 @@ const DEFINITIONS: &[&str] = &[
     "upstream",
 ];
 
+/// Ports of Ingresses in a cluster.
+const SERVED: [u16; 2] = [80, 443];
+
 /// Content of a block of a harmless directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
@@ -177,6 +180,8 @@ pub(super) enum Content {
     Directives,
     /// Entries, which do not.
     Entries,
+    /// A server, which counts if it listens where paths of Ingresses are served.
+    Server,
 }
 
 /// True if nothing is opened by leaving out this statement, including its block.
@@ -210,11 +215,24 @@ pub(super) fn block(name: &str, place: SnippetContext) -> Option<Content> {
         ("types", SnippetContext::Location | SnippetContext::Http) => Some(Content::Entries),
         // A port of its own: without it nothing listens there.
         ("server", SnippetContext::Stream) => Some(Content::Entries),
+        ("server", SnippetContext::Http) => Some(Content::Server),
         (name, SnippetContext::Http | SnippetContext::Stream) if DEFINITIONS.contains(&name) => {
             Some(Content::Entries)
         }
         _ => None,
     }
+}
+
+/// True if a directive of a server is a port that no Ingress is served on. The usual one, of a server that names none, is 80.
+pub(super) fn listens_elsewhere(words: &[String]) -> bool {
+    let [name, address, ..] = words else {
+        return false;
+    };
+    let port = address.rsplit(':').next().unwrap_or_default();
+    let is_elsewhere = port
+        .parse::<u16>()
+        .is_ok_and(|port| !SERVED.contains(&port));
+    name == "listen" && (is_elsewhere || address.starts_with("unix:"))
 }
 
 /// No larger bodies come in without it.
@@ -264,7 +282,14 @@ pub fn harmless_directives() -> [(&'static str, Vec<Documented>); 4] {
         ),
         (
             "In `http-snippet`, beside those (but for `if`)",
-            vec![always(IN_HTTP), defines()],
+            vec![
+                always(IN_HTTP),
+                defines(),
+                blocks(
+                    &["server"],
+                    "with a block, if it listens neither on 80 nor on 443",
+                ),
+            ],
         ),
         ("In `main-snippet`", vec![always(IN_MAIN)]),
         (

@@ -41,7 +41,8 @@ pub(crate) use compile::{CompileOptions, Compiled, compile};
 pub(crate) use conditions::Comparable;
 pub(crate) use defaults::are_all as are_defaults;
 pub(crate) use error::{SnippetError, SnippetErrors};
-pub(crate) use filters::{Difference, HeaderOptions, told_by};
+pub(crate) use filters::{Difference, HeaderOptions};
+pub(crate) use forwarded::told_by;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub use header_names::own_headers;
@@ -164,6 +165,7 @@ fn directives_of(text: &str) -> Vec<Vec<String>> {
 fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(String, usize)> {
     let mut open: Vec<Content> = Vec::new();
     let mut found = Vec::new();
+    let mut server = OpenServer::default();
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
@@ -171,14 +173,21 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
                 found.push(("text that nginx does not take".to_owned(), line));
                 return found;
             }
-            Ok(Piece::End) if open.pop().is_none() => {
-                found.push(("}".to_owned(), line));
-                return found;
-            }
-            Ok(Piece::End) => {}
+            Ok(Piece::End) => match open.pop() {
+                None => {
+                    found.push(("}".to_owned(), line));
+                    return found;
+                }
+                Some(Content::Server) => found.extend(server.end()),
+                Some(Content::Directives | Content::Entries) => {}
+            },
             Ok(Piece::Statement(statement)) => {
                 line = statement.line;
-                let is_entry = open.last() == Some(&Content::Entries);
+                let around = open.last();
+                let is_entry = matches!(around, Some(Content::Entries | Content::Server));
+                if around == Some(&Content::Server) {
+                    server.has(&statement);
+                }
                 let name = statement.words.first().cloned().unwrap_or_default();
                 if !is_entry && !harmless::is_harmless(&statement, place, effective) {
                     found.push((name.clone(), line));
@@ -186,6 +195,12 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
                 if statement.opens {
                     // What is in a block that may guard does not matter any more.
                     let block = harmless::block(&name, place).filter(|_| !is_entry);
+                    if block == Some(Content::Server) {
+                        server = OpenServer {
+                            line,
+                            ..OpenServer::default()
+                        };
+                    }
                     open.push(block.unwrap_or(Content::Entries));
                 }
             }
@@ -195,6 +210,28 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
         found.push(("{".to_owned(), line));
     }
     found
+}
+
+/// A `server` of `http {}` whose block is read.
+#[derive(Default)]
+struct OpenServer {
+    line: usize,
+    elsewhere: usize,
+    listens: usize,
+}
+
+impl OpenServer {
+    fn has(&mut self, statement: &Statement) {
+        let listens = statement.words.first().is_some_and(|name| name == "listen");
+        self.listens += usize::from(listens);
+        self.elsewhere += usize::from(harmless::listens_elsewhere(&statement.words));
+    }
+
+    /// The server, if it may guard.
+    fn end(&self) -> Option<(String, usize)> {
+        let is_elsewhere = self.listens > 0 && self.elsewhere == self.listens;
+        (!is_elsewhere).then(|| ("server".to_owned(), self.line))
+    }
 }
 
 #[cfg(test)]

@@ -202,6 +202,34 @@ fn definitions_of_the_operator_close_nothing_and_servers_do() {
     );
 }
 
+/// A server of the ConfigMap guards paths of Ingresses where it listens, and takes nothing from them elsewhere.
+#[test]
+fn a_server_guards_on_the_ports_of_ingresses() {
+    let http = |block: &str| closes(&format!("server {{ {block} }}"), SnippetContext::Http);
+    for elsewhere in [
+        "listen 2443; return 308 https://$host$request_uri;",
+        "listen [::]:8080 default_server; listen 127.0.0.1:8081; deny all; location / { return 403; }",
+        "listen unix:/tmp/x; access_log off;",
+    ] {
+        assert_eq!(http(elsewhere), None, "{elsewhere}");
+    }
+    for here in [
+        "return 444;",
+        "listen 80; return 444;",
+        "listen 2443; listen [::]:443 ssl; return 444;",
+        "listen 127.0.0.1; return 444;",
+        "listen $port; return 444;",
+        "location / { listen 2443; }",
+    ] {
+        assert_eq!(http(here).as_deref(), Some("server"), "{here}");
+    }
+    let second = "server { listen 2443; } server { deny all; }";
+    assert_eq!(
+        closes(second, SnippetContext::Http).as_deref(),
+        Some("server")
+    );
+}
+
 #[test]
 fn what_nginx_would_not_take_closes() {
     for text in [

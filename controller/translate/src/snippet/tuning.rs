@@ -4,13 +4,22 @@
 #[rustfmt::skip]
 const TUNING: &[&str] = &[
     "aio", "aio_write", "client_body_in_single_buffer", "client_body_temp_path", "connection_pool_size", "directio",
-    "directio_alignment", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
+    "directio_alignment", "error_log", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
     "open_file_cache", "open_file_cache_errors", "open_file_cache_min_uses", "open_file_cache_valid", "open_log_file_cache",
     "output_buffers", "postpone_output", "proxy_headers_hash_bucket_size", "proxy_headers_hash_max_size",
     "proxy_max_temp_file_size", "proxy_send_lowat", "proxy_socket_keepalive", "proxy_temp_file_write_size",
     "proxy_temp_path", "read_ahead", "request_pool_size", "reset_timedout_connection", "resolver", "resolver_timeout",
     "rewrite_log", "send_lowat", "sendfile", "sendfile_max_chunk", "tcp_nodelay", "tcp_nopush",
     "uninitialized_variable_warn",
+];
+
+/// Of nginx before 1.19.7; since then they are accepted, and do nothing.
+const OBSOLETE: &[&str] = &[
+    "http2_idle_timeout",
+    "http2_max_field_size",
+    "http2_max_header_size",
+    "http2_max_requests",
+    "http2_recv_timeout",
 ];
 
 /// Reason why a directive is not needed; `None`: it is no such directive.
@@ -21,6 +30,7 @@ pub(super) fn reason(words: &[&str]) -> Option<&'static str> {
         }
         ["proxy_cache" | "proxy_store", "off"] => Some("responses are not cached"),
         [name, ..] if TUNING.contains(name) => Some("it tunes nginx"),
+        [name, ..] if OBSOLETE.contains(name) => Some("nginx ignores it since 1.19.7"),
         _ => None,
     }
 }
@@ -34,7 +44,7 @@ mod tests {
     #[test]
     fn tuning_restricts_nobody() {
         let [(_, harmless), ..] = harmless_directives();
-        for name in TUNING {
+        for name in TUNING.iter().chain(OBSOLETE) {
             assert!(harmless.contains(&(name, None)), "{name}");
         }
     }

@@ -55,12 +55,17 @@ pub(super) fn pages() -> LocalReplyConfig {
     let titled = TITLES
         .iter()
         .map(|(status, title)| page(has_status(Op::Eq, *status), title));
+    // Clients read no body of it: a page would be read as the response to their next request.
+    let not_modified = ResponseMapper {
+        filter: Some(has_status(Op::Eq, 304)),
+        ..ResponseMapper::default()
+    };
     let others = page(has_status(Op::Ge, 300), "%RESPONSE_CODE%");
     LocalReplyConfig {
         mappers: [grpc, text, unreachable]
             .into_iter()
             .chain(titled)
-            .chain([others])
+            .chain([not_modified, others])
             .collect(),
         ..LocalReplyConfig::default()
     }

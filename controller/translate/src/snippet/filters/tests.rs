@@ -62,6 +62,35 @@ fn nginx_adds_headers_to_errors_with_always_alone() {
     assert!(!differs("add_header X-A b always;"));
 }
 
+/// As nginx: of the content's version there is one header, and none that is empty.
+#[test]
+fn added_headers_are_those_that_nginx_adds() {
+    assert_eq!(
+        shown(
+            "add_header ETag a; add_header last-modified ''; add_header X-A ''; add_header X-B b;"
+        ),
+        r#"[{"response_headers":{"set":[{"name":"ETag","value":"a"}],"add":[{"name":"X-B","value":"b"}],"remove":["last-modified"]}}]"#
+    );
+    assert_eq!(shown("add_header X-A '';"), "[]");
+    assert!(compiled("add_header Location '';").is_err());
+}
+
+#[test]
+fn a_header_of_the_client_is_passed_on_as_it_is() {
+    assert_eq!(
+        shown("proxy_set_header Authorization $http_authorization;"),
+        "[]"
+    );
+    for other in [
+        "proxy_set_header X-A $http_b;",
+        "proxy_set_header Authorization $http_authorization; proxy_set_header Authorization b;",
+        "proxy_set_header X-Taken $http_x_taken;",
+        "proxy_set_header X-Forwarded-For $http_x_forwarded_for;",
+    ] {
+        assert!(compiled(other).is_err() || shown(other) != "[]", "{other}");
+    }
+}
+
 #[test]
 fn one_statement_that_is_no_change_of_headers_refuses_all_of_them() {
     let good = "more_set_headers 'X-A: b';";

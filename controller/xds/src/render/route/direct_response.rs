@@ -68,7 +68,11 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
     direct.conditions.iter().map(matcher).fold(answer, only_for)
 }
 
+/// A response to be read to its end without a body: Envoy would send one behind it, where clients read the next response.
+const WITHOUT_BODY: [u16; 2] = [204, 304];
+
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
+    let text = text.filter(|_| !WITHOUT_BODY.contains(&status));
     let body = text.map(|text| DataSource {
         specifier: Some(Specifier::InlineString(text.clone())),
         ..DataSource::default()
@@ -78,10 +82,15 @@ fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
         body,
         ..DirectResponseAction::default()
     };
-    Route {
+    let mut route = Route {
         action: Some(Action::DirectResponse(response)),
         ..route.clone()
+    };
+    // Envoy adds it to those, whoever answers.
+    if status == 201 || (300..400).contains(&status) {
+        route.response_headers_to_remove.push("location".to_owned());
     }
+    route
 }
 
 fn matcher(condition: &Condition) -> HeaderMatcher {

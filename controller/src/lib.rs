@@ -28,6 +28,7 @@ mod options;
 mod output;
 mod render;
 mod run;
+mod values;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
+        Command::Values(values) => values::values(&values)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,

@@ -51,6 +51,13 @@ pub(crate) struct Lint {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Values {
+    /// Values file of ingress-nginx's chart [default: standard input].
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct WaitShutdown {
     /// The controller's admin socket.
     #[arg(

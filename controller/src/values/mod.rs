@@ -100,8 +100,10 @@ impl Conversion {
             Rule::Copy(places) => places.iter().for_each(|ours| self.set(ours, path, value)),
             Rule::LookAt(places, note) => {
                 places.iter().for_each(|ours| self.set(ours, path, value));
-                let ours = places.join(", ");
-                self.look_at.push((ours, (*note).to_owned()));
+                if *value != false {
+                    let ours = places.join(", ");
+                    self.look_at.push((ours, (*note).to_owned()));
+                }
             }
             Rule::Number(ours) => match number(value) {
                 Some(number) => self.set(ours, path, &number),

@@ -15,6 +15,7 @@ mod xds;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -25,15 +26,16 @@ use sluice_metrics::MetricsFlags;
 use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
-pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
 pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{
-    Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, WaitShutdown,
+    Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, Values, WaitShutdown,
 };
+pub(crate) use unsupported_flags::{FlagSupport, flag_support};
 pub(crate) use xds::{ConnectAddress, ListenAddress};
 
 /// A drop-in replacement for ingress-nginx on Envoy or nginx.
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Lint(Lint),
     /// Explain what becomes of one request: its host, route, policies and backend, and the manifests that say so.
     Explain(Explain),
+    /// Print values of Sluice's Helm chart for a values file of ingress-nginx's; comments name what has no counterpart.
+    Values(Values),
     /// Run Envoy for a remote controller; needs no access to the Kubernetes API.
     Envoy(RunEnvoy),
     /// Print a bootstrap for an Envoy that you run yourself and that connects to --xds-address.
@@ -83,7 +87,7 @@ pub(crate) enum Command {
     Dbg(Dbg),
     /// Stop the controller of this pod and wait until it has drained, for a preStop hook.
     WaitShutdown(WaitShutdown),
-    /// Create the webhook's certificate and register it with the API server.
+    /// Create the webhook's certificate and register it with the API server; create those of the xDS connection.
     Certgen(Certgen),
     /// Print a shell completion script.
     Completions(Completions),
@@ -169,17 +173,39 @@ pub(crate) struct Listeners {
     /// Port for https.
     #[arg(long, default_value_t = 8443)]
     pub(crate) https_port: u16,
-    /// Address to listen on [default: all, of IPv4 and, where the machine has it, of IPv6; with --data-plane none of IPv4].
-    #[arg(long, value_name = "IP")]
-    pub(crate) bind_address: Option<IpAddr>,
+    /// Address to listen on, or `all`: of IPv4 and, where this machine has it, of IPv6 [default: all; with --data-plane none all of
+    /// IPv4].
+    #[arg(long, value_name = "IP|all")]
+    pub(crate) bind_address: Option<BindAddress>,
+}
+
+/// Addresses to listen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BindAddress {
+    All,
+    Ip(IpAddr),
+}
+
+impl FromStr for BindAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(BindAddress::All),
+            text => text
+                .parse()
+                .map(BindAddress::Ip)
+                .map_err(|_| "expected an IP address or `all`".to_owned()),
+        }
+    }
 }
 
 impl Listeners {
     /// The same for a machine of which nothing is known: IPv4 alone, unless told otherwise.
     pub(crate) fn anywhere(&self) -> Self {
-        let address = self.bind_address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let of_ipv4 = BindAddress::Ip(Ipv4Addr::UNSPECIFIED.into());
         Listeners {
-            bind_address: Some(address),
+            bind_address: Some(self.bind_address.unwrap_or(of_ipv4)),
             ..self.clone()
         }
     }
@@ -187,9 +213,11 @@ impl Listeners {
     /// The addresses with a port, at least one.
     pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
         let ips = match self.bind_address {
-            Some(ip) => vec![ip],
-            None if has_ipv6() => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
-            None => vec![Ipv4Addr::UNSPECIFIED.into()],
+            Some(BindAddress::Ip(ip)) => vec![ip],
+            Some(BindAddress::All) | None if has_ipv6() => {
+                vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()]
+            }
+            Some(BindAddress::All) | None => vec![Ipv4Addr::UNSPECIFIED.into()],
         };
         ips.into_iter()
             .map(|ip| SocketAddr::new(ip, port))
@@ -198,7 +226,7 @@ impl Listeners {
 }
 
 /// Linux lists the addresses of all interfaces here, and has no such file without IPv6.
-fn has_ipv6() -> bool {
+pub(crate) fn has_ipv6() -> bool {
     std::fs::read_to_string("/proc/net/if_inet6").is_ok_and(|list| !list.trim().is_empty())
 }
 
@@ -255,8 +283,9 @@ pub(crate) struct Run {
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
     /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with
-    /// --xds-certificates. The private keys of all hosts are served here [default: unix:controller.sock in the run directory].
-    #[arg(long, value_name = "unix:PATH|IP:PORT", help_heading = "Data plane")]
+    /// --xds-certificates; without an IP all addresses. The private keys of all hosts are served here [default:
+    /// unix:controller.sock in the run directory].
+    #[arg(long, value_name = "unix:PATH|[IP]:PORT", help_heading = "Data plane")]
     pub(crate) xds_address: Option<ListenAddress>,
     /// Serve xDS on --xds-address without TLS. Anyone who can connect, also through a proxy, gets the private keys of all
     /// hosts.
@@ -331,4 +360,35 @@ pub(crate) struct Bootstrap {
     /// `node.locality.zone` of this Envoy.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(flags: &[&str], anywhere: bool) -> Vec<String> {
+        let words = ["sluice", "run"].iter().chain(flags);
+        let Command::Run(run) = Args::parse_from_words(words).unwrap().command else {
+            panic!("not `run`")
+        };
+        let listeners = match anywhere {
+            true => run.listeners.anywhere(),
+            false => run.listeners,
+        };
+        let addresses = listeners.on_port(80).into_iter();
+        addresses.map(|address| address.to_string()).collect()
+    }
+
+    #[test]
+    fn ipv6_is_listened_on_where_the_machine_has_it_unless_nothing_is_known_of_the_machine() {
+        let mut all = vec!["0.0.0.0:80"];
+        all.extend(has_ipv6().then_some("[::]:80"));
+        assert_eq!(addresses(&[], false), all);
+        assert_eq!(addresses(&[], true), ["0.0.0.0:80"]);
+        for anywhere in [false, true] {
+            assert_eq!(addresses(&["--bind-address=all"], anywhere), all);
+            assert_eq!(addresses(&["--bind-address=::1"], anywhere), ["[::1]:80"]);
+        }
+        assert!(Args::parse_from_words(["sluice", "run", "--bind-address=any"]).is_err());
+    }
 }

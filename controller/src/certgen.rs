@@ -1,7 +1,7 @@
 //! `sluice certgen`: the flags of it. What comes of them is in `sluice_kube::certgen`.
 
 use anyhow::Context;
-use sluice_kube::certgen::{self, FailurePolicy, SecretRef, Wanted};
+use sluice_kube::certgen::{self, FailurePolicy, SecretRef, Wanted, XdsSecrets};
 
 use crate::args::{self, Certgen, CertgenCommand, SecretPlace};
 use crate::{log, output};
@@ -29,6 +29,7 @@ pub(crate) fn certgen(args: &Certgen) -> anyhow::Result<()> {
             CertgenCommand::Patch(patch) => {
                 certgen::patch(&client, &place(&patch.secret), &trust(&patch.trust)).await
             }
+            CertgenCommand::Xds(xds) => certgen::create_xds(&client, &xds_secrets(xds)).await,
             // Needs no API server, and has been answered.
             CertgenCommand::Version => Ok(()),
         }
@@ -41,6 +42,15 @@ fn wanted(create: &args::Create) -> Wanted {
         hosts: create.host.clone(),
         certificate_key: create.cert_name.clone(),
         private_key_key: create.key_name.clone(),
+    }
+}
+
+fn xds_secrets(xds: &args::Xds) -> XdsSecrets {
+    XdsSecrets {
+        namespace: xds.namespace.clone(),
+        controller: xds.controller_secret.clone(),
+        data_plane: xds.data_plane_secret.clone(),
+        hosts: xds.host.clone(),
     }
 }
 

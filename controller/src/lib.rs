@@ -30,6 +30,7 @@ mod options;
 mod output;
 mod render;
 mod run;
+mod values;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
         Command::Explain(explain) => explain::explain(&explain)?,
+        Command::Values(values) => values::values(&values)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,

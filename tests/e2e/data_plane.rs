@@ -97,21 +97,25 @@ async fn authenticated_data_plane_serves_and_follows_updates() -> Result<()> {
 
 /// A graph of a metric that does not exist is empty, and nobody notices before they need it.
 #[tokio::test]
-async fn every_dashboard_metric_exists() -> Result<()> {
+async fn every_metric_of_dashboard_and_alerts_exists() -> Result<()> {
     let cluster = Cluster::start(1).await?;
     let identity = cluster.authority.identity("data-plane")?;
     let data_plane = cluster.data_plane(&identity).await?;
     data_plane.ready().await?;
     sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
 
-    let path = repository().join("controller/deploy/helm/sluice/dashboards/sluice.json");
-    let dashboard: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let chart = repository().join("controller/deploy/helm/sluice");
+    let dashboard = fs::read_to_string(chart.join("dashboards/sluice.json"))?;
+    let dashboard: Value = serde_json::from_str(&dashboard)?;
     let panels = dashboard["panels"].as_array().context("no panels")?;
     let targets = panels
         .iter()
         .flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let alerts = fs::read_to_string(chart.join("alerts/sluice.yaml"))?;
+    let alerts: Vec<Value> = serde_saphyr::from_str(&alerts)?;
     let words = targets
-        .filter_map(|target| target["expr"].as_str())
+        .chain(&alerts)
+        .filter_map(|shown| shown["expr"].as_str())
         .flat_map(|expr| expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     // Labels start with `envoy_` too, and stand before an `=` or in a `by`.
     let is_label = |word: &&str| {
@@ -133,7 +137,7 @@ async fn every_dashboard_metric_exists() -> Result<()> {
         };
         ensure!(
             page.lines().any(has),
-            "the dashboard shows {metric}, which no data plane has"
+            "the dashboard or an alert is about {metric}, which no data plane has"
         );
     }
     Ok(())

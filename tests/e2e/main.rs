@@ -8,6 +8,7 @@ mod bad_manifest;
 mod basic_auth;
 mod bursts;
 mod canary;
+mod certgen;
 mod certificates;
 mod concurrency_limits;
 mod configmap;

@@ -20,7 +20,7 @@ use crate::fixture::Fixture;
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
 /// Commands that print; `{socket}` and `{manifests}` are filled in.
-const PRINT: [&str; 18] = [
+const PRINT: [&str; 19] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",
     "lint --manifests {manifests} --output json",
@@ -32,6 +32,7 @@ const PRINT: [&str; 18] = [
     "dbg --admin-socket {socket} conf",
     "dbg --admin-socket {socket} general",
     "certgen version",
+    "values",
     "completions bash",
     "completions elvish",
     "completions fish",

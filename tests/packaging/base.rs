@@ -9,15 +9,18 @@ use sluice_tests::artifacts::repository;
 
 use crate::chart::{read_yaml, render};
 
-const FOLDER: &str = "controller/deploy/kustomize";
+pub(crate) const FOLDER: &str = "controller/deploy/kustomize";
+
+/// Written by hand.
+const OWN: [&str; 2] = ["kustomization.yaml", "namespace.yaml"];
 
 /// Parts of the deployment by their folder, and the values that make them. A component holds what is not in the base.
-fn parts() -> Vec<(&'static str, Value)> {
+pub(crate) fn parts() -> Vec<(&'static str, Value)> {
     vec![
-        ("base", base()),
+        ("base", json!({})),
         (
             "components/autoscaling",
-            json!({"xds": {"certificates": "existing"}, "dataPlane": {"autoscaling": {"enabled": true}}}),
+            json!({"dataPlane": {"autoscaling": {"enabled": true}}}),
         ),
         (
             "components/cert-manager",
@@ -25,22 +28,18 @@ fn parts() -> Vec<(&'static str, Value)> {
         ),
         (
             "components/monitoring",
-            json!({
-                "xds": {"certificates": "existing"},
-                "metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}},
-            }),
+            json!({"metrics": {
+                "serviceMonitor": {"enabled": true},
+                "prometheusRule": {"enabled": true},
+                "dashboard": {"enabled": true},
+            }}),
         ),
     ]
 }
 
-/// Certificates are no files to check in: they are there before, or cert-manager's.
-fn base() -> Value {
-    json!({"xds": {"certificates": "existing"}})
-}
-
 /// The files of a part: `data-plane/service.yaml` becomes `data-plane-service.yaml`.
 fn files(part: &str, values: &Value) -> Result<BTreeMap<String, String>> {
-    let base = render(&base())?;
+    let base = render(&json!({}))?;
     let is_new = |name: &String| part == "base" || !base.contains_key(name);
     let files = render(values)?.into_iter().filter(|(name, _)| is_new(name));
     Ok(files
@@ -64,7 +63,7 @@ fn kustomize_base_and_components_match_the_chart() -> Result<()> {
             fs::create_dir_all(&folder)?;
             for entry in fs::read_dir(&folder)?
                 .flatten()
-                .filter(|entry| entry.file_name() != "kustomization.yaml")
+                .filter(|entry| !OWN.iter().any(|own| entry.file_name() == *own))
             {
                 fs::remove_file(entry.path())?;
             }
@@ -77,7 +76,7 @@ fn kustomize_base_and_components_match_the_chart() -> Result<()> {
             let name = entry.file_name().to_string_lossy().into_owned();
             found.insert(name, fs::read_to_string(entry.path())?);
         }
-        found.remove("kustomization.yaml");
+        found.retain(|name, _| !OWN.contains(&name.as_str()));
         ensure!(
             found == expected,
             "{part} is not what the chart gives: UPDATE_GOLDEN=1 writes it"
@@ -102,10 +101,14 @@ fn kustomization_lists_every_file() -> Result<()> {
             .filter_map(Value::as_str)
             .collect();
         let files = files(part, &values)?;
+        let own = Some("namespace.yaml").filter(|_| part == "base");
+        let expected: Vec<&str> = own
+            .into_iter()
+            .chain(files.keys().map(String::as_str))
+            .collect();
         ensure!(
-            listed == files.keys().collect::<Vec<_>>(),
-            "{part}: lists {listed:?}, has {:?}",
-            files.keys()
+            listed == expected,
+            "{part}: lists {listed:?}, has {expected:?}"
         );
     }
     Ok(())

@@ -14,62 +14,6 @@ use sluice_tests::artifacts::repository;
 /// The release that all tests render.
 pub(crate) const NAMESPACE: &str = "sluice-system";
 
-/// Sets of values that together reach every branch of the templates.
-pub(crate) fn cases() -> Vec<(&'static str, Value)> {
-    vec![
-        ("defaults", json!({})),
-        ("everything", everything()),
-        (
-            "a DaemonSet",
-            json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}}),
-        ),
-        (
-            "one namespace",
-            json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}}),
-        ),
-        (
-            "some namespaces",
-            json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}}),
-        ),
-        (
-            "no admission",
-            json!({"controller": {"admission": {"enabled": false}}}),
-        ),
-        (
-            "a fixed address",
-            json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}}),
-        ),
-        (
-            "a NodePort",
-            json!({"dataPlane": {"service": {"type": "NodePort", "nodePorts": {"http": 30080, "https": 30443}}}}),
-        ),
-        (
-            "internal",
-            json!({"dataPlane": {"service": {"type": "ClusterIP"}}, "networkPolicy": {"enabled": false}}),
-        ),
-    ]
-}
-
-fn everything() -> Value {
-    json!({
-        "imagePullSecrets": [{"name": "pull"}],
-        "controller": {
-            "ingressClassResource": {"default": true},
-            "ingressClassByName": true,
-            "watchIngressWithoutClass": true,
-            "podWeights": true,
-            "disableCatchAll": true,
-            "defaultBackendService": "default/fallback",
-            "config": {"proxy-body-size": "8m"},
-            "admission": {"certificates": "cert-manager", "namespaceSelector": {"matchLabels": {"a": "b"}}},
-        },
-        "dataPlane": {"autoscaling": {"enabled": true}, "zone": "eu-1a", "service": {"loadBalancerClass": "example.com/lb"}},
-        "xds": {"certificates": "cert-manager"},
-        "networkPolicy": {"metricsFrom": [{"namespaceSelector": {}}]},
-        "metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}},
-    })
-}
-
 /// The chart's folder.
 pub(crate) fn folder() -> PathBuf {
     repository().join("controller/deploy/helm/sluice")
@@ -92,16 +36,29 @@ pub(crate) fn render(overrides: &Value) -> Result<BTreeMap<String, String>> {
     merge(&mut values, overrides);
     let context = context(&values)?;
     let mut rendered = BTreeMap::new();
-    for (name, source) in templates()? {
-        let engine = engine(&format!("{}\n{source}", helpers()?))?;
+    for (name, engine) in engines()? {
         let text = engine
             .execute_to_string(&context)
             .with_context(|| name.clone())?;
         if !text.trim().is_empty() {
-            rendered.insert(name, format!("{}\n", text.trim()));
+            rendered.insert(name.clone(), format!("{}\n", text.trim()));
         }
     }
     Ok(rendered)
+}
+
+/// The templates, parsed once.
+fn engines() -> Result<&'static [(String, Template)]> {
+    static ENGINES: OnceLock<Vec<(String, Template)>> = OnceLock::new();
+    if let Some(engines) = ENGINES.get() {
+        return Ok(engines);
+    }
+    let mut parsed = Vec::new();
+    for (name, source) in templates()? {
+        let engine = engine(&format!("{}\n{source}", helpers()?));
+        parsed.push((name.clone(), engine.with_context(|| name)?));
+    }
+    Ok(ENGINES.get_or_init(|| parsed))
 }
 
 /// All objects of a rendering.
@@ -115,8 +72,13 @@ pub(crate) fn objects(overrides: &Value) -> Result<Vec<Value>> {
 
 /// The YAML documents of a text.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
-    let documents = text.split("\n---").map(serde_saphyr::from_str);
+    let documents = format!("\n{text}");
+    let documents = documents.split("\n---").filter(|text| {
+        let mut lines = text.lines();
+        lines.any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+    });
     documents
+        .map(serde_saphyr::from_str)
         .collect::<Result<Vec<Value>, _>>()
         .map_err(|error| anyhow!("{error}\n{text}"))
 }
@@ -153,11 +115,18 @@ pub(crate) fn templates() -> Result<Vec<(String, String)>> {
 }
 
 fn helpers() -> Result<String> {
-    Ok(fs::read_to_string(folder().join("templates/_helpers.tpl"))?)
+    let mut helpers = String::new();
+    for entry in fs::read_dir(folder().join("templates"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "tpl") {
+            helpers.push_str(&fs::read_to_string(&path)?);
+        }
+    }
+    Ok(helpers)
 }
 
 /// Helm's: maps are merged, anything else is replaced.
-fn merge(into: &mut Value, from: &Value) {
+pub(crate) fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
@@ -184,6 +153,7 @@ fn engine(source: &str) -> Result<Template> {
     let included: Arc<OnceLock<Template>> = Arc::default();
     let templates = Arc::clone(&included);
     // `.Files.Get` is a method, which only Go has.
+    let source = source.replace("$.Files.Get", "readFile");
     let source = source.replace(".Files.Get", "readFile");
     let engine = functions::all(Template::new("chart").missing_key(MissingKey::Error))
         .func("include", move |args| match (args, templates.get()) {

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use sluice_tests::artifacts;
 
-use crate::chart::{cases, objects, values};
+use crate::cases::cases;
+use crate::chart::{objects, values};
 use crate::pods::pods;
 
 /// Runs `sluice` with these arguments.
@@ -43,7 +44,7 @@ fn default_of(help: &str, flag: &str) -> Result<String> {
 fn every_command_line_parses() -> Result<()> {
     for (case, values) in cases() {
         for pod in pods(&objects(&values)?) {
-            for container in pod.containers() {
+            for container in pod.sluice_containers() {
                 let args = container["args"].as_array().context("no args")?;
                 let mut args: Vec<&str> = args.iter().filter_map(Value::as_str).collect();
                 args.push("--help");
@@ -123,7 +124,7 @@ fn controller(values: &Value) -> Result<Vec<String>> {
         .find(|pod| pod.name.ends_with("-controller"))
         .context("no controller")?;
     let args = pod
-        .containers()
+        .sluice_containers()
         .next()
         .and_then(|container| container["args"].as_array())
         .context("no args")?;

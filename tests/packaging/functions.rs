@@ -1,15 +1,20 @@
 //! The functions of Helm that the chart uses, and no others.
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
-use gotmpl::{Template, TemplateError, Value as Item, to_value};
+use gotmpl::{Template, TemplateError, Value as Item};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::chart::folder;
 
 /// Adds them all but `include`, which needs the templates.
 pub(crate) fn all(engine: Template) -> Template {
+    values(texts(engine))
+}
+
+fn texts(engine: Template) -> Template {
     let string = |text: String| Ok(Item::String(text.into()));
     engine
         .func("readFile", move |args| {
@@ -20,6 +25,29 @@ pub(crate) fn all(engine: Template) -> Template {
         .func("quote", move |args| {
             string(format!("{:?}", text(args.first())))
         })
+        .func("trim", move |args| {
+            string(text(args.first()).trim().to_owned())
+        })
+        .func("replace", move |args| {
+            string(text(args.get(2)).replace(&text(args.first()), &text(args.get(1))))
+        })
+        .func("sha256sum", move |args| {
+            let hash = Sha256::digest(text(args.first()));
+            string(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        })
+        .func("toJson", move |args| {
+            string(args.first().map(to_json).unwrap_or_default().to_string())
+        })
+        .func("toString", move |args| string(text(args.first())))
+        .func("trunc", move |args| {
+            let length = args.first().and_then(Item::as_int).unwrap_or_default();
+            let length = usize::try_from(length).unwrap_or_default();
+            string(text(args.get(1)).chars().take(length).collect())
+        })
+}
+
+fn values(engine: Template) -> Template {
+    engine
         .func("default", |args| {
             let given = args.get(1).filter(|given| given.is_truthy());
             Ok(given.or(args.first()).cloned().unwrap_or(Item::Nil))
@@ -28,39 +56,38 @@ pub(crate) fn all(engine: Template) -> Template {
             let map = args.first().map(to_json).unwrap_or_default();
             Ok(Item::Bool(map.get(text(args.get(1))).is_some()))
         })
-        .func("trim", move |args| {
-            string(text(args.first()).trim().to_owned())
-        })
         .func("dict", |args| {
-            let pairs = args
-                .chunks(2)
-                .map(|pair| (text(pair.first()), pair.get(1).map(to_json)));
-            to_value(&pairs.collect::<BTreeMap<_, _>>())
+            let pairs = args.chunks(2);
+            let pairs =
+                pairs.filter_map(|pair| Some((text(pair.first()).into(), pair.get(1)?.clone())));
+            Ok(Item::Map(Arc::new(pairs.collect())))
         })
         .func("fail", |args| Err(TemplateError::Exec(text(args.first()))))
         .func("list", |args| Ok(Item::List(args.to_vec().into())))
-        .func("lookup", |args| to_value(&look_up(&text(args.get(3)))))
-        .func("b64enc", move |args| {
-            string(format!("base64 of {}", text(args.first())))
+        .func("concat", |args| {
+            Ok(Item::List(args.iter().flat_map(entries).collect()))
         })
-        // Their text says what they would be, the same every time.
-        .func("genCA", |args| certificate(&text(args.first()), "itself"))
-        .func("genSignedCert", |args| {
-            let by = args.get(4).map(to_json).unwrap_or_default();
-            certificate(&text(args.get(2)), by["Cert"].as_str().unwrap_or_default())
+        .func("contains", |args| {
+            Ok(Item::Bool(text(args.get(1)).contains(&text(args.first()))))
+        })
+        .func("int", |args| {
+            Ok(Item::Int(text(args.first()).parse().unwrap_or_default()))
+        })
+        .func("ternary", |args| {
+            let chosen = if args.get(2).is_some_and(Item::is_truthy) {
+                0
+            } else {
+                1
+            };
+            Ok(args.get(chosen).cloned().unwrap_or(Item::Nil))
         })
 }
 
-/// As with a first install nothing is there, but for what is called so.
-fn look_up(name: &str) -> Value {
-    match name.starts_with("kept-") {
-        true => json!({"data": {"tls.crt": format!("of {name}")}}),
-        false => json!({}),
+fn entries(list: &Item) -> Vec<Item> {
+    match list {
+        Item::List(items) => items.to_vec(),
+        _ => vec![],
     }
-}
-
-fn certificate(of: &str, by: &str) -> gotmpl::Result<Item> {
-    to_value(&json!({"Cert": format!("{of} signed by {by}"), "Key": format!("key of {of}")}))
 }
 
 fn text(item: Option<&Item>) -> String {

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::chart::{cases, objects};
+use crate::cases::cases;
+use crate::chart::objects;
 
 /// A workload's name, its pod template's spec and its labels.
 pub(crate) struct Pod {
@@ -17,6 +18,20 @@ impl Pod {
     pub(crate) fn containers(&self) -> impl Iterator<Item = &Value> {
         let of = |field: &str| self.spec[field].as_array().into_iter().flatten();
         of("initContainers").chain(of("containers"))
+    }
+
+    /// Those that run `sluice`.
+    pub(crate) fn sluice_containers(&self) -> impl Iterator<Item = &Value> {
+        let ours = ["controller", "envoy", "certgen"];
+        self.containers()
+            .filter(move |container| ours.iter().any(|name| container["name"] == *name))
+    }
+
+    /// Those of the chart itself, without what values add.
+    fn own_containers(&self) -> impl Iterator<Item = &Value> {
+        let others = ["sidecar", "init"];
+        self.containers()
+            .filter(move |container| others.iter().all(|name| container["name"] != *name))
     }
 
     fn is_data_plane(&self) -> bool {
@@ -62,22 +77,36 @@ fn every_pod_meets_the_restricted_profile() -> Result<()> {
     for_each_pod(|pod| {
         let security = &pod.spec["securityContext"];
         ensure!(
-            security["runAsNonRoot"] == true && security["runAsUser"] == 65532,
+            security["runAsNonRoot"] == true
+                && security["runAsUser"]
+                    .as_u64()
+                    .is_some_and(|user| user >= 65532),
             "{security}"
         );
         ensure!(
             security["seccompProfile"]["type"] == "RuntimeDefault",
             "{security}"
         );
-        for field in ["hostNetwork", "hostPID", "hostIPC"] {
+        for field in ["hostPID", "hostIPC"] {
             ensure!(pod.spec[field].is_null(), "{field}");
+        }
+        // Only where a value asks for it.
+        ensure!(
+            pod.spec["hostNetwork"].is_null() || pod.is_data_plane(),
+            "hostNetwork"
+        );
+        for sysctl in security["sysctls"].as_array().into_iter().flatten() {
+            ensure!(
+                sysctl["name"] == "net.ipv4.ip_unprivileged_port_start",
+                "{sysctl}: the profile has no such sysctl"
+            );
         }
         let volumes = pod.spec["volumes"].as_array().into_iter().flatten();
         ensure!(
             volumes.clone().all(|volume| volume["hostPath"].is_null()),
             "a folder of the node"
         );
-        for container in pod.containers() {
+        for container in pod.own_containers() {
             let expected = json!({
                 "allowPrivilegeEscalation": false,
                 "readOnlyRootFilesystem": true,
@@ -91,6 +120,10 @@ fn every_pod_meets_the_restricted_profile() -> Result<()> {
             ensure!(
                 container["resources"]["requests"]["memory"].is_string(),
                 "no memory request"
+            );
+            ensure!(
+                container["resources"]["limits"]["memory"].is_string(),
+                "no memory limit"
             );
         }
         Ok(())
@@ -127,7 +160,7 @@ fn digest_takes_precedence_over_tag() -> Result<()> {
 #[test]
 fn long_running_pods_have_probes_on_existing_ports() -> Result<()> {
     for_each_pod(|pod| {
-        for container in pod.containers().filter(|_| pod.kind != "Job") {
+        for container in pod.own_containers().filter(|_| pod.kind != "Job") {
             for probe in ["livenessProbe", "readinessProbe"] {
                 let port = &container[probe]["httpGet"]["port"];
                 let mut ports = container["ports"].as_array().into_iter().flatten();
@@ -189,7 +222,7 @@ fn data_plane_has_no_token_and_no_permissions() -> Result<()> {
 #[test]
 fn grace_period_of_the_data_plane_covers_draining() -> Result<()> {
     for_each_pod(|pod| {
-        for container in pod.containers().filter(|_| pod.is_data_plane()) {
+        for container in pod.sluice_containers().filter(|_| pod.is_data_plane()) {
             let args = container["args"].as_array().context("no args")?;
             let seconds = |flag: &str| {
                 let mut args = args.iter().filter_map(Value::as_str);
@@ -207,4 +240,25 @@ fn grace_period_of_the_data_plane_covers_draining() -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Ports below 1024 are open to everybody in the network of such a pod, and in that of a node for nobody.
+#[test]
+fn low_ports_of_the_data_plane_need_no_privilege() -> Result<()> {
+    let low = json!({"tcp": {"53": "a/b:53"}});
+    let high = json!({"tcp": {"5353": "a/b:53"}});
+    for (values, expected) in [(low, true), (high, false)] {
+        let pods = pods(&objects(&values)?);
+        let pod = pods.iter().find(|pod| pod.is_data_plane());
+        let sysctls = &pod.context("no data plane")?.spec["securityContext"]["sysctls"];
+        let start = json!([{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}]);
+        ensure!((*sysctls == start) == expected, "{values}: {sysctls}");
+    }
+    let values = json!({"tcp": {"53": "a/b:53"}, "dataPlane": {"hostNetwork": true}});
+    let pods = pods(&objects(&values)?);
+    let pod = pods.iter().find(|pod| pod.is_data_plane());
+    let spec = &pod.context("no data plane")?.spec;
+    ensure!(spec["securityContext"]["sysctls"].is_null(), "{spec}");
+    ensure!(spec["dnsPolicy"] == "ClusterFirstWithHostNet", "{spec}");
+    Ok(())
 }

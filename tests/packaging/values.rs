@@ -5,50 +5,34 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 
-use crate::chart::{cases, folder, read_yaml, render, values};
+use crate::cases::cases;
+use crate::chart::{folder, merge, read_yaml, render, values};
 
-/// Values whose keys are the user's own.
-const FREE: &[&str] = &[
-    "/controller/admission/namespaceSelector",
-    "/controller/affinity",
-    "/controller/config",
-    "/controller/extraArgs",
-    "/controller/nodeSelector",
-    "/controller/podAnnotations",
-    "/controller/podLabels",
-    "/controller/resources",
-    "/dataPlane/affinity",
-    "/dataPlane/nodeSelector",
-    "/dataPlane/podAnnotations",
-    "/dataPlane/podLabels",
-    "/dataPlane/resources",
-    "/dataPlane/service/annotations",
-    "/metrics/dashboard/labels",
-    "/metrics/serviceMonitor/labels",
-];
-
-fn schema() -> Result<Value> {
+pub(crate) fn schema() -> Result<Value> {
     read_yaml(&folder().join("values.schema.json"))
 }
 
-/// Every value by its path, down to what is a scalar, a list or free.
-fn collect_leaves(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
-    match value.as_object().filter(|_| !FREE.contains(&path)) {
-        Some(fields) => fields
-            .iter()
-            .for_each(|(key, value)| collect_leaves(value, &format!("{path}/{key}"), found)),
+/// Every value by its path, down to what is a scalar, a list or has keys of the user's own: in the schema it has none.
+fn collect_leaves(value: &Value, path: &str, schema: &Value, found: &mut BTreeMap<String, Value>) {
+    let is_free = |schema: &Value| schema["type"] == "object" && schema["properties"].is_null();
+    match value.as_object().filter(|_| !is_free(schema)) {
+        Some(fields) => fields.iter().for_each(|(key, value)| {
+            let schema = &schema["properties"][key.as_str()];
+            collect_leaves(value, &format!("{path}/{key}"), schema, found);
+        }),
         None => drop(found.insert(path.to_owned(), value.clone())),
     }
 }
 
-fn all_leaves() -> Result<BTreeMap<String, Value>> {
+/// All of `values.yaml`.
+pub(crate) fn all_leaves() -> Result<BTreeMap<String, Value>> {
     let mut found = BTreeMap::new();
-    collect_leaves(&values()?, "", &mut found);
+    collect_leaves(&values()?, "", &schema()?, &mut found);
     Ok(found)
 }
 
 /// The schema of a value, by the same path.
-fn property<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
+pub(crate) fn property<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/')
         .skip(1)
         .try_fold(schema, |schema, key| schema["properties"].get(key))
@@ -72,8 +56,10 @@ fn every_value_has_a_schema_entry_with_description_and_type() -> Result<()> {
             Value::Array(_) => "array",
             _ => "object",
         };
+        let kinds = property["type"].as_array();
         ensure!(
-            property["type"] == kind,
+            kinds.map_or(property["type"] == kind, |kinds| kinds
+                .contains(&json!(kind))),
             "{path}: expected the type {kind}, got {}",
             property["type"]
         );
@@ -112,6 +98,10 @@ fn schema_rejects_unknown_values() -> Result<()> {
 /// Another value of the same type; for a list or a map of the user's, one with something in it.
 fn other_value(path: &str, value: &Value, schema: &Value) -> Value {
     let allowed = property(schema, path).and_then(|property| property["enum"].as_array());
+    let has_ports = |property: &Value| property["patternProperties"].is_object();
+    if property(schema, path).is_some_and(has_ports) {
+        return json!({"9000": 31000});
+    }
     match (allowed, value) {
         (Some(allowed), _) => allowed
             .iter()
@@ -135,16 +125,7 @@ fn nested(path: &str, value: Value) -> Value {
         })
 }
 
-fn merged(mut into: Value, from: Value) -> Value {
-    fn merge(into: &mut Value, from: Value) {
-        match (into, from) {
-            (Value::Object(into), Value::Object(from)) => {
-                from.into_iter()
-                    .for_each(|(key, value)| merge(into.entry(key).or_insert(Value::Null), value));
-            }
-            (into, from) => *into = from,
-        }
-    }
+fn merged(mut into: Value, from: &Value) -> Value {
     merge(&mut into, from);
     into
 }
@@ -155,15 +136,24 @@ fn every_value_changes_the_rendering() -> Result<()> {
     let before = |(_, case)| anyhow::Ok((render(&case)?, case));
     let cases: Vec<_> = cases().into_iter().map(before).collect::<Result<_>>()?;
     for (path, value) in all_leaves()? {
-        let change = nested(&path, other_value(&path, &value, &schema));
-        let mut differs = false;
-        for (before, case) in &cases {
-            differs = render(&merged(case.clone(), change.clone()))? != *before;
-            if differs {
-                break;
-            }
-        }
+        // A switch is on in some cases and off in others.
+        let switched = value.is_boolean().then(|| value.clone());
+        let changes = [other_value(&path, &value, &schema)];
+        let changes = changes.into_iter().chain(switched);
+        let changes: Vec<Value> = changes.map(|value| nested(&path, value)).collect();
+        // What the chart refuses in one case is tried in the next.
+        let differs = |before: &BTreeMap<String, String>, case: &Value, change: &Value| {
+            render(&merged(case.clone(), change)).is_ok_and(|after| after != *before)
+        };
+        let differs = cases
+            .iter()
+            .any(|(before, case)| changes.iter().any(|change| differs(before, case, change)));
         ensure!(differs, "{path} changes nothing: remove it or use it");
     }
     Ok(())
+}
+
+/// The defaults with another value in one place.
+pub(crate) fn changed(path: &str, value: &Value) -> Result<Value> {
+    Ok(nested(path, other_value(path, value, &schema()?)))
 }

@@ -132,6 +132,16 @@ pub fn envoy() -> Result<PathBuf> {
     )
 }
 
+/// Helm: `HELM_BINARY`, or the one that `cargo xtask setup` installed.
+pub fn helm() -> Result<PathBuf> {
+    find("HELM_BINARY", target().join("helm/helm"), "Helm")
+}
+
+/// kubectl: `KUBECTL_BINARY`, or the one that `cargo xtask setup` installed.
+pub fn kubectl() -> Result<PathBuf> {
+    find("KUBECTL_BINARY", target().join("helm/kubectl"), "kubectl")
+}
+
 fn installed_envoy() -> Option<PathBuf> {
     let folders = target().read_dir().ok()?.flatten();
     let mut binaries = folders

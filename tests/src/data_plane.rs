@@ -6,7 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::http::{self, Response};
@@ -74,6 +77,18 @@ fn named(name: &str, names: Vec<String>) -> Result<CertificateParams> {
 }
 
 impl Identity {
+    /// That of a Secret, as a mount has it.
+    pub fn from_secret(secret: &Value) -> Result<Identity> {
+        let folder = tempfile::Builder::new()
+            .prefix("sluice-identity-")
+            .tempdir()?;
+        for file in ["tls.key", "tls.crt", "ca.crt"] {
+            let data = secret["data"][file].as_str().context(file)?;
+            fs::write(folder.path().join(file), BASE64_STANDARD.decode(data)?)?;
+        }
+        Ok(Identity { folder })
+    }
+
     /// The run folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -37,6 +37,7 @@ cargo xtask <task>
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help
   picture                          draw how requests spread, from real runs, into docs/pictures
+  lint                             format, clippy, documentation and dependencies, without tests
   deny                             licences and sources of dependencies (.ci/deny.toml), and advisories where their
                                    database can be fetched
   fuzz [TARGET...] [--seconds N]   libFuzzer on parsers of outside bytes (tests/libfuzzer), 40 s each
@@ -68,6 +69,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "bench" => run::bench(arguments),
         "picture" => run::picture(),
         "docs" => run::docs(),
+        "lint" => run::lint(),
         "deny" => deny::all(),
         "fuzz" => fuzz::fuzz(arguments),
         "asan" => run::asan(arguments),

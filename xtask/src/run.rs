@@ -160,6 +160,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
         arguments.iter().partition(|argument| *argument == "--lint");
     let nginx = setup::nginx()?;
     setup::php()?;
+    setup::helm()?;
     setup::waf()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
@@ -189,6 +190,16 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
             .env("SLUICE_FAULT_FILTER_WASM", faults)
             .args(arguments),
     )
+}
+
+/// `cargo xtask lint`: what needs no test.
+pub(crate) fn lint() -> Result<()> {
+    setup::wasm_target()?;
+    // The controller carries the filter, and the module is written against nginx's headers.
+    setup::nginx()?;
+    build::filter()?;
+    lint::all()?;
+    deny::all()
 }
 
 /// `cargo xtask asan`: the tests that run the module in an nginx.

@@ -21,6 +21,8 @@ pub(crate) enum CertgenCommand {
     Create(Create),
     /// Patch the webhook configuration with the CA of the Secret.
     Patch(Patch),
+    /// Create the certificates that controller and data plane show each other, in two Secrets, unless they exist.
+    Xds(Xds),
     /// Print the version.
     Version,
 }
@@ -59,6 +61,22 @@ pub(crate) struct Patch {
     pub(crate) secret: SecretPlace,
     #[command(flatten)]
     pub(crate) trust: Trust,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Xds {
+    /// Namespace of both Secrets.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: String,
+    /// Name of the controller's Secret.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) controller_secret: String,
+    /// Name of the data plane's Secret.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) data_plane_secret: String,
+    /// Names of the controller's Service, such as sluice-controller.sluice.svc.
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',', required = true)]
+    pub(crate) host: Vec<String>,
 }
 
 /// Objects that are to trust the certificate.

@@ -86,6 +86,13 @@ pub(crate) enum ExplainOutput {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Values {
+    /// Values file of ingress-nginx's chart [default: standard input].
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct WaitShutdown {
     /// The controller's admin socket.
     #[arg(

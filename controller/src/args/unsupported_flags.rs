@@ -47,6 +47,31 @@ fn tip(flag: &str) -> Option<String> {
     is_of_run.then(|| format!("{flag} is a flag of `sluice run`; leave it out here"))
 }
 
+/// Support for a flag of the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlagSupport {
+    /// `sluice run` takes it.
+    Taken,
+    /// ingress-nginx has it; the advice says what to do instead.
+    Gone(&'static str),
+    /// Nobody has it.
+    Unknown,
+}
+
+/// The support for a flag, by its name without dashes.
+pub(crate) fn flag_support(name: &str) -> FlagSupport {
+    let command = super::without_effect::accepted(Args::command());
+    let mut of_run = command
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    match advice(name) {
+        Some(advice) => FlagSupport::Gone(advice),
+        None if of_run.any(|argument| argument.get_long() == Some(name)) => FlagSupport::Taken,
+        None => FlagSupport::Unknown,
+    }
+}
+
 fn advice(flag: &str) -> Option<&'static str> {
     let name = flag.trim_start_matches('-');
     ADVICE

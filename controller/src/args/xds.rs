@@ -1,7 +1,7 @@
 //! Addresses of the xDS server: to listen on, and to connect to.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -29,10 +29,9 @@ impl FromStr for ListenAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         match socket(text)? {
             Some(path) => Ok(ListenAddress::Unix(path)),
-            None => text
-                .parse()
+            None => tcp(text)
                 .map(ListenAddress::Tcp)
-                .map_err(|_| "expected unix:PATH or IP:PORT".to_owned()),
+                .ok_or_else(|| "expected unix:PATH, IP:PORT or :PORT".to_owned()),
         }
     }
 }
@@ -60,6 +59,18 @@ impl FromStr for ConnectAddress {
     }
 }
 
+/// Without an IP: all addresses, those of IPv4 among them where the machine has IPv6.
+fn tcp(text: &str) -> Option<SocketAddr> {
+    let Some(port) = text.strip_prefix(':') else {
+        return text.parse().ok();
+    };
+    let all: IpAddr = match super::has_ipv6() {
+        true => Ipv6Addr::UNSPECIFIED.into(),
+        false => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    Some(SocketAddr::new(all, port.parse().ok()?))
+}
+
 fn socket(text: &str) -> Result<Option<PathBuf>, String> {
     let Some(path) = text.strip_prefix(SOCKET).map(Path::new) else {
         return Ok(None);
@@ -84,8 +95,15 @@ mod tests {
         for good in ["unix:/run/x.sock", "127.0.0.1:1", "[::]:18000"] {
             assert_eq!(listen(good).as_deref(), Ok(good));
         }
+        let all = match crate::args::has_ipv6() {
+            true => "[::]:18000",
+            false => "0.0.0.0:18000",
+        };
+        assert_eq!(listen(":18000").as_deref(), Ok(all));
         for bad in [
             "",
+            ":",
+            ":x",
             "unix:",
             "unix:x.sock",
             "/run/x.sock",

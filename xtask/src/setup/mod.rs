@@ -1,9 +1,11 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm and kubectl.
 
 mod apt;
 mod envoy;
+mod helm;
 mod nginx;
 mod php;
+mod venv;
 mod waf;
 
 use std::path::Path;
@@ -14,6 +16,7 @@ use anyhow::{Context, Result};
 use crate::step::{Step, missing};
 
 pub(crate) use envoy::envoy;
+pub(crate) use helm::helm;
 pub(crate) use nginx::{nginx, source as nginx_source};
 pub(crate) use php::php;
 pub(crate) use waf::waf;
@@ -27,6 +30,7 @@ pub(crate) fn all() -> Result<()> {
     envoy()?;
     nginx()?;
     php()?;
+    helm()?;
     waf()
 }
 

@@ -1,12 +1,15 @@
-//! A certificate for the webhook, and the API server's trust in it. One job does both.
+//! A certificate for the webhook, and the API server's trust in it: one job does both. Certificates for the connection between
+//! controller and data plane.
 //!
 //! ```text
 //!   create --> Secret {ca, cert, key}, unless it is there --+
 //!                                                           +--> patch --> caBundle of the webhook configurations
+//!   xds -----> two Secrets {tls.crt, tls.key, ca.crt} of one CA, unless they are there
 //! ```
 
 mod certificate;
 mod trust;
+mod xds;
 
 use std::fmt;
 use std::path::Path;
@@ -19,8 +22,9 @@ use kube::{Client, Config};
 use tracing::info;
 
 use crate::connect::read;
-use certificate::Made;
+use certificate::{Authority, Signed, Usage};
 pub use trust::{FailurePolicy, Trust};
+pub use xds::{XdsSecrets, create_xds};
 
 /// Key of the authority in the Secret. kube-webhook-certgen has no flag for it either.
 const AUTHORITY: &str = "ca";
@@ -87,7 +91,9 @@ async fn kept(client: &Client, wanted: &Wanted) -> anyhow::Result<ByteString> {
         info!("Secret {} is there; nothing is made", wanted.secret);
         return authority(&secret, &wanted.secret);
     }
-    let secret = secret(wanted, Made::new(&wanted.hosts)?);
+    let made = Authority::new()?;
+    let signed = made.sign(&wanted.hosts, Usage::Server)?;
+    let secret = secret(wanted, made.pem, signed);
     match secrets(client, &wanted.secret)
         .create(&PostParams::default(), &secret)
         .await
@@ -112,11 +118,11 @@ async fn kept(client: &Client, wanted: &Wanted) -> anyhow::Result<ByteString> {
     }
 }
 
-fn secret(wanted: &Wanted, made: Made) -> Secret {
+fn secret(wanted: &Wanted, authority: String, signed: Signed) -> Secret {
     let data = [
-        (AUTHORITY.to_owned(), made.authority),
-        (wanted.certificate_key.clone(), made.certificate),
-        (wanted.private_key_key.clone(), made.key),
+        (AUTHORITY.to_owned(), authority),
+        (wanted.certificate_key.clone(), signed.certificate),
+        (wanted.private_key_key.clone(), signed.key),
     ];
     let metadata = ObjectMeta {
         name: Some(wanted.secret.name.clone()),

@@ -11,6 +11,7 @@ use tokio_rustls::rustls::client::danger::ServerCertVerifier;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::*;
@@ -222,4 +223,106 @@ async fn the_certificate_is_valid_for_its_hosts_under_its_authority_for_a_centur
         .with_no_client_auth()
         .with_single_cert(vec![certificate.clone()], key)
         .unwrap();
+}
+
+const CONTROLLER: &str = "/api/v1/namespaces/sluice/secrets/xds-controller";
+const DATA_PLANE: &str = "/api/v1/namespaces/sluice/secrets/xds-data-plane";
+
+async fn xds(objects: &Objects) -> anyhow::Result<()> {
+    let wanted = XdsSecrets {
+        namespace: "sluice".to_owned(),
+        controller: "xds-controller".to_owned(),
+        data_plane: "xds-data-plane".to_owned(),
+        hosts: vec!["sluice-controller.sluice.svc".to_owned()],
+    };
+    create_xds(&api(objects), &wanted).await
+}
+
+/// The three entries of a Secret.
+fn entries(objects: &Objects, path: &str) -> BTreeMap<String, Vec<u8>> {
+    let secret: Secret = serde_json::from_value(objects.lock().unwrap()[path].clone()).unwrap();
+    let data = secret.data.unwrap().into_iter();
+    data.map(|(key, value)| (key, value.0)).collect()
+}
+
+/// Both, each with the other's authority.
+fn assert_pair(objects: &Objects) {
+    let (server, client) = (entries(objects, CONTROLLER), entries(objects, DATA_PLANE));
+    assert_eq!(server["ca.crt"], client["ca.crt"]);
+    assert_ne!(server["tls.key"], client["tls.key"]);
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    let ca = CertificateDer::from_pem_slice(&server["ca.crt"]).unwrap();
+    roots.add(ca).unwrap();
+    let roots = Arc::new(roots);
+    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000));
+    let servers = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
+    let clients = WebPkiClientVerifier::builder_with_provider(roots, provider);
+    let (servers, clients) = (servers.build().unwrap(), clients.build().unwrap());
+    let name = ServerName::try_from("sluice-controller.sluice.svc").unwrap();
+    let of = |entries: &BTreeMap<String, Vec<u8>>| {
+        CertificateDer::from_pem_slice(&entries["tls.crt"]).unwrap()
+    };
+    let is_server = |entries| servers.verify_server_cert(&of(entries), &[], &name, &[], now);
+    let is_client = |entries| clients.verify_client_cert(&of(entries), &[], now);
+    is_server(&server).unwrap();
+    is_client(&client).unwrap();
+    assert!(is_server(&client).is_err() && is_client(&server).is_err());
+}
+
+#[tokio::test]
+async fn xds_secrets_are_made_once_for_each_other() {
+    let objects = Objects::default();
+    xds(&objects).await.unwrap();
+    assert_pair(&objects);
+    let before = objects.lock().unwrap().clone();
+    xds(&objects).await.unwrap();
+    assert_eq!(*objects.lock().unwrap(), before);
+}
+
+#[tokio::test]
+async fn an_xds_secret_without_the_other_is_made_again() {
+    for lost in [CONTROLLER, DATA_PLANE] {
+        let objects = Objects::default();
+        xds(&objects).await.unwrap();
+        objects.lock().unwrap().remove(lost);
+        xds(&objects).await.unwrap();
+        assert_pair(&objects);
+    }
+}
+
+#[tokio::test]
+async fn xds_secrets_of_two_jobs_become_those_of_one() {
+    let (objects, others) = (Objects::default(), Objects::default());
+    xds(&objects).await.unwrap();
+    xds(&others).await.unwrap();
+    let of_other = others.lock().unwrap()[DATA_PLANE].clone();
+    objects
+        .lock()
+        .unwrap()
+        .insert(DATA_PLANE.to_owned(), of_other);
+    xds(&objects).await.unwrap();
+    assert_pair(&objects);
+}
+
+#[tokio::test]
+async fn xds_secrets_of_somebody_else_are_kept_or_named() {
+    let objects = Objects::default();
+    xds(&objects).await.unwrap();
+    for path in [CONTROLLER, DATA_PLANE] {
+        let mut objects = objects.lock().unwrap();
+        let secret = objects.get_mut(path).unwrap();
+        secret["metadata"]["labels"] = json!({});
+        secret["data"]["ca.crt"] = json!(if path == CONTROLLER { "QUFB" } else { "QkJC" });
+    }
+    let before = objects.lock().unwrap().clone();
+    xds(&objects).await.unwrap();
+    assert_eq!(*objects.lock().unwrap(), before, "whole ones are kept");
+    objects.lock().unwrap().remove(DATA_PLANE);
+    let error = xds(&objects).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("Secret sluice/xds-controller: expected the other one"),
+        "{error}"
+    );
+    assert_eq!(objects.lock().unwrap().len(), 1);
 }

@@ -1,5 +1,15 @@
 {{- define "sluice.name" -}}
-{{ default .Release.Name .Values.nameOverride }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride }}
+{{- else if and .Values.nameOverride (not (contains .Values.nameOverride .Release.Name)) }}
+{{- printf "%s-%s" .Release.Name .Values.nameOverride }}
+{{- else }}
+{{- .Release.Name }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.namespace" -}}
+{{ default .Release.Namespace .Values.namespaceOverride }}
 {{- end }}
 
 {{- define "sluice.selector" -}}
@@ -11,37 +21,54 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "sluice.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- end }}
-
-{{- define "sluice.controller.image" -}}
-{{- with .Values.controller.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{ end }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{- define "sluice.dataPlane.image" -}}
-{{- with .Values.dataPlane.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{ end }}
+{{/* Of a component: dict root, of (its values), component, port (its number), name. */}}
+{{- define "sluice.image" -}}
+{{- with .of.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.root.Chart.AppVersion .tag }}{{ end }}
 {{- end }}
 {{- end }}
 
-{{- /* The controller's name inside the cluster. Its certificate must have it. */ -}}
+{{- define "sluice.account" -}}
+{{- if .of.serviceAccount.name }}
+{{- .of.serviceAccount.name }}
+{{- else if .of.serviceAccount.create }}
+{{- include "sluice.name" .root }}-{{ .component }}
+{{- else -}}
+default
+{{- end }}
+{{- end }}
+
+{{/* The controller's name inside the cluster. Its certificate must have it. */}}
 {{- define "sluice.xds.host" -}}
-{{ include "sluice.name" . }}-controller.{{ .Release.Namespace }}.svc
+{{ include "sluice.name" . }}-controller.{{ include "sluice.namespace" . }}.svc
 {{- end }}
 
-{{- define "sluice.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: { type: RuntimeDefault }
+{{/* Whose addresses are the status of Ingresses: a Service, or nothing where the nodes are. */}}
+{{- define "sluice.publishService" -}}
+{{- $service := .Values.dataPlane.service }}
+{{- if and $service.enabled (not .Values.dataPlane.hostPort.enabled) (not .Values.dataPlane.hostNetwork) }}
+{{- if $service.external.enabled }}
+{{- include "sluice.name" . }}-data-plane
+{{- else if $service.internal.enabled }}
+{{- include "sluice.name" . }}-data-plane-internal
+{{- end }}
+{{- end }}
 {{- end }}
 
-{{- define "sluice.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{- define "sluice.defaultBackendService" -}}
+{{- if and .Values.defaultBackend.enabled .Values.controller.defaultBackendService }}
+{{- fail "controller.defaultBackendService: defaultBackend.enabled makes a Service of its own; set one of both" }}
+{{- end }}
+{{- if .Values.defaultBackend.enabled }}
+{{- include "sluice.namespace" . }}/{{ include "sluice.name" . }}-default-backend
+{{- else }}
+{{- .Values.controller.defaultBackendService }}
+{{- end }}
 {{- end }}
 
 {{/* Flags that the chart does not set. A second one of those that it sets would leave rights, ports or mounts behind that
@@ -50,24 +77,27 @@ belong to the first. */}}
 {{- $own := dict
   "source" "it is a chart for a cluster"
   "data-plane" "Envoys run in pods of their own"
-  "xds-address" "set xds.port or ipv6"
-  "bind-address" "set ipv6"
+  "xds-address" "set xds.port or bindAddress"
+  "bind-address" "set bindAddress"
   "xds-certificates" "set xds.controllerSecret"
   "http-port" "set dataPlane.containerPort.http"
   "https-port" "set dataPlane.containerPort.https"
   "controller-class" "set controller.ingressClassResource.controllerValue"
   "ingress-class" "set controller.ingressClass"
   "access-log" "set controller.accessLog"
+  "enable-metrics" "set metrics.enabled"
   "ingress-class-by-name" "set controller.ingressClassByName"
   "watch-ingress-without-class" "set controller.watchIngressWithoutClass"
   "watch-namespace" "set controller.scope.enabled and controller.scope.namespace"
   "watch-namespace-selector" "set controller.scope.namespaceSelector"
-  "election-id" "the Lease is called after the release, and the rights with it; set nameOverride for another name"
+  "election-id" "the Lease is called after the release, and the rights with it; set fullnameOverride for another name"
   "configmap" "write the settings into controller.config"
+  "tcp-services-configmap" "write the ports into tcp"
+  "udp-services-configmap" "write the ports into udp"
   "validating-webhook" "set controller.admission.enabled"
   "validating-webhook-certificate" "set controller.admission.secret"
   "validating-webhook-key" "set controller.admission.secret"
-  "publish-pods" "set dataPlane.hostPort"
+  "publish-pods" "set dataPlane.hostPort.enabled or dataPlane.hostNetwork"
   "pod-weights" "set controller.podWeights"
   "default-backend-service" "set controller.defaultBackendService"
   "disable-catch-all" "set controller.disableCatchAll"
@@ -76,7 +106,7 @@ belong to the first. */}}
 {{- if hasKey $own $flag }}
 {{- fail (printf "controller.extraArgs.%s: the chart sets --%s itself; %s" $flag $flag (index $own $flag)) }}
 {{- end }}
-- --{{ $flag }}={{ $value }}
+- {{ printf "--%s=%v" $flag $value | quote }}
 {{- end }}
 {{- end }}
 

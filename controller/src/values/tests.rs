@@ -1,0 +1,209 @@
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::*;
+
+/// Names of all values of ingress-nginx's chart 4.15, those in comments among them.
+const KEYS: &str = include_str!("keys.txt");
+const SCHEMA: &str = include_str!("../../deploy/helm/sluice/values.schema.json");
+
+fn converted_from(theirs: &Value) -> String {
+    converted(&theirs.to_string()).unwrap()
+}
+
+fn ours(output: &str) -> Value {
+    serde_saphyr::from_str(output).unwrap()
+}
+
+/// `{"a": {"b": value}}` for `a.b`.
+fn nested(path: &str, value: Value) -> Value {
+    path.rsplit('.')
+        .fold(value, |value, key| json!({ key: value }))
+}
+
+#[test]
+fn every_value_of_ingress_nginx_is_mapped_or_said_to_have_no_counterpart() {
+    for path in KEYS.lines() {
+        let output = converted_from(&nested(path, json!("7")));
+        assert!(!output.contains("Unknown"), "{path}: {output}");
+        let above = path.match_indices('.').map(|(end, _)| &path[..end]);
+        let mut named = above.chain([path]);
+        let without = named.any(|named| output.contains(&format!("#   {named}: ")));
+        let is_set = ours(&output) != json!({});
+        let is_conditional = matches!(
+            rule(path),
+            Some(Rule::Choice(..) | Rule::On(_) | Rule::Flags)
+        );
+        assert!(without || is_set || is_conditional, "{path}: {output}");
+    }
+}
+
+#[test]
+fn the_table_names_values_of_ingress_nginx_and_no_others() {
+    let mut seen = BTreeSet::new();
+    for (path, _) in table::rows() {
+        let below = format!("{path}.");
+        let exists = |key: &str| key == *path || key.starts_with(&below);
+        assert!(KEYS.lines().any(exists), "{path}");
+        assert!(seen.insert(path), "{path} twice");
+    }
+}
+
+#[test]
+fn counterparts_are_values_of_the_chart() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let places = |rule: &Rule| match rule {
+        Rule::Copy(places) | Rule::LookAt(places, _) => places.to_vec(),
+        Rule::Number(place) | Rule::Text(place) | Rule::Switch(place) | Rule::Choice(place, _) => {
+            vec![*place]
+        }
+        Rule::Namespace => vec!["controller.scope.enabled", "controller.scope.namespace"],
+        Rule::Flags | Rule::None(_) | Rule::On(_) => vec![],
+    };
+    let rules = table::rows().map(|(_, rule)| rule).chain(flags::rules());
+    for place in rules.flat_map(places) {
+        let mut at = &schema;
+        for key in place.split('.') {
+            let Some(below) = at["properties"].get(key) else {
+                // The user's own keys.
+                assert!(
+                    at["properties"].is_null() && at["type"] == "object",
+                    "{place}"
+                );
+                break;
+            };
+            at = below;
+        }
+    }
+}
+
+#[test]
+fn values_are_where_our_chart_has_them() {
+    let output = converted_from(&json!({
+        "controller": {
+            "replicaCount": 3,
+            "config": {"proxy-body-size": "8m", "use-gzip": true},
+            "allowSnippetAnnotations": true,
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "service": {"type": "NodePort", "nodePorts": {"http": "30080", "https": "", "tcp": {"9000": "30900"}}},
+            "admissionWebhooks": {"certManager": {"enabled": true}, "patch": {"nodeSelector": {"a": "b"}, "image": {"tag": "v1"}}},
+            "extraArgs": {"default-ssl-certificate": "a/b", "watch-namespace": "shop", "v": 2, "maxmind-license-key": "x", "nonsense": ""},
+            "resources": {"limits": {"memory": "90Mi"}},
+        },
+        "tcp": {"9000": "default/redis:6379"},
+    }));
+    let selector = json!({"kubernetes.io/os": "linux"});
+    let expected = json!({
+        "certgen": {"nodeSelector": {"a": "b"}},
+        "controller": {
+            "admission": {"certificates": "cert-manager"},
+            "config": {"allow-snippet-annotations": "true", "proxy-body-size": "8m", "use-gzip": true},
+            "extraArgs": {"default-ssl-certificate": "a/b", "v": "2"},
+            "nodeSelector": selector,
+            "scope": {"enabled": true, "namespace": "shop"},
+        },
+        "dataPlane": {
+            "nodeSelector": selector,
+            "replicaCount": 3,
+            "service": {"nodePorts": {"http": 30080, "tcp": {"9000": 30900}}, "type": "NodePort"},
+        },
+        "tcp": {"9000": "default/redis:6379"},
+    });
+    assert_eq!(ours(&output), expected, "{output}");
+    for comment in [
+        "#   controller.resources: it fits nginx",
+        "#   controller.admissionWebhooks.patch.image: Jobs that make certificates",
+        "#   controller.extraArgs.maxmind-license-key: not served yet",
+        "#   controller.extraArgs.nonsense: `sluice run` has no such flag",
+    ] {
+        assert!(output.contains(comment), "{comment}: {output}");
+    }
+}
+
+#[test]
+fn unknown_values_are_named() {
+    let output = converted_from(&json!({
+        "controller": {"replicas": 3, "autoscaling": {"max": 1}, "service": 5, "image.tag": "x"},
+        "ingress": {},
+    }));
+    assert_eq!(ours(&output), json!({}), "{output}");
+    let (_, unknown) = output.split_once("# Unknown, and left out:\n").unwrap();
+    let named: Vec<&str> = unknown
+        .lines()
+        .filter_map(|line| line.strip_prefix("#   ")?.split(':').next())
+        .collect();
+    let expected = [
+        "controller.autoscaling.max",
+        "controller.image.tag",
+        "controller.replicas",
+        "controller.service",
+        "ingress",
+    ];
+    assert_eq!(named, expected);
+}
+
+#[test]
+fn what_is_to_be_looked_at_is_said() {
+    let output = converted_from(&json!({
+        "controller": {"affinity": {"podAntiAffinity": {}}, "config": {"a": "{{ .Release.Name }}"}},
+    }));
+    for comment in [
+        "#   dataPlane.affinity: its label selectors",
+        "#   controller.config: controller.config has a template",
+    ] {
+        assert!(output.contains(comment), "{comment}: {output}");
+    }
+}
+
+#[test]
+fn any_text_is_written_as_yaml_that_reads_back_and_comments_stay_comments() {
+    for text in [
+        "yes",
+        "NO",
+        "1",
+        "0x1f",
+        "1e3",
+        "~",
+        "null",
+        "a: b",
+        "- a",
+        "#a",
+        "a #b",
+        "é",
+        "a\nb",
+        "\"",
+        "'",
+        "",
+        " a",
+        "a ",
+        "2001-01-01",
+        "*a",
+        "&a",
+        "!a",
+        "%a",
+        "@a",
+        "`a",
+        "{a}",
+        "[a]",
+        "a:",
+        "\u{7}",
+        "\u{2028}",
+        "1:30",
+        "=",
+        "<<",
+    ] {
+        let config =
+            json!({"x": text, text: [text, {text: text, "l": [[text], {}]}], "n": 1.5, "b": false});
+        let output = converted_from(&json!({"controller": {"config": config}}));
+        assert_eq!(ours(&output)["controller"]["config"], config, "{output}");
+        let output = converted_from(&json!({ text: {"a\nb": 1} }));
+        assert_eq!(ours(&output), json!({}), "{output}");
+    }
+}
+
+#[test]
+fn texts_that_are_no_map_of_values_are_errors() {
+    assert!(converted("").unwrap().contains("{}"));
+    assert!(converted("[a]").is_err() && converted("a: [").is_err());
+}

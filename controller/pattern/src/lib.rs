@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   pattern --check--> syntax.rs: only what RE2 and PCRE both know, and mean the same by
-//!                \---> re2.rs, pcre.rs: what it costs the engine, measured on the text that write.rs gives it
+//!                \---> re2.rs, pcre.rs, automaton.rs: what it costs the engine, measured on the text that write.rs gives it
 //! ```
 //!
 //! What only PCRE knows comes in other words where that is the same: `lookahead.rs` (one pattern), `lookaround.rs` (conditions beside
@@ -14,6 +14,7 @@
 //!
 //! Pure, and the same for the same input.
 
+mod automaton;
 mod class_set;
 mod host_names;
 mod literal_prefix;
@@ -30,6 +31,7 @@ mod write;
 use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 
+pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use lookahead::without_lookahead;
@@ -82,8 +84,8 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
 
 /// Checks its cost, as it is written for each engine.
 fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
-    let for_re2 =
-        parse(&re2(pattern, subject, alternatives), DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
+    let written = re2(pattern, subject, alternatives);
+    let for_re2 = parse(&written, DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
     let repetitions = re2::repetitions(&for_re2);
     if repetitions > MOST_REPETITIONS {
         return Err(format!(
@@ -108,7 +110,7 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
             pcre::MOST_BYTES
         ));
     }
-    Ok(())
+    automaton::check(&written, subject)
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

@@ -1,7 +1,10 @@
 //! Limits of one Ingress, with their reports; docs/annotations.md is written from them.
 
 use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
-use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
+use sluice_pattern::{
+    MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STATE_BYTES,
+    MOST_STATE_BYTES_OF_TEXTS, MOST_STEPS,
+};
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
 use sluice_syntax::seclang;
@@ -92,6 +95,16 @@ pub static LIMITS: &[Limit] = &[
         "RE2 instructions of a compiled pattern",
         MOST_INSTRUCTIONS,
         NO_PATTERN,
+    ),
+    limit(
+        "bytes of all states that a pattern of a path can be in",
+        MOST_STATE_BYTES as u64,
+        NO_PATTERN,
+    ),
+    limit(
+        "the same of any other pattern",
+        MOST_STATE_BYTES_OF_TEXTS as u64,
+        "the setting is not served; with access control, its paths answer 503",
     ),
     limit(
         "backtracking steps of a pattern in PCRE, per request",

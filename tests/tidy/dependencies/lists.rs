@@ -44,7 +44,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
         &["imbl", "ipnet", "serde", "sluice-filter-config"],
     ),
     // A pattern is a text, and what it costs is the same for everybody.
-    ("sluice-pattern", &["regex-syntax"]),
+    ("sluice-pattern", &["regex-automata", "regex-syntax"]),
     // What becomes of a request is a question to the model.
     (
         "sluice-explain",

@@ -51,7 +51,10 @@ pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings, NoGzip};
 pub use destination::{Destination, WeightedBackend};
-pub use direct_response::{Comparison, Condition, DirectResponse, RequestTest, ResponseContent};
+pub use direct_response::{
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, RequestTest,
+    ResponseContent,
+};
 pub use expression::{Expression, ExpressionPart, Variable};
 pub use filter::{
     Filter, HeaderChange, HeaderModification, request_header_changes, response_header_changes,

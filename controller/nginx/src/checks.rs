@@ -10,7 +10,7 @@ use sluice_ir::{
 use crate::conf::value;
 use crate::context::{Host, RenderContext};
 use crate::kong;
-use crate::location::direct_response::media_types;
+use crate::location::direct_response::{self, media_types};
 use crate::location::module::Module;
 use crate::location::{errors, redirect};
 use crate::stream::passthrough;
@@ -99,10 +99,15 @@ fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, boo
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";
     let span_name = "opentelemetry-operation-name: a name that is longer than nginx reads";
+    let word = "redirects with groups of a condition on $uri and another status than 301 and 302";
     let all = [
         (has_long_span_name(route), (span_name, false)),
         (has_different_media_types(route), (types, true)),
         (redirect::has_no_word(route), (status, false)),
+        (
+            direct_response::has_no_word(&route.direct_responses),
+            (word, true),
+        ),
         (has_different_filters(route), (filters, false)),
     ];
     all.into_iter()

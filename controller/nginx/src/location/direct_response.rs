@@ -1,8 +1,8 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, GlobalConfig, HttpRoute, RequestTest, ResponseContent,
-    Variable,
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, GlobalConfig,
+    HttpRoute, RequestTest, ResponseContent, Variable,
 };
 use sluice_pattern::Subject;
 
@@ -17,6 +17,8 @@ pub(crate) struct DirectResponses {
     pub(crate) media_type: Option<Value>,
     /// Scheme and host, where one of them rewrites.
     pub(crate) here: Option<Value>,
+    /// Scheme, where one of them has groups of a condition.
+    pub(crate) scheme: Option<Value>,
     pub(crate) responses: Vec<Return>,
 }
 
@@ -49,6 +51,7 @@ impl DirectResponses {
         DirectResponses {
             media_type: media_types(direct).next().map(value),
             here: rewrites.then(redirect::here_value),
+            scheme: captures(direct).then(redirect::scheme_value),
             responses: direct
                 .iter()
                 .map(|direct| Return::new(direct, route, global))
@@ -68,7 +71,24 @@ pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &st
         ResponseContent::Text { media_type, .. } => Some(media_type.as_str()),
         ResponseContent::Page
         | ResponseContent::Location(_)
-        | ResponseContent::Rewritten { .. } => None,
+        | ResponseContent::Rewritten { .. }
+        | ResponseContent::Captured(_) => None,
+    })
+}
+
+/// True if one of them has groups of a condition.
+fn captures(direct: &[DirectResponse]) -> bool {
+    let mut contents = direct.iter().map(|direct| &direct.content);
+    contents.any(|content| matches!(content, ResponseContent::Captured(_)))
+}
+
+/// True if one of them has groups of the path, and a status that nginx has no word for.
+pub(crate) fn has_no_word(direct: &[DirectResponse]) -> bool {
+    direct.iter().any(|direct| match &direct.content {
+        ResponseContent::Captured(captured) => {
+            captured.of == CaptureSubject::Path && !matches!(direct.status, 301 | 302)
+        }
+        _ => false,
     })
 }
 
@@ -79,13 +99,20 @@ impl Return {
             ResponseContent::Text { text, .. } => Some(body(text)),
             ResponseContent::Location(url) => Some(expression(url).quoted()),
             ResponseContent::Rewritten { to, .. } => Some(redirect::rewritten(to)),
+            ResponseContent::Captured(captured) => Some(redirect::captured(captured)),
         };
         let pattern = match &direct.content {
             ResponseContent::Rewritten { regex, .. } => Some(word(matching::pattern(regex))),
+            // Only `rewrite` encodes what is decoded, and it compares by itself.
+            ResponseContent::Captured(captured) if captured.of == CaptureSubject::Path => {
+                Some(operand(&captured.value).1)
+            }
             _ => None,
         };
         let headers = own_headers(direct, route, global);
         let mut conditions: Vec<If> = direct.conditions.iter().map(If::new).collect();
+        // The last pattern that nginx compares is the one whose groups there are.
+        conditions.extend(captured_target(direct).map(|it| If::new(&it.condition())));
         if conditions.is_empty() && !headers.is_empty() {
             // They are headers of this response alone.
             conditions.push(If::always());
@@ -119,6 +146,15 @@ impl Return {
     }
 }
 
+fn captured_target(direct: &DirectResponse) -> Option<&CapturedRedirect> {
+    match &direct.content {
+        ResponseContent::Captured(captured) => {
+            (captured.of == CaptureSubject::RequestUri).then_some(captured)
+        }
+        _ => None,
+    }
+}
+
 fn own_headers(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Vec<Line> {
     let Some(own) = &direct.headers else {
         return Vec::new();
@@ -139,16 +175,26 @@ impl If {
 
     fn new(condition: &Condition) -> Self {
         let equals = |text: &str| (false, value(text));
+        let variable = |variable| name_of(&variable);
         let (variable, (is_pattern, operand)) = match &condition.test {
-            RequestTest::Host(host) => (Variable::Hostname, equals(host.as_str())),
-            RequestTest::Path(path) => (Variable::Path, equals(path)),
-            RequestTest::Cookie { name, value } => (Variable::Cookie(name.clone()), equals(value)),
-            RequestTest::Scheme(comparison) => (Variable::Scheme, operand(comparison)),
-            RequestTest::Method(comparison) => (Variable::Method, operand(comparison)),
-            RequestTest::RequestUri(comparison) => (Variable::RequestUri, operand(comparison)),
+            RequestTest::Host(host) => (variable(Variable::Hostname), equals(host.as_str())),
+            RequestTest::Path(comparison) => ("uri".to_owned(), operand(comparison)),
+            RequestTest::Query(comparison) => ("args".to_owned(), operand(comparison)),
+            RequestTest::Argument { name, value } => {
+                (variable(Variable::Argument(name.clone())), operand(value))
+            }
+            RequestTest::Cookie { name, value } => {
+                (variable(Variable::Cookie(name.clone())), equals(value))
+            }
+            // Whatever a client says of it.
+            RequestTest::Scheme(comparison) => ("scheme".to_owned(), operand(comparison)),
+            RequestTest::Method(comparison) => (variable(Variable::Method), operand(comparison)),
+            RequestTest::RequestUri(comparison) => {
+                (variable(Variable::RequestUri), operand(comparison))
+            }
             RequestTest::Header { name, value } => {
                 let name = name.as_str().to_ascii_lowercase();
-                (Variable::Header(name), operand(value))
+                (variable(Variable::Header(name)), operand(value))
             }
         };
         let operator = match (is_pattern, condition.negated) {
@@ -158,12 +204,7 @@ impl If {
             (true, true) => "!~",
         };
         If {
-            variable: match variable {
-                Variable::Path => "uri".to_owned(),
-                // Whatever a client says of it.
-                Variable::Scheme => "scheme".to_owned(),
-                variable => name_of(&variable),
-            },
+            variable,
             operator,
             operand,
         }

@@ -14,6 +14,7 @@ mod access;
 mod auth_request;
 mod auth_variables;
 mod block;
+mod captures;
 mod compile;
 mod conditions;
 mod defaults;

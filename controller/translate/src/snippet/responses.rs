@@ -10,6 +10,7 @@ use sluice_ir::{Condition, DirectResponse, Filter, RequestTest, ResponseContent}
 use sluice_syntax::expression;
 use sluice_syntax::variables::{Segment, segments};
 
+use super::captures::Captures;
 use super::conditions::{self, Comparable, If, literal};
 use super::error::{SnippetError, SnippetErrors};
 use super::filters::HeaderOptions;
@@ -42,6 +43,8 @@ pub(super) struct Responses<'a> {
     media_types: MediaTypes<'a>,
     comparable: Comparable,
     header_options: HeaderOptions<'a>,
+    /// Groups of the condition whose block is read, where nothing was compared since.
+    captures: Option<Captures>,
     /// Headers of the block that is read.
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
@@ -77,6 +80,7 @@ impl<'a> Responses<'a> {
             media_types,
             comparable,
             header_options,
+            captures: None,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -161,6 +165,7 @@ impl<'a> Responses<'a> {
             (["rewrite", words @ ..], None) => {
                 let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
                 self.respond(directive, &branches, status, &content)?;
+                self.captures = None;
                 // Where the pattern does not match, nginx goes on.
                 Ok(branches)
             }
@@ -176,6 +181,8 @@ impl<'a> Responses<'a> {
         status: u16,
         content: &ResponseContent,
     ) -> Result<(), SnippetError> {
+        let captures = self.captures.as_ref();
+        let captures = captures.filter(|_| matches!(content, ResponseContent::Captured(_)));
         for Branch { conditions, .. } in branches {
             directive.at_most(
                 conditions.len(),
@@ -186,7 +193,11 @@ impl<'a> Responses<'a> {
             self.own_headers
                 .extend(own.map(|headers| (self.responses.len(), headers)));
             self.responses.push(DirectResponse {
-                conditions: conditions.clone(),
+                conditions: conditions
+                    .iter()
+                    .filter(|condition| captures.is_none_or(|it| !it.is(condition)))
+                    .cloned()
+                    .collect(),
                 status,
                 content: content.clone(),
                 headers: None,
@@ -202,6 +213,7 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
+        self.captures = None;
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
@@ -235,7 +247,9 @@ impl<'a> Responses<'a> {
                 Ok([within, beside].concat())
             }
             If::Request { holds, fails } => {
+                self.captures = Captures::new(&holds);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
+                self.captures = None;
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
@@ -278,7 +292,10 @@ impl<'a> Responses<'a> {
             (NO_RESPONSE, Some(_)) => return None,
             (200..=599, None) => ResponseContent::Page,
             (301..=303 | 307 | 308, Some(url)) => {
-                ResponseContent::Location(expression::for_redirects(url).ok()?)
+                let captured = |it: &Captures| it.redirect(url, self.comparable);
+                let captured = self.captures.as_ref().and_then(captured);
+                let plain = || expression::for_redirects(url).ok();
+                captured.or_else(|| plain().map(ResponseContent::Location))?
             }
             (200..=599, Some(text)) => ResponseContent::Text {
                 media_type: self.media_types.of(status).to_owned(),

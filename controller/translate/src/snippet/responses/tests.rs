@@ -106,6 +106,39 @@ fn rewrite_redirects_where_its_pattern_matches() {
 }
 
 #[test]
+fn a_redirect_has_groups_of_the_condition_around_it() {
+    let text = "if ($request_uri ~ ^/old/(.*)) { return 301 /new/$1; }\n\
+                if ($uri ~* ^/a(/.*)$) { return 302 https://b.test$1$is_args$args; }";
+    assert_eq!(
+        shown(text),
+        [
+            r#"301 {"captured":{"of":"request_uri","value":{"matches":"^/old/(.*)"},"to":{"parts":{"scheme":null,"host":null,"port":null,"path":"/new/$1"}}}}"#,
+            r#"302 {"captured":{"of":"path","value":{"matches_ignore_case":"^/a(/.*)$"},"to":{"template":{"scheme":"https","host":"b.test","port":null,"path":"$1"}},"keeps_query":true}}"#,
+        ]
+    );
+    // Conditions of flags are beside it.
+    let text = "set $a 0; if ($http_a) { set $a 1; } if ($a) { return 403; } if ($uri ~ ^/a/(.*)) { return 301 /b/$1; }";
+    let last = shown(text).pop().unwrap();
+    assert!(
+        last.starts_with(r#"{"header":{"#) && !last.contains(r#"{"path":{"matches"#),
+        "{last}"
+    );
+    for bad in [
+        "return 301 /b/$1;",
+        "if ($http_a ~ ^(.*)$) { return 301 /b/$1; }",
+        "if ($uri !~ ^/(a)) { return 301 /b/$1; }",
+        "if ($uri = /a) { return 301 /b/$1; }",
+        "if ($uri ~ ^/(a)) { return 200 $1; }",
+        "if ($uri ~ ^/(a)) { return 301 /b/$2; }",
+        "if ($uri ~ ^/(a)) { rewrite ^/b /c redirect; return 301 /b/$1; }",
+        "if ($uri ~ ^/(a)) { if ($http_a) { return 301 /b/$1; } }",
+        "if ($uri ~ ^/(a)) { return 301 https://$1.test/; }",
+    ] {
+        assert!(responses(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn nothing_comes_behind_a_path_that_is_changed() {
     let change = "rewrite ^/a/(.*) /$1 break;";
     let before = format!("if ($http_a) {{ return 403; }}\n{change}\nrewrite ^/b /c break;");
@@ -123,41 +156,59 @@ fn nothing_comes_behind_a_path_that_is_changed() {
     }
 }
 
+/// Conditions, and what they ask.
+const COMPARABLE: &[(&str, &str)] = &[
+    ("$host = 'a.test'", r#"{"host":"a.test"}"#),
+    ("$uri = /a", r#"{"path":{"equals":"/a"}}"#),
+    ("$uri !~ \\.php$", r#"!{"path":{"matches":"\\.php$"}}"#),
+    ("$args = ''", r#"{"query":{"equals":""}}"#),
+    (
+        "$query_string ~* a=",
+        r#"{"query":{"matches_ignore_case":"a="}}"#,
+    ),
+    (
+        "$arg_a != b",
+        r#"!{"argument":{"name":"a","value":{"equals":"b"}}}"#,
+    ),
+    (
+        "$arg_a",
+        r#"!{"argument":{"name":"a","value":{"equals":""}}} !{"argument":{"name":"a","value":{"equals":"0"}}}"#,
+    ),
+    ("$cookie_a = b", r#"{"cookie":{"name":"a","value":"b"}}"#),
+    ("$scheme = http", r#"{"scheme":{"equals":"http"}}"#),
+    (
+        "$scheme",
+        r#"!{"scheme":{"equals":""}} !{"scheme":{"equals":"0"}}"#,
+    ),
+    (
+        "$request_method !~ ^GET$",
+        r#"!{"method":{"matches":"^GET$"}}"#,
+    ),
+    (
+        "$request_uri ~* \"^/a\"",
+        r#"{"request_uri":{"matches_ignore_case":"^/a"}}"#,
+    ),
+    (
+        "$http_user_agent ~ bot",
+        r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
+    ),
+    (
+        "$http_x_a",
+        r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
+    ),
+];
+
 #[test]
 fn conditions_are_those_that_every_data_plane_can_compare() {
-    for (condition, test) in [
-        ("$host = 'a.test'", r#"{"host":"a.test"}"#),
-        ("$uri = /a", r#"{"path":"/a"}"#),
-        ("$cookie_a = b", r#"{"cookie":{"name":"a","value":"b"}}"#),
-        ("$scheme = http", r#"{"scheme":{"equals":"http"}}"#),
-        (
-            "$scheme",
-            r#"!{"scheme":{"equals":""}} !{"scheme":{"equals":"0"}}"#,
-        ),
-        (
-            "$request_method !~ ^GET$",
-            r#"!{"method":{"matches":"^GET$"}}"#,
-        ),
-        (
-            "$request_uri ~* \"^/a\"",
-            r#"{"request_uri":{"matches_ignore_case":"^/a"}}"#,
-        ),
-        (
-            "$http_user_agent ~ bot",
-            r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
-        ),
-        (
-            "$http_x_a",
-            r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
-        ),
-    ] {
+    for (condition, test) in COMPARABLE {
         let text = format!("if ({condition}) {{ return 403; }}");
         assert_eq!(shown(&text), [format!("{test} 403 \"page\"")]);
     }
     for bad in [
         "$host ~ a",
         "$host = A.test",
-        "$uri ~ a",
+        "$uri ~ (?=a)",
+        "$args = $uri",
         "$remote_addr = 127.0.0.1",
         "$http_upgrade = a",
         "$http_host = a",

@@ -9,7 +9,7 @@ use sluice_ir::{
     Comparison, Condition, DirectResponse, Filter, HttpRoute, RequestTest, ResponseContent,
     ServerName,
 };
-use sluice_pattern::{Subject, escape};
+use sluice_pattern::{Subject, TargetPart, escape};
 
 use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
@@ -54,6 +54,10 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
         ResponseContent::Location(url) => {
             to_url(route, direct.status, &redirect::format_url(url, server))
         }
+        ResponseContent::Captured(captured) => {
+            let redirect = redirect::to_captured(route, direct.status, captured, server);
+            only_for(redirect, matcher(&captured.condition()))
+        }
         ResponseContent::Page => with_body(route, direct.status, None),
         ResponseContent::Text { media_type, text } => {
             let mut answer = with_body(route, direct.status, Some(text));
@@ -90,10 +94,13 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
             let host = escape(host.as_str());
             matches(":authority", &format!(r"(?i){host}\.?(?::\d*)?"))
         }
-        RequestTest::Path(path) => {
+        RequestTest::Path(Comparison::Equals(path)) => {
             let path = escape(&encoded(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
         }
+        RequestTest::Path(comparison) => part(TargetPart::Path, comparison),
+        RequestTest::Query(comparison) => part(TargetPart::Query, comparison),
+        RequestTest::Argument { name, value } => part(TargetPart::Argument(name), value),
         RequestTest::Cookie { name, value } => cookie(name, value),
         RequestTest::Scheme(comparison) => compared(PROTO, comparison),
         // As it is written, where whoever has another one is kept out.
@@ -107,6 +114,17 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
     } else {
         matcher
     }
+}
+
+/// A part of the target. Translation has seen that RE2 has words for it, and Envoy would refuse what it has not: no request
+/// is taken without the condition.
+fn part(part: TargetPart<'_>, comparison: &Comparison) -> HeaderMatcher {
+    let pattern = match comparison {
+        Comparison::Equals(text) => sluice_pattern::re2_target_equals(part, text),
+        Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
+        Comparison::MatchesIgnoreCase(pattern) => sluice_pattern::re2_target(part, pattern, true),
+    };
+    matches(":path", pattern.as_deref().unwrap_or("("))
 }
 
 /// A decoded path as Envoy compares paths, with what a path cannot have unencoded.

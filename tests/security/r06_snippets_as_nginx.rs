@@ -51,6 +51,8 @@ const CONDITIONS: &[&str] = &[
     "$uri !~* /A",
     "$args = ''",
     "$arg_x",
+    "$http_cookie ~* '(^|; )KEY=secret'",
+    "$http_cookie = ''",
     "$host != other.test",
     "$scheme = https",
     "$flag",
@@ -101,6 +103,7 @@ const HEADERS: &[Headers] = &[
     &[("cookie", "key=other; key=secret"), ("x-key", "0")],
     &[("cookie", "xkey=secret;KEY = secret")],
     &[("cookie", "key; key=secret ")],
+    &[("cookie", "a=b"), ("cookie", "key=secret")],
 ];
 
 /// SplitMix64.

@@ -146,6 +146,8 @@ pub enum RequestTest {
         /// Its value.
         value: String,
     },
+    /// The address of the client, as text. Envoy cannot compare it where it looks for a route: translation lets it through to nginx alone.
+    RemoteAddress(Comparison),
     /// `http` or `https`.
     Scheme(Comparison),
     /// `GET`.

@@ -134,6 +134,8 @@ const STATEMENTS: &[&str] = &[
     "if ($args ~ '(^|&)a=\"; }') { return 403; }",
     "if ($arg_a !~ '^[^b\"]{1,9}$') { set $f a; }",
     "if ($query_string = 'a=%20\"; }') { return 403; }",
+    "if ($http_cookie ~* '(a|b)=\"; }') { return 403; }",
+    "if ($remote_addr !~ '^10\\.\"; }') { return 403; }",
     "default_type application/json;",
     "return 410;",
     "more_set_headers 'Strict-Transport-Security: max-age=1; \"x\"';",

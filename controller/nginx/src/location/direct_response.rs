@@ -186,6 +186,9 @@ impl If {
             RequestTest::Cookie { name, value } => {
                 (variable(Variable::Cookie(name.clone())), equals(value))
             }
+            RequestTest::RemoteAddress(comparison) => {
+                (variable(Variable::RemoteAddress), operand(comparison))
+            }
             // Whatever a client says of it.
             RequestTest::Scheme(comparison) => ("scheme".to_owned(), operand(comparison)),
             RequestTest::Method(comparison) => (variable(Variable::Method), operand(comparison)),

@@ -20,6 +20,8 @@ pub(crate) struct Comparable {
     pub(crate) headers: bool,
     /// Headers about the client as it sent them. Envoy writes its own in their place.
     pub(crate) received_headers: bool,
+    /// The address of the client. Envoy chooses routes without it.
+    pub(crate) client_address: bool,
     /// Parts of the target apart. To Envoy they are patterns of all of it, and RE2 does not have words for all.
     pub(crate) target_parts: bool,
     /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
@@ -60,6 +62,7 @@ impl Comparable {
         received_target: true,
         headers: true,
         received_headers: true,
+        client_address: true,
         target_parts: true,
         scheme: true,
     };
@@ -187,8 +190,9 @@ fn matches_in_any_case(pattern: &str) -> Option<Comparison> {
 
 /// Comparison of a variable that every data plane can compare so.
 fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Option<RequestTest> {
-    // nginx has it with its port, and as the client wrote it.
-    if variable.eq_ignore_ascii_case("http_host") {
+    // nginx has the host with its port, as the client wrote it, and the address in bytes.
+    let others = ["http_host", "binary_remote_addr", "proxy_protocol_addr"];
+    if others.contains(&variable.to_ascii_lowercase().as_str()) {
         return None;
     }
     if ["args", "query_string"].contains(&variable.to_ascii_lowercase().as_str()) {
@@ -225,6 +229,9 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
             let name = name.clone();
             RequestTest::Cookie { name, value }
         }
+        (Variable::RemoteAddress, comparison) if comparable.client_address => {
+            RequestTest::RemoteAddress(comparison)
+        }
         (Variable::Scheme, comparison) if comparable.scheme => RequestTest::Scheme(comparison),
         (Variable::Method, comparison) => RequestTest::Method(comparison),
         (Variable::RequestUri, comparison)
@@ -234,10 +241,8 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         }
         (Variable::Header(name), value) if comparable.headers => {
             let name = HeaderName::parse(name).ok()?;
-            // Of several the data planes make one value, each in its own way.
-            let is_cookie = name.is_alike("cookie");
             let is_received = comparable.received_headers && is_about_clients(&name);
-            let is_readable = !is_cookie && (is_received || !is_reserved_in_requests(&name));
+            let is_readable = is_received || !is_reserved_in_requests(&name);
             is_readable.then_some(RequestTest::Header { name, value })?
         }
         _ => return None,
@@ -284,6 +289,7 @@ mod tests {
         received_target: false,
         headers: false,
         received_headers: false,
+        client_address: false,
         target_parts: false,
         scheme: false,
     };

@@ -193,6 +193,14 @@ const COMPARABLE: &[(&str, &str)] = &[
         r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
     ),
     (
+        "$http_cookie ~* beta=1",
+        r#"{"header":{"name":"cookie","value":{"matches_ignore_case":"beta=1"}}}"#,
+    ),
+    (
+        "$remote_addr != 10.0.0.1",
+        r#"!{"remote_address":{"equals":"10.0.0.1"}}"#,
+    ),
+    (
         "$http_x_a",
         r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
     ),
@@ -209,11 +217,11 @@ fn conditions_are_those_that_every_data_plane_can_compare() {
         "$host = A.test",
         "$uri ~ (?=a)",
         "$args = $uri",
-        "$remote_addr = 127.0.0.1",
+        "$binary_remote_addr = 127.0.0.1",
+        "$remote_addr ~ (?=1)",
         "$http_upgrade = a",
         "$http_host = a",
         "$HTTP_HOST = a",
-        "$http_cookie ~ a",
         "$uri = /a//b",
         "$uri = /a/../b",
         "$ssl_client_verify = NONE",

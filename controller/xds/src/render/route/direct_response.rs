@@ -56,7 +56,9 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
         }
         ResponseContent::Captured(captured) => {
             let redirect = redirect::to_captured(route, direct.status, captured, server);
-            only_for(redirect, matcher(&captured.condition()))
+            matcher(&captured.condition())
+                .into_iter()
+                .fold(redirect, only_for)
         }
         ResponseContent::Page => with_body(route, direct.status, None),
         ResponseContent::Text { media_type, text } => {
@@ -69,7 +71,11 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
             answer
         }
     };
-    direct.conditions.iter().map(matcher).fold(answer, only_for)
+    let matchers = direct.conditions.iter().map(matcher);
+    match matchers.collect::<Option<Vec<_>>>() {
+        Some(all) => all.into_iter().fold(answer, only_for),
+        None => with_body(route, CLOSED, None),
+    }
 }
 
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
@@ -88,7 +94,8 @@ fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
     }
 }
 
-fn matcher(condition: &Condition) -> HeaderMatcher {
+/// `None`: there is none for it.
+fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
     let matcher = match &condition.test {
         RequestTest::Host(host) => {
             let host = escape(host.as_str());
@@ -102,6 +109,7 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
         RequestTest::Query(comparison) => part(TargetPart::Query, comparison),
         RequestTest::Argument { name, value } => part(TargetPart::Argument(name), value),
         RequestTest::Cookie { name, value } => cookie(name, value),
+        RequestTest::RemoteAddress(_) => return None,
         RequestTest::Scheme(comparison) => compared(PROTO, comparison),
         // As it is written, where whoever has another one is kept out.
         RequestTest::Method(comparison) if condition.negated => compared(":method", comparison),
@@ -109,11 +117,10 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
         RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),
     };
-    if condition.negated {
-        negated(matcher)
-    } else {
-        matcher
-    }
+    Some(match condition.negated {
+        true => negated(matcher),
+        false => matcher,
+    })
 }
 
 /// A part of the target. Translation has seen that RE2 has words for it, and Envoy would refuse what it has not: no request

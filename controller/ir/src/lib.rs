@@ -85,7 +85,9 @@ pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{L4Protocol, Stream, StreamPort};
-pub use tls::{ClientCertificates, ClientValidation, HostTls, ServerTls, VerifyClient};
+pub use tls::{
+    ClientCertificates, ClientValidation, HostTls, RefusalPage, ServerTls, VerifyClient,
+};
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
 pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 pub use waf::Waf;

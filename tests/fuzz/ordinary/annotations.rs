@@ -146,6 +146,8 @@ const STATEMENTS: &[&str] = &[
     "location = /health { auth_basic off; default_type text/plain; return 200 'a\"; } b {'; }",
     "location /metrics { allow 10.0.0.0/8; deny all; }",
     "location ^~ /.git { return 404; }",
+    "location @refused { more_set_headers 'X-A: \"; }'; return 403 'a\"; } b {'; }",
+    "location @away { return 302 'https://b.test/\"; }'; }",
     "location ~ \\.(php|asp)$ { deny all; }",
     "location ~* '^/(a b|%20|\"c\")' { if ($http_a) { return 403; } }",
 ];
@@ -175,6 +177,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         "configuration-snippet" | "server-snippet" => prop::collection::vec(one_of(STATEMENTS), 1..6)
             .prop_map(|all| all.join("\n"))
             .boxed(),
+        "auth-tls-error-page" => one_of(&["@refused", "@away", "/login", "https://a.example/\"; }"]).boxed(),
         "auth-tls-match-cn" => patterns::pattern().prop_map(|pattern| format!("CN={pattern}")).boxed(),
         "auth-response-headers" | "cors-allow-headers" | "cors-expose-headers" => header_names().boxed(),
         "cors-allow-origin" => origins().boxed(),

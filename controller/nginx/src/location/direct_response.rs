@@ -1,8 +1,8 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
-    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, GlobalConfig,
-    HttpRoute, RequestTest, ResponseContent, Variable,
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, Expression,
+    GlobalConfig, HttpRoute, Policy, RefusalPage, RequestTest, ResponseContent, Variable,
 };
 use sluice_pattern::Subject;
 
@@ -45,7 +45,24 @@ pub(crate) struct If {
 
 impl DirectResponses {
     pub(crate) fn new(route: &HttpRoute, global: &GlobalConfig) -> Self {
-        let direct = &route.direct_responses;
+        DirectResponses::beside(&route.direct_responses, &route.policy, global)
+    }
+
+    /// To clients that are refused for their certificate.
+    pub(crate) fn to_refused(page: &RefusalPage, global: &GlobalConfig) -> Self {
+        let response = match page {
+            RefusalPage::Url(url) => &DirectResponse {
+                conditions: Vec::new(),
+                status: 302,
+                content: ResponseContent::Location(Expression::literal(url)),
+                headers: None,
+            },
+            RefusalPage::Response(response) => response.as_ref(),
+        };
+        DirectResponses::beside(std::slice::from_ref(response), &Policy::default(), global)
+    }
+
+    fn beside(direct: &[DirectResponse], policy: &Policy, global: &GlobalConfig) -> Self {
         let mut contents = direct.iter().map(|direct| &direct.content);
         let rewrites = contents.any(|it| matches!(it, ResponseContent::Rewritten { .. }));
         DirectResponses {
@@ -54,7 +71,7 @@ impl DirectResponses {
             scheme: captures(direct).then(redirect::scheme_value),
             responses: direct
                 .iter()
-                .map(|direct| Return::new(direct, route, global))
+                .map(|direct| Return::new(direct, policy, global))
                 .collect(),
         }
     }
@@ -93,7 +110,7 @@ pub(crate) fn has_no_word(direct: &[DirectResponse]) -> bool {
 }
 
 impl Return {
-    fn new(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Self {
+    fn new(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Self {
         let text = match &direct.content {
             ResponseContent::Page => None,
             ResponseContent::Text { text, .. } => Some(body(text)),
@@ -109,7 +126,7 @@ impl Return {
             }
             _ => None,
         };
-        let headers = own_headers(direct, route, global);
+        let headers = own_headers(direct, policy, global);
         let mut conditions: Vec<If> = direct.conditions.iter().map(If::new).collect();
         // The last pattern that nginx compares is the one whose groups there are.
         conditions.extend(captured_target(direct).map(|it| If::new(&it.condition())));
@@ -155,11 +172,11 @@ fn captured_target(direct: &DirectResponse) -> Option<&CapturedRedirect> {
     }
 }
 
-fn own_headers(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Vec<Line> {
+fn own_headers(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Vec<Line> {
     let Some(own) = &direct.headers else {
         return Vec::new();
     };
-    let headers = ResponseHeaders::for_response(own, &route.policy, global);
+    let headers = ResponseHeaders::for_response(own, policy, global);
     headers.map(|headers| headers.lines).unwrap_or_default()
 }
 

@@ -219,8 +219,7 @@ impl Annotations {
             closed: false,
             snippet: None,
         };
-        let paths = rewrite::paths(view);
-        let relative_redirects = redirect::relative(view, globals);
+        let (paths, relative_redirects) = (rewrite::paths(view), redirect::relative(view, globals));
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
@@ -245,7 +244,7 @@ impl Annotations {
         };
         let mut snippets = snippets::apply(view, settings);
         take_effect(&mut snippets, &mut host, &mut backend);
-        let policy = snippets.policy(policy, globals);
+        let clients = clients.map(|it| it.with_locations(&snippets.named, view));
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -260,7 +259,7 @@ impl Annotations {
             clients,
             errors,
             mirror,
-            policy: Arc::new(policy),
+            policy: Arc::new(snippets.policy(policy, globals)),
             route_host,
             filters: snippets.filters,
             route_headers: snippets.route_headers,

@@ -23,7 +23,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, PathChange, Upstream,
+    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, NamedLocation, PathChange,
+    Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -110,6 +111,8 @@ pub(super) struct Effect {
     pub(super) upstream: Upstream,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
+    /// Locations of its hosts that no path leads to.
+    pub(super) named: Vec<NamedLocation>,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -215,6 +218,7 @@ impl Effect {
             access,
             access_log_off,
             locations,
+            named,
             auth_request,
             auth_headers,
             upstream,
@@ -222,6 +226,7 @@ impl Effect {
         } = compiled;
         match snippet.block() {
             Some(Block::Server) => {
+                self.named = named;
                 self.server = Some(Arc::new(ServerSnippet {
                     filters,
                     direct_responses,

@@ -5,6 +5,7 @@
 //!   set, if, return, rewrite                 responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
 //!   location                                 locations.rs   routes that the data plane answers itself
+//!   location @name                           named.rs       the response to clients without a certificate
 //!   limit_rate, proxy_ssl_name               upstream.rs    policies that have annotations
 //!   auth-snippet                             auth_request.rs   headers for an authentication service
 //!   what is so without it                    defaults.rs    nothing
@@ -24,6 +25,7 @@ use super::error::{SnippetError, SnippetErrors};
 use super::filters::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
+use super::named::{self, NamedLocation};
 use super::responses::Responses;
 use super::rewrites::PathChange;
 use super::tree::{Directive, directives};
@@ -46,6 +48,8 @@ pub(crate) struct Compiled {
     /// Requests are not logged.
     pub(crate) access_log_off: bool,
     pub(crate) locations: Vec<Location>,
+    /// Locations that no path leads to.
+    pub(crate) named: Vec<NamedLocation>,
     /// Of an `auth-snippet` alone.
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
@@ -115,6 +119,7 @@ struct Parts<'a> {
     access: Access,
     access_log_off: bool,
     locations: Vec<Location>,
+    named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     not_needed: Vec<String>,
 }
@@ -134,6 +139,7 @@ impl<'a> Parts<'a> {
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
+            named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             not_needed: Vec::new(),
         }
@@ -146,6 +152,9 @@ impl<'a> Parts<'a> {
             // It would decide which location is found.
             (["rewrite", _, _, "break"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
+            (["location", name], Some(block)) if self.is_named(name) => {
+                return self.add_named(name, block, directive);
+            }
             (["location", ..], Some(_)) if block == Block::Server => {
                 return add_location(&mut self.locations, directive, self.options);
             }
@@ -175,6 +184,30 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
+    fn is_named(&self, name: &str) -> bool {
+        self.block == Block::Server && named::is_name(name)
+    }
+
+    fn add_named(
+        &mut self,
+        name: &str,
+        block: &[Directive],
+        directive: &Directive,
+    ) -> Result<(), SnippetErrors> {
+        let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
+        let location = NamedLocation::new(name, &location);
+        let location = location.ok_or_else(|| {
+            let reason = "a named location has one return, without conditions, and headers of it";
+            SnippetError::new(directive.line, reason)
+        })?;
+        if self.named.iter().any(|other| other.name == location.name) {
+            return Err(SnippetError::new(directive.line, "duplicate location").into());
+        }
+        self.named.push(location);
+        directive.at_most(self.named.len(), MAX_LOCATIONS, "locations")?;
+        Ok(())
+    }
+
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
         let by_data_plane = || {
             let name = words.first().filter(|_| self.block == Block::Location);
@@ -193,6 +226,10 @@ impl<'a> Parts<'a> {
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let direct_responses = self.responses.finish(&filters)?;
         check_rewrites(&direct_responses, &self.locations, all)?;
+        let too_long = || SnippetError::new(1, "a named location that is too long");
+        let named = self.named.into_iter().map(|it| it.within(&filters));
+        let named: Option<Vec<_>> = named.collect();
+        let named = named.ok_or_else(too_long)?;
         Ok(Compiled {
             filters,
             route_headers,
@@ -202,6 +239,7 @@ impl<'a> Parts<'a> {
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
+            named,
             auth_request: AuthRequest::default(),
             auth_headers,
             upstream: self.upstream.finish(),
@@ -246,6 +284,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access,
         access_log_off,
         locations: _,
+        named: _,
         auth_request: _,
         auth_headers: _,
         upstream: _,

@@ -36,7 +36,7 @@ const MAX_VALUE: usize = 100;
 /// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
 const MAX_BODY: usize = 3500;
 /// nginx closes the connection.
-const NO_RESPONSE: u16 = 444;
+pub(super) const NO_RESPONSE: u16 = 444;
 
 /// Responses of a snippet, in the making.
 pub(super) struct Responses<'a> {

@@ -191,3 +191,43 @@ fn tuning_is_not_needed() {
     }
     assert_eq!(line_of_error("proxy_cache zone;", Block::Location), Some(1));
 }
+
+#[test]
+fn a_named_location_is_one_response() {
+    let text = "more_set_headers 'X-A: b';\n\
+                location @a { return 302 https://login.test/?b=c; }\n\
+                location @b-1 { default_type text/plain; more_set_headers 'X-B: c'; return 403 'no'; }";
+    let named = compiled(text, Block::Server).unwrap().named;
+    let shown: Vec<_> = named
+        .iter()
+        .map(|it| {
+            let headers = it.response.headers.as_ref().unwrap();
+            let first = headers.set[0].name.as_str();
+            (it.name.as_str(), it.response.status, first)
+        })
+        .collect();
+    assert_eq!(shown, [("@a", 302, "X-A"), ("@b-1", 403, "X-B")]);
+    let long = format!("return 403 '{}';", "\"".repeat(1900));
+    for block in [
+        "",
+        "deny all;",
+        "deny all; return 403;",
+        "if ($http_a) { return 403; }",
+        "if ($http_a) { return 403; } return 404;",
+        "return 444;",
+        "access_log off; return 403;",
+        "rewrite ^/(.*) /b/$1 redirect;",
+        "proxy_pass http://a;",
+        &long,
+    ] {
+        let text = format!("etag on;\nlocation @a {{ {block} }}");
+        assert!(compiled(&text, Block::Server).is_err(), "{block}");
+    }
+    let twice = "location @a { return 403; }\nlocation @a { return 404; }";
+    assert_eq!(line_of_error(twice, Block::Server), Some(2));
+    for name in ["@", "@a/b", "@a$b", "@a\"b"] {
+        let text = format!("location '{name}' {{ return 403; }}");
+        assert!(compiled(&text, Block::Server).is_err(), "{name}");
+    }
+    assert!(compiled("location @a { return 403; }", Block::Location).is_err());
+}

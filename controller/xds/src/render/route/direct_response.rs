@@ -22,21 +22,28 @@ const CLOSED: u16 = 503;
 
 /// `route` takes what the HTTP route takes, and does nothing yet.
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
-    let with_headers = |direct: &DirectResponse| {
-        let mut route = route.clone();
-        match &direct.headers {
-            Some(own) => {
-                let own = Filter::ResponseHeaders(own.clone());
-                header::modify_response(&mut route, std::iter::once(&own));
-            }
-            None => header::modify_response(&mut route, http_route.filters.iter()),
-        }
-        route
-    };
     let direct = http_route.direct_responses.iter();
     direct
-        .map(|direct| answering(&with_headers(direct), direct, server))
+        .map(|direct| self::route(route, direct, &http_route.filters, server))
         .collect()
+}
+
+/// `route` with one of them. `filters`: of responses that change no headers of their own.
+pub(super) fn route(
+    route: &Route,
+    direct: &DirectResponse,
+    filters: &[Filter],
+    server: &ServerName,
+) -> Route {
+    let mut route = route.clone();
+    match &direct.headers {
+        Some(own) => {
+            let own = Filter::ResponseHeaders(own.clone());
+            header::modify_response(&mut route, std::iter::once(&own));
+        }
+        None => header::modify_response(&mut route, filters.iter()),
+    }
+    answering(&route, direct, server)
 }
 
 fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Route {

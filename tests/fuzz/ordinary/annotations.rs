@@ -136,6 +136,8 @@ const STATEMENTS: &[&str] = &[
     "if ($query_string = 'a=%20\"; }') { return 403; }",
     "if ($http_cookie ~* '(a|b)=\"; }') { return 403; }",
     "if ($remote_addr !~ '^10\\.\"; }') { return 403; }",
+    "if ($http_origin ~ '^https://\"; }') { add_header Access-Control-Allow-Origin $http_origin always; add_header Vary 'a\"; }'; }",
+    "if ($uri ~* '\\.(css|js)$') { more_set_headers 'Cache-Control: public \"; }'; }",
     "default_type application/json;",
     "return 410;",
     "more_set_headers 'Strict-Transport-Security: max-age=1; \"x\"';",

@@ -108,6 +108,18 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "add_header X-Outer a; if ($request_method = POST) { add_header X-Outer b; add_header X-Inner c; add_header Content-Length 0; return 204; } if ($http_x_key) { add_header X-Inner d; add_header X-Outer e always; return 403; } if ($cookie_key) { return 302 /there; }",
     ),
     (
+        "",
+        "if ($http_x_key) { add_header X-Inner d; } if ($uri ~ ^/shop) { add_header X-Outer e always; add_header X-Inner f; } if ($cookie_key = key) { return 403; }",
+    ),
+    (
+        "add_header X-Outer server always;",
+        "set $flag 0; if ($http_x_key) { set $flag 1; } if ($request_method = POST) { set $flag ${flag}1; } add_header X-Inner a always; if ($flag = 11) { add_header X-Inner b; add_header X-Inner $request_method; }",
+    ),
+    (
+        "add_header X-Outer server always;",
+        "if ($arg_x) { add_header X-Inner $http_x_key; } if ($cookie_key) { return 302 /there; }",
+    ),
+    (
         "location = /robots.txt { log_not_found off; return 200 \"User-agent: *\\nDisallow: /\\n\"; }\nlocation = /a.JSON { default_type text/plain; return 200 [1]; }\nlocation /metrics { default_type text/plain; return 404 'no\tmetrics'; }",
         "return 503 '<p>\nback at 9 \"o\\'clock\"\\r\n</p>';",
     ),

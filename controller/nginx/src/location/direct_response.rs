@@ -190,7 +190,7 @@ impl If {
         }
     }
 
-    fn new(condition: &Condition) -> Self {
+    pub(crate) fn new(condition: &Condition) -> Self {
         let equals = |text: &str| (false, value(text));
         let variable = |variable| name_of(&variable);
         let (variable, (is_pattern, operand)) = match &condition.test {

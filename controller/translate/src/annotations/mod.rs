@@ -48,8 +48,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, IpAccess, Policy,
-    Protocol, Redirect, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, HeaderVariant, IpAccess,
+    Policy, Protocol, Redirect, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -122,6 +122,8 @@ pub(crate) struct Annotations {
     pub(crate) route_headers: Vec<RouteHeader>,
     /// Responses of its routes before authentication, address lists and redirects to https.
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Headers of its responses under conditions.
+    pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
 }
@@ -264,6 +266,7 @@ impl Annotations {
             filters: snippets.filters,
             route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,
+            header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
         }
     }

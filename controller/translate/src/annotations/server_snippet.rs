@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, Filter, HttpRoute, IpAccess};
+use sluice_ir::{DirectResponse, Filter, HeaderVariant, HttpRoute, IpAccess};
 
 use crate::snippet::Location;
 
@@ -34,10 +34,29 @@ impl ServerSnippet {
         }
         if !sets_response_headers(&route) {
             route.filters.extend(self.filters.iter().cloned());
+            let variants = route.header_variants.iter_mut();
+            variants.for_each(|variant| self.inherited_under(variant));
         }
         let own = std::mem::take(&mut route.direct_responses);
         route.direct_responses = [self.direct_responses.clone(), own].concat();
         route
+    }
+}
+
+impl ServerSnippet {
+    /// A block of a location that sets none inherits as the location does: no `add_header` beside its own.
+    fn inherited_under(&self, variant: &mut HeaderVariant) {
+        let headers = &mut variant.headers;
+        for filter in &self.filters {
+            let Filter::ResponseHeaders(outer) = filter else {
+                continue;
+            };
+            headers.set = [outer.set.clone(), std::mem::take(&mut headers.set)].concat();
+            headers.remove.extend(outer.remove.iter().cloned());
+            if headers.add.is_empty() {
+                headers.add.clone_from(&outer.add);
+            }
+        }
     }
 }
 

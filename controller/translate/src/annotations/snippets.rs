@@ -7,7 +7,9 @@ mod rules;
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, ExternalAuth, Filter, IpAccess, Policy, UpstreamHeader};
+use sluice_ir::{
+    DirectResponse, ExternalAuth, Filter, HeaderVariant, IpAccess, Policy, UpstreamHeader,
+};
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
@@ -97,6 +99,8 @@ pub(super) struct Effect {
     pub(super) route_headers: Vec<RouteHeader>,
     /// Direct responses of its routes.
     pub(super) direct_responses: Vec<DirectResponse>,
+    /// Headers of its responses under conditions.
+    pub(super) header_variants: Vec<HeaderVariant>,
     /// Paths that its pods see in place of those that clients asked for.
     pub(super) path_changes: Vec<PathChange>,
     /// Lists of networks for its routes, if it has any.
@@ -214,6 +218,7 @@ impl Effect {
             route_headers,
             differences: _,
             direct_responses,
+            header_variants,
             path_changes,
             access,
             access_log_off,
@@ -240,6 +245,7 @@ impl Effect {
                 self.filters = filters;
                 self.route_headers = route_headers;
                 self.direct_responses = direct_responses;
+                self.header_variants = header_variants;
                 self.path_changes = path_changes;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
                 self.access_log_off = access_log_off;

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{DirectResponse, Filter, IpAccess, ResponseContent, UpstreamHeader};
+use sluice_ir::{DirectResponse, Filter, HeaderVariant, IpAccess, ResponseContent, UpstreamHeader};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
@@ -42,6 +42,8 @@ pub(crate) struct Compiled {
     /// Differences from ingress-nginx that are served.
     pub(crate) differences: BTreeSet<Difference>,
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Headers of responses under conditions.
+    pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
     pub(crate) access: IpAccess,
@@ -220,11 +222,17 @@ impl<'a> Parts<'a> {
     }
 
     fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
-        let differences = std::mem::take(&mut self.headers.differences);
+        let mut differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         let path_changes = std::mem::take(&mut self.responses.path_changes);
-        let direct_responses = self.responses.finish(&filters)?;
+        let answers = self.responses.finish(&filters)?;
+        if !answers.header_variants.is_empty() && self.block != Block::Location {
+            let reason = "headers within an if without return are for a configuration-snippet";
+            return Err(SnippetError::new(line_of_if(all), reason).into());
+        }
+        differences.extend(answers.differs.then_some(Difference::AddsToErrors));
+        let direct_responses = answers.direct_responses;
         check_rewrites(&direct_responses, &self.locations, all)?;
         let too_long = || SnippetError::new(1, "a named location that is too long");
         let named = self.named.into_iter().map(|it| it.within(&filters));
@@ -235,6 +243,7 @@ impl<'a> Parts<'a> {
             route_headers,
             differences,
             direct_responses,
+            header_variants: answers.header_variants,
             path_changes,
             access: self.access.finish(),
             access_log_off: self.access_log_off,
@@ -280,6 +289,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         route_headers: _,
         differences: _,
         direct_responses,
+        header_variants: _,
         path_changes: _,
         access,
         access_log_off,
@@ -297,6 +307,11 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access,
         access_log_off,
     })
+}
+
+fn line_of_if(all: &[Directive]) -> usize {
+    let mut conditions = all.iter().filter(|directive| directive.name() == "if");
+    conditions.next().map_or(1, |directive| directive.line)
 }
 
 /// nginx rewrites before it looks for a location, and Envoy compares a path with the patterns of both.

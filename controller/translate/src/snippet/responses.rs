@@ -6,14 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Condition, DirectResponse, Filter, RequestTest, ResponseContent};
+use sluice_ir::{Condition, DirectResponse, Filter, HeaderVariant, RequestTest, ResponseContent};
 use sluice_syntax::expression;
-use sluice_syntax::variables::{Segment, segments};
 
+use super::branch::{Branch, on_ways};
 use super::captures::Captures;
-use super::conditions::{self, Comparable, If, literal};
+use super::conditions::{self, Comparable, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::filters::HeaderOptions;
+use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
 use super::media_type::MediaTypes;
 use super::response_headers::{self, BlockHeaders};
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
@@ -31,8 +32,6 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
-/// Bytes of a variable.
-const MAX_VALUE: usize = 100;
 /// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
 const MAX_BODY: usize = 3500;
 /// nginx closes the connection.
@@ -57,17 +56,20 @@ pub(super) struct Responses<'a> {
     responses: Vec<DirectResponse>,
     /// Paths that pods see in place of those that clients asked for.
     pub(super) path_changes: Vec<PathChange>,
+    /// Headers of requests that go on.
+    variants: Vec<Variant>,
     /// Directives so far.
     directives: usize,
     /// Of blocks.
     errors: SnippetErrors,
 }
 
-/// Requests that are treated alike so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Branch {
-    conditions: Vec<Condition>,
-    flags: BTreeMap<String, String>,
+/// Responses and headers of a snippet.
+pub(super) struct Answers {
+    pub(super) direct_responses: Vec<DirectResponse>,
+    pub(super) header_variants: Vec<HeaderVariant>,
+    /// In nginx errors do not have all of the headers.
+    pub(super) differs: bool,
 }
 
 impl<'a> Responses<'a> {
@@ -88,6 +90,7 @@ impl<'a> Responses<'a> {
             branches: vec![Branch::default()],
             responses: Vec::new(),
             path_changes: Vec::new(),
+            variants: Vec::new(),
             directives: 0,
             errors: SnippetErrors::default(),
         }
@@ -95,7 +98,7 @@ impl<'a> Responses<'a> {
 
     /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
     /// otherwise something else in nginx may.
-    pub(super) fn finish(mut self, around: &[Filter]) -> Result<Vec<DirectResponse>, SnippetError> {
+    pub(super) fn finish(mut self, around: &[Filter]) -> Result<Answers, SnippetError> {
         for (response, headers) in self.own_headers {
             if let Some(response) = self.responses.get_mut(response) {
                 response.headers = Some(headers.within(around));
@@ -110,7 +113,17 @@ impl<'a> Responses<'a> {
                 let reason = format!("variable ${name} is set, and no condition reads it");
                 Err(SnippetError::new(*line, reason))
             }
-            None => Ok(self.responses),
+            None => Ok(Answers {
+                differs: self.variants.iter().any(|it| it.headers.differs()),
+                // In nginx the last one that holds counts.
+                header_variants: self
+                    .variants
+                    .into_iter()
+                    .rev()
+                    .map(|it| it.within(around))
+                    .collect(),
+                direct_responses: self.responses,
+            }),
         }
     }
 
@@ -125,6 +138,8 @@ impl<'a> Responses<'a> {
             let reason = "nothing but rewrite with break is supported behind one";
             return Err(SnippetError::new(directive.line, reason).into());
         }
+        let ends = !matches!(directive.name(), "return" | "rewrite");
+        self.ends_behind_headers(directive, ends)?;
         let branches = std::mem::take(&mut self.branches);
         let run = self.run(directive, branches);
         if let Some(branches) = self.errors.take(run)? {
@@ -133,6 +148,56 @@ impl<'a> Responses<'a> {
         self.errors.check()?;
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
         directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
+        Ok(())
+    }
+
+    /// Checks that a variable is set on every way: nginx, its operator or another snippet may have set it.
+    fn check_is_set(&self, name: &str, branches: &[Branch]) -> Result<(), SnippetError> {
+        let mut branches = branches.iter();
+        match self.flags.get(name) {
+            Some(line) if !branches.all(|branch| branch.flags.contains_key(name)) => {
+                let reason = format!(
+                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
+                );
+                Err(SnippetError::new(*line, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that nginx does not go on in another block: headers of a block before would no longer be there.
+    fn ends_behind_headers(&self, directive: &Directive, ends: bool) -> Result<(), SnippetError> {
+        match ends || self.variants.is_empty() {
+            true => Ok(()),
+            false => {
+                let reason =
+                    "behind headers within an if nothing but an if with return is supported";
+                Err(SnippetError::new(directive.line, reason))
+            }
+        }
+    }
+
+    /// `if (...) { add_header ...; }`
+    fn vary(
+        &mut self,
+        block: &[Directive],
+        directive: &Directive,
+        within: Vec<Branch>,
+    ) -> Result<(), SnippetErrors> {
+        let headers = BlockHeaders::alone(block, self.header_options)?;
+        for Branch { conditions, .. } in within {
+            directive.at_most(
+                conditions.len(),
+                MAX_CONDITIONS,
+                "conditions of one response",
+            )?;
+            let headers = headers.clone();
+            self.variants.push(Variant {
+                conditions,
+                headers,
+            });
+        }
+        directive.at_most(self.variants.len(), MAX_VARIANTS, "conditions of headers")?;
         Ok(())
     }
 
@@ -224,27 +289,29 @@ impl<'a> Responses<'a> {
         };
         match condition {
             If::Flag { name, test } => {
-                // nginx, its operator or another snippet may have set it.
-                if let Some(line) = self.flags.get(&name)
-                    && !branches
-                        .iter()
-                        .all(|branch| branch.flags.contains_key(&name))
-                {
-                    let reason = format!(
-                        "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                    );
-                    return Err(SnippetError::new(*line, reason).into());
-                }
+                self.check_is_set(&name, &branches)?;
                 let holds = |branch: &Branch| {
                     branch
                         .flags
                         .get(&name)
                         .is_some_and(|value| test.holds(value))
                 };
-                let (within, beside) = branches.into_iter().partition(holds);
+                let (within, beside): (Vec<_>, Vec<_>) = branches.into_iter().partition(holds);
                 self.asked.insert(name);
+                if is_headers(block) {
+                    self.vary(block, directive, within.clone())?;
+                    return Ok([within, beside].concat());
+                }
                 let within = self.run_block(block, within)?;
+                self.ends_behind_headers(directive, within.is_empty())?;
                 Ok([within, beside].concat())
+            }
+            If::Request { holds, .. } if is_headers(block) => {
+                if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
+                    return Err(directive.unsupported().into());
+                }
+                self.vary(block, directive, on_ways(&branches, &holds))?;
+                Ok(branches)
             }
             If::Request { holds, fails } => {
                 self.captures = Captures::new(&holds);
@@ -254,6 +321,7 @@ impl<'a> Responses<'a> {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
                 }
+                self.ends_behind_headers(directive, false)?;
                 // What follows may let in who is not in the block.
                 if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
                     return Err(directive.unsupported().into());
@@ -307,53 +375,8 @@ impl<'a> Responses<'a> {
     }
 }
 
-impl Branch {
-    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch.
-    fn set(mut self, name: &str, value: &str) -> Option<Branch> {
-        let parts = segments(value).map(|segment| match segment {
-            Segment::Text(text) => Some(text),
-            Segment::Variable { name, .. } => {
-                let set = self.flags.get(&name.to_ascii_lowercase());
-                set.map(String::as_str)
-            }
-            Segment::Dollar => None,
-        });
-        let value: String = parts.collect::<Option<_>>()?;
-        let value = literal(&value).filter(|value| value.len() <= MAX_VALUE)?;
-        self.flags.insert(name.to_owned(), value);
-        Some(self)
-    }
-
-    /// The branch with more conditions; `None`: no request is on it.
-    fn with(&self, more: &[Condition]) -> Option<Branch> {
-        let is_opposite = |one: &Condition| {
-            let mut others = self.conditions.iter();
-            others.any(|other| other.test == one.test && other.negated != one.negated)
-        };
-        if more.iter().any(is_opposite) {
-            return None;
-        }
-        let mut branch = self.clone();
-        for condition in more {
-            if !branch.conditions.contains(condition) {
-                branch.conditions.push(condition.clone());
-            }
-        }
-        Some(branch)
-    }
-}
-
 fn is_of_target(condition: &Condition) -> bool {
     matches!(condition.test, RequestTest::RequestUri(_))
-}
-
-/// Each branch with the conditions of each way.
-fn on_ways(branches: &[Branch], ways: &[Vec<Condition>]) -> Vec<Branch> {
-    let of_way = |way: &Vec<Condition>| -> Vec<Branch> {
-        let more = branches.iter().filter_map(|branch| branch.with(way));
-        more.collect()
-    };
-    ways.iter().flat_map(of_way).collect()
 }
 
 /// The name of a variable of the snippet's own. nginx does not look at the case of its letters.

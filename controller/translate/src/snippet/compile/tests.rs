@@ -231,3 +231,41 @@ fn a_named_location_is_one_response() {
     }
     assert!(compiled("location @a { return 403; }", Block::Location).is_err());
 }
+
+#[test]
+fn headers_within_an_if_are_those_of_its_requests() {
+    let text = "add_header X-A a; more_set_headers 'X-B: b';\n\
+                if ($http_a) { add_header X-C c; }\n\
+                if ($http_b = 1) { more_set_headers 'X-D: d'; }\n\
+                if ($http_c) { return 403; }";
+    let all = compiled(text, Block::Location).unwrap();
+    let names = |headers: &[sluice_ir::Header]| -> Vec<String> {
+        headers
+            .iter()
+            .map(|it| it.name.as_str().to_owned())
+            .collect()
+    };
+    let shown: Vec<_> = all
+        .header_variants
+        .iter()
+        .map(|it| {
+            (
+                it.conditions.len(),
+                names(&it.headers.set),
+                names(&it.headers.add),
+            )
+        })
+        .collect();
+    let texts = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    // The last one that holds counts.
+    let expected = [
+        (1, texts(&["X-B", "X-D"]), texts(&["X-A"])),
+        (2, texts(&["X-B"]), texts(&["X-C"])),
+    ];
+    assert_eq!(shown, expected);
+    assert!(all.differences.contains(&Difference::AddsToErrors));
+    assert!(compiled(text, Block::Server).is_err());
+    let many = (0..5).map(|n| format!("if ($http_a{n}) {{ add_header X-A a; }}\n"));
+    let many: String = many.collect();
+    assert!(compiled(&many, Block::Location).is_err());
+}

@@ -18,7 +18,7 @@ fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
         for directive in &all {
             responses.add(directive)?;
         }
-        Ok(responses.finish(&[])?)
+        Ok(responses.finish(&[])?.direct_responses)
     };
     all().map_err(|errors| errors.by_line()[0].line)
 }
@@ -339,5 +339,18 @@ fn headers_belong_to_the_response_of_their_block() {
         })
         .collect();
     assert_eq!(counts, [Some(1), None, None]);
-    assert_eq!(responses("if ($http_a) { add_header X-A a; }"), Err(1));
+    assert_eq!(
+        responses("if ($http_a) { add_header X-A a; }").map(|all| all.len()),
+        Ok(0)
+    );
+    for bad in [
+        "if ($http_a) { add_header X-A a; set $b c; } if ($b) { return 403; }",
+        "if ($http_a) { add_header X-A a; rewrite ^/a /b redirect; }",
+        "if ($http_a) { add_header X-A a; } return 403;",
+        "if ($http_a) { add_header X-A a; } rewrite ^/a /b redirect;",
+        "if ($http_a) { add_header X-A a; } set $b 0; if ($http_b) { set $b 1; } if ($b) { return 403; }",
+        "if ($http_a) { add_header Location a; }",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
 }

@@ -85,6 +85,14 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
     }
 }
 
+/// Routes for the requests that conditions hold for. `None`: they cannot be compared.
+pub(super) fn only_where(routes: Vec<Route>, conditions: &[Condition]) -> Option<Vec<Route>> {
+    let matchers: Option<Vec<_>> = conditions.iter().map(matcher).collect();
+    let matchers = matchers?;
+    let narrowed = |route| matchers.iter().cloned().fold(route, only_for);
+    Some(routes.into_iter().map(narrowed).collect())
+}
+
 fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
     let body = text.map(|text| DataSource {
         specifier: Some(Specifier::InlineString(text.clone())),

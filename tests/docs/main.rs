@@ -214,12 +214,14 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 | directive | effect |
 |---|---|
-| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. |
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. In `if ($uri ~ PATTERN)` and `if ($request_uri ~ PATTERN)` its path has `$1` to `$9`, of `$uri` encoded as URLs are, and with `$is_args$args` behind it the query; of `$uri` nginx redirects with 301 and 302 alone. |
 | `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `last`, or in a `location`. |
 | `rewrite PATTERN PATH break` | in a `configuration-snippet`, behind everything of the kinds around it, up to four times: the path that pods get where the pattern matches. It has to reach no further than the path of the Ingress does: any pattern for `/`; for `/api` one that begins with `^/api/`, or `^/api(.*)`, `^/api/?(.*)`, `^(.*)`. Not beside a pattern as path. |
-| `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host`, `$uri` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri` and `$http_NAME`; cookies, headers and variables alone (`if ($http_x_a)`). `add_header` and `more_set_headers` beside its `return` are of that response alone. |
+| `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$host` and `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$scheme`, `$request_method`, `$request_uri`, `$uri`, `$args`, `$arg_NAME` and `$http_NAME`, and on nginx `$remote_addr`; cookies, parameters, headers and variables alone (`if ($http_x_a)`). `add_header` and `more_set_headers` beside its `return` are of that response alone. |
+| `if (...) { add_header ...; more_set_headers ...; }` | in a `configuration-snippet`, up to four times, and behind it no `if` but those with `return`: headers of all responses to these requests; of several that hold the last counts, and `add_header` leaves out those around it, as in nginx. `more_set_headers` there on Envoy alone; `$request_uri` there on nginx alone. |
 | `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
 | `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`, `auth_request off`, `log_not_found`, `log_subrequest`, `rewrite_log`, `open_file_cache`. Requests without a `return` get 404. |
+| `location @NAME { return ...; }` | in a `server-snippet`: the response to clients without a good certificate, where `auth-tls-error-page` of the same Ingress says `@NAME`. One `return` without conditions; headers and `default_type` are its own, else the server's. |
 | `default_type TYPE`, `add_header Content-Type TYPE` | type of the texts; `text/html` without it. In `location = /robots.txt` the extension comes first, as in nginx: `text/plain`. `add_header` is for blocks that answer all requests. |
 | `allow NETWORK`, `deny NETWORK`, `allow all`, `deny all` | address lists. `allow` before `deny NETWORK` is not supported. |
 | `more_set_headers \"NAME: VALUE\"`, `add_header NAME VALUE [always]`, `more_clear_headers NAME`, `proxy_hide_header NAME` | headers of responses, also of errors. Only headers that name software can be removed: `X-Powered-By`, `Server`, `Via` ... |
@@ -240,10 +242,13 @@ with those of annotations.
 
 Conditions compare what nginx compares. A variable has to be set on every way to where it is read (`set $flag 0;` first), and its name
 must not be one of nginx's or of ingress-nginx's. Envoy has normalised a path before it is compared, so there `$request_uri` is compared
-with a text that it begins with (`~ ^/old`) or is, to `return` something; with `enable-underscores-in-headers`, conditions on headers are
+with a text that it begins with (`~ ^/old`, `~ ^/old/(.*)`) or is, to `return` something; a URL may end with what is behind the text,
+as Envoy has it (`return 301 /new/$1`). `$uri` has none of these limits, but for `\\b` and patterns of more than RE2's size. With `enable-underscores-in-headers`, conditions on headers are
 not supported on Envoy. `X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone: Envoy has written its own by then
 (for a load balancer that ends TLS, `force-ssl-redirect` with `use-forwarded-headers`). So is `$scheme` with `use-forwarded-headers`: it
-is the connection's, whatever a header says. Of a header that was sent twice nginx compares the first, Envoy both with a comma between.
+is the connection's, whatever a header says. Of a header that was sent twice nginx compares the first, Envoy both with a comma between;
+both compare all cookies with semicolons between. Envoy chooses a route without the address of the client, so `$remote_addr` is compared on nginx alone;
+`allow` and `deny` do the usual on both.
 
 A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the
 namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their

@@ -15,6 +15,9 @@ use sluice_tests::sluice::Sluice;
 use crate::setup::{
     FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
 };
+use written::{WRITTEN, WRITTEN_BESIDE_PATTERNS};
+
+mod written;
 
 on_every_plane!(snippets_keep_out_whom_nginx_keeps_out);
 
@@ -28,102 +31,6 @@ struct Snippets {
 
 /// The longest first, as ingress-nginx writes them.
 const PATTERNS: [&str; 3] = ["/shop(/|$)(.*)", r"/[^/]+\.php$", "/"];
-
-/// The same of hosts whose paths are patterns.
-const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
-    ("", "rewrite ^(/shop)$ $1/ redirect;"),
-    (
-        "",
-        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
-    ),
-    (
-        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
-        "return 404;",
-    ),
-    (
-        "rewrite ^([^.]*[^/.])$ $1/ permanent;\nlocation ~ ^/metrics(/|$) { deny all; }",
-        "if ($http_x_key) { return 403; }",
-    ),
-    (
-        "",
-        "if ($request_method = POST) { rewrite /a\\b /posted redirect; }",
-    ),
-];
-
-/// Each is served on every data plane.
-const WRITTEN: &[(&str, &str)] = &[
-    ("", "if ($http_x_key != secret) { return 403; }"),
-    ("", "if ($cookie_key = '') { return 403; }"),
-    ("", "if ($uri = '/a b') { return 403; }"),
-    ("", "if ($uri = /shop/a) { return 403; } deny 10.0.0.0/8;"),
-    (
-        "",
-        "set $a ''; if ($http_x_key) { set $A 1; } if ($request_method = POST) { set $a ${a}2; } if ($a = 12) { return 405; }",
-    ),
-    ("", "allow 127.0.0.0/8; deny all;"),
-    (
-        "deny 127.0.0.0/8;",
-        "allow 10.0.0.0/8; allow 127.0.0.0/8; deny all;",
-    ),
-    ("deny all;", ""),
-    (
-        "if ($request_method !~ ^(GET|HEAD)$) { return 405; }",
-        "if ($http_x_key) { return 403; }",
-    ),
-    ("location = /shop/a { return 404; }", ""),
-    ("location /shop/a { deny all; }", ""),
-    (
-        "location ^~ /sho { return 404; }\nlocation /shop/a { deny all; }",
-        "",
-    ),
-    (
-        "location ~ \\.php$ { deny all; }\nlocation ^~ /shop/s { return 404; }",
-        "",
-    ),
-    ("location ~* ^/(shop|metrics) { deny all; }", ""),
-    (
-        "location /metrics { allow 10.0.0.0/8; deny all; }\nlocation = /metrics { return 204; }",
-        "",
-    ),
-    (
-        "location ~ /\\. { deny all; }\ndeny 10.0.0.0/8;",
-        "if ($http_x_key) { return 403; }",
-    ),
-    (
-        "if ($http_x_key = secret) { return 403; }\nlocation = /shop/a { if ($request_method = POST) { return 405; } }",
-        "",
-    ),
-    ("location /SHOP { return 404; }", ""),
-    (
-        "",
-        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
-    ),
-    (
-        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
-        "return 404;",
-    ),
-    (
-        "",
-        "rewrite ^(/shop)$ $1/ redirect; rewrite ^([^.]*[^/.])$ $1/ permanent;",
-    ),
-    (
-        "",
-        "if ($http_x_key) { return 403; } rewrite ^/shop/(.*)$ /new/$1 break;",
-    ),
-    ("", "rewrite ^(.*)$ /all$1 break;"),
-    (
-        "location ~ \\.php$ { deny all; }\nlocation /shop/s { return 404; }",
-        "rewrite ^/metrics$ /shop permanent; rewrite /shop/?(.*) /$1/x break;",
-    ),
-    (
-        "add_header X-Outer server always;",
-        "add_header X-Outer a; if ($request_method = POST) { add_header X-Outer b; add_header X-Inner c; add_header Content-Length 0; return 204; } if ($http_x_key) { add_header X-Inner d; add_header X-Outer e always; return 403; } if ($cookie_key) { return 302 /there; }",
-    ),
-    (
-        "location = /robots.txt { log_not_found off; return 200 \"User-agent: *\\nDisallow: /\\n\"; }\nlocation = /a.JSON { default_type text/plain; return 200 [1]; }\nlocation /metrics { default_type text/plain; return 404 'no\tmetrics'; }",
-        "return 503 '<p>\nback at 9 \"o\\'clock\"\\r\n</p>';",
-    ),
-];
 
 const CONDITIONS: &[&str] = &[
     "$http_x_key = secret",
@@ -140,6 +47,12 @@ const CONDITIONS: &[&str] = &[
     "$uri = /shop/a",
     "$uri != /shop/a",
     "$uri = '/a b'",
+    "$uri ~ ^/[^/]+/?$",
+    "$uri !~* /A",
+    "$args = ''",
+    "$arg_x",
+    "$http_cookie ~* '(^|; )KEY=secret'",
+    "$http_cookie = ''",
     "$host != other.test",
     "$scheme = https",
     "$flag",
@@ -153,6 +66,8 @@ const TARGETS: &[&str] = &[
     "/shop/",
     "/shop/a",
     "/shop/a?x=/b",
+    "/shop/a?y=1&X=/c&x=/b",
+    "/shop/?x&=1&xx=/b&x=",
     "/shopping",
     "/shop/s/x.php",
     "/short/x.php",
@@ -188,6 +103,7 @@ const HEADERS: &[Headers] = &[
     &[("cookie", "key=other; key=secret"), ("x-key", "0")],
     &[("cookie", "xkey=secret;KEY = secret")],
     &[("cookie", "key; key=secret ")],
+    &[("cookie", "a=b"), ("cookie", "key=secret")],
 ];
 
 /// SplitMix64.

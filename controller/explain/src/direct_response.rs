@@ -1,7 +1,10 @@
 //! Responses of snippets.
 
-use regex::bytes::RegexBuilder;
-use sluice_ir::{Comparison, Condition, DirectResponse, HttpRoute, RequestTest, ResponseContent};
+use regex::bytes::{Regex, RegexBuilder};
+use sluice_ir::{
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, HttpRoute,
+    RequestTest, ResponseContent,
+};
 
 use crate::explanation::Outcome;
 use crate::request::Request;
@@ -31,13 +34,46 @@ fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {
             let captures = path::captures(regex, request.path.as_deref()?)?;
             redirect(answer::location(to, Some(&captures), request))
         }
+        ResponseContent::Captured(captured) => redirect(captured_location(captured, request)?),
     })
+}
+
+/// The URL with groups of a pattern, which has to match.
+fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<String> {
+    let subject = match captured.of {
+        CaptureSubject::Path => request.path.as_deref()?,
+        CaptureSubject::RequestUri => &request.target,
+    };
+    let pattern = pattern(&captured.value)?;
+    let captures = pattern.captures(subject.as_bytes())?;
+    let path = request.target.split('?').next().unwrap_or_default();
+    let without_port = Request {
+        port: None,
+        target: match captured.keeps_query {
+            true => request.target.clone(),
+            false => path.to_owned(),
+        },
+        ..request.clone()
+    };
+    Some(answer::location(
+        &captured.to,
+        Some(&captures),
+        &without_port,
+    ))
 }
 
 fn holds(condition: &Condition, request: &Request) -> bool {
     let holds = match &condition.test {
         RequestTest::Host(host) => request.host == host.as_str(),
-        RequestTest::Path(path) => request.path.as_deref() == Some(path),
+        RequestTest::Path(comparison) => {
+            compare(comparison, request.path.as_deref().unwrap_or_default())
+        }
+        RequestTest::Query(comparison) => compare(comparison, request.query().unwrap_or_default()),
+        RequestTest::Argument { name, value } => {
+            compare(value, request.argument(name).unwrap_or_default())
+        }
+        // Nobody knows it before the request is sent.
+        RequestTest::RemoteAddress(_) => false,
         RequestTest::Cookie { name, value } => request.cookie(name).unwrap_or_default() == *value,
         RequestTest::Scheme(comparison) => compare(comparison, &request.scheme),
         RequestTest::Method(comparison) => compare(comparison, &request.method),
@@ -54,15 +90,22 @@ fn holds(condition: &Condition, request: &Request) -> bool {
 }
 
 fn compare(comparison: &Comparison, text: &str) -> bool {
-    let found = |pattern: &str, any_case| {
-        let pattern = RegexBuilder::new(pattern)
-            .case_insensitive(any_case)
-            .build();
-        pattern.is_ok_and(|pattern| pattern.is_match(text.as_bytes()))
-    };
     match comparison {
         Comparison::Equals(equal) => text == equal,
-        Comparison::Matches(pattern) => found(pattern, false),
-        Comparison::MatchesIgnoreCase(pattern) => found(pattern, true),
+        Comparison::Matches(_) | Comparison::MatchesIgnoreCase(_) => {
+            pattern(comparison).is_some_and(|pattern| pattern.is_match(text.as_bytes()))
+        }
     }
+}
+
+fn pattern(comparison: &Comparison) -> Option<Regex> {
+    let (pattern, any_case) = match comparison {
+        Comparison::Equals(_) => return None,
+        Comparison::Matches(pattern) => (pattern, false),
+        Comparison::MatchesIgnoreCase(pattern) => (pattern, true),
+    };
+    let pattern = RegexBuilder::new(pattern)
+        .case_insensitive(any_case)
+        .build();
+    pattern.ok()
 }

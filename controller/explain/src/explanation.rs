@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sluice_ir::{CanaryRules, ClientCertificates, Filter, HttpRoute, PathMatch, RouteId};
+use sluice_ir::{
+    CanaryRules, ClientCertificates, Filter, HeaderVariant, HttpRoute, PathMatch, RouteId,
+};
 
 /// Explanation of a request.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +50,9 @@ pub struct Route {
     /// Modifications of requests and responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Filter>,
+    /// Modifications of responses in their place, for some requests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub header_variants: Vec<HeaderVariant>,
 }
 
 impl Route {
@@ -61,6 +66,7 @@ impl Route {
             path: route.matches.path.clone(),
             policies,
             filters: route.filters.clone(),
+            header_variants: route.header_variants.clone(),
         }
     }
 }

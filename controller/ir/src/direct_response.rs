@@ -39,6 +39,7 @@ impl DirectResponse {
             ResponseContent::Page
             | ResponseContent::Location(_)
             | ResponseContent::Rewritten { .. } => 0,
+            ResponseContent::Captured(_) => 1,
         };
         let headers = self.headers.as_ref().map_or(0, HeaderModification::size);
         1 + self.conditions.len() + headers + text
@@ -67,6 +68,47 @@ pub enum ResponseContent {
         /// [`RedirectTo::Parts`] or [`RedirectTo::Template`], with groups of the pattern.
         to: RedirectTo,
     },
+    /// A URL to go to, with groups of a condition, which has to hold as well.
+    Captured(CapturedRedirect),
+}
+
+/// A redirect with groups of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CapturedRedirect {
+    /// Text that the pattern is found in.
+    pub of: CaptureSubject,
+    /// The pattern, which has to match. No [`Comparison::Equals`].
+    pub value: Comparison,
+    /// [`RedirectTo::Parts`] or [`RedirectTo::Template`].
+    pub to: RedirectTo,
+    /// The query goes along.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keeps_query: bool,
+}
+
+impl CapturedRedirect {
+    /// The condition that its groups are from.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        let value = self.value.clone();
+        Condition {
+            test: match self.of {
+                CaptureSubject::Path => RequestTest::Path(value),
+                CaptureSubject::RequestUri => RequestTest::RequestUri(value),
+            },
+            negated: false,
+        }
+    }
+}
+
+/// Text whose parts a redirect has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaptureSubject {
+    /// The path, decoded. What a URL cannot have is encoded again.
+    Path,
+    /// The path and the query.
+    RequestUri,
 }
 
 /// Condition on a request.
@@ -86,8 +128,17 @@ pub struct Condition {
 pub enum RequestTest {
     /// The host that was asked for, without its port, is this.
     Host(Hostname),
-    /// The path, decoded and without the query, is this.
-    Path(String),
+    /// The path, decoded and without the query.
+    Path(Comparison),
+    /// The query, as it was sent.
+    Query(Comparison),
+    /// A parameter of the query, as it was sent: the first of its name.
+    Argument {
+        /// Its name, without regard to case.
+        name: String,
+        /// Comparison of its value.
+        value: Comparison,
+    },
     /// A cookie has this value.
     Cookie {
         /// Its name, without regard to case.
@@ -95,6 +146,8 @@ pub enum RequestTest {
         /// Its value.
         value: String,
     },
+    /// The address of the client, as text. Envoy cannot compare it where it looks for a route: translation lets it through to nginx alone.
+    RemoteAddress(Comparison),
     /// `http` or `https`.
     Scheme(Comparison),
     /// `GET`.

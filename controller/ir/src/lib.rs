@@ -21,6 +21,7 @@ mod expression;
 mod filter;
 mod global;
 mod header;
+mod header_variant;
 mod host;
 mod listener;
 mod load_balance;
@@ -51,7 +52,10 @@ pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings, NoGzip};
 pub use destination::{Destination, WeightedBackend};
-pub use direct_response::{Comparison, Condition, DirectResponse, RequestTest, ResponseContent};
+pub use direct_response::{
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, RequestTest,
+    ResponseContent,
+};
 pub use expression::{Expression, ExpressionPart, Variable};
 pub use filter::{
     Filter, HeaderChange, HeaderModification, request_header_changes, response_header_changes,
@@ -60,6 +64,7 @@ pub use global::{
     Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
+pub use header_variant::HeaderVariant;
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};
@@ -82,7 +87,9 @@ pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{L4Protocol, Stream, StreamPort};
-pub use tls::{ClientCertificates, ClientValidation, HostTls, ServerTls, VerifyClient};
+pub use tls::{
+    ClientCertificates, ClientValidation, HostTls, RefusalPage, ServerTls, VerifyClient,
+};
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
 pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 pub use waf::Waf;

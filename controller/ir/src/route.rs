@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, Destination, DirectResponse, ErrorPages, Filter, Header, HttpsRedirect,
-    IpAccess, PathMatch, PathRewrite, Policy, Redirect, RegexScope, RouteMatch, ServerName,
-    Template, is_default,
+    BackendId, CanaryRules, Destination, DirectResponse, ErrorPages, Filter, Header, HeaderVariant,
+    HttpsRedirect, IpAccess, PathMatch, PathRewrite, Policy, Redirect, RegexScope, RouteMatch,
+    ServerName, Template, is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -50,6 +50,9 @@ pub struct HttpRoute {
     /// Modifications of requests and responses, in order.
     #[serde(skip_serializing_if = "is_default")]
     pub filters: Vec<Filter>,
+    /// Changes of response headers in place of those by `filters`, for some requests: of those whose conditions hold, the first.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_variants: Vec<HeaderVariant>,
     /// Policies, which routes of one owner share.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Arc<Policy>,
@@ -75,6 +78,7 @@ impl HttpRoute {
             rewrite: None,
             forwarded_prefix: None,
             filters: Vec::new(),
+            header_variants: Vec::new(),
             policy,
         }
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{SecretId, TlsVersions, is_default};
+use crate::{DirectResponse, SecretId, TlsVersions, is_default};
 
 /// TLS settings of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,10 +43,20 @@ pub struct ClientCertificates {
     /// Only who is called so: a pattern that is found in the subject (RFC 2253), and not in an empty one.
     #[serde(skip_serializing_if = "is_default")]
     pub subject: Option<String>,
-    /// Redirect target of rejected clients; `None` is a plain 400.
-    pub error_page: Option<String>,
+    /// Response to rejected clients; `None` is a plain 400.
+    pub error_page: Option<RefusalPage>,
     /// Pods see the certificate.
     pub forward_certificate: bool,
+}
+
+/// Response to clients that are rejected for their certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum RefusalPage {
+    /// A redirect, 302, to this URL or path.
+    Url(String),
+    /// This response, which has no conditions.
+    Response(Box<DirectResponse>),
 }
 
 /// Mode of verification.

@@ -10,9 +10,9 @@ use sluice_ir::{
 use crate::conf::value;
 use crate::context::{Host, RenderContext};
 use crate::kong;
-use crate::location::direct_response::media_types;
+use crate::location::direct_response::{self, media_types};
 use crate::location::module::Module;
-use crate::location::{errors, redirect};
+use crate::location::{errors, redirect, varied};
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
@@ -58,7 +58,7 @@ pub(crate) fn check_location(
     if let Some((what, closes)) = check_waf(route, context) {
         add(what, closes);
     }
-    for (what, closes) in check_responses(route) {
+    for (what, closes) in check_responses(route, context) {
         add(what, closes);
     }
     if let Some(main) = route.primary_backend() {
@@ -94,15 +94,29 @@ fn has_long_span_name(route: &HttpRoute) -> bool {
 }
 
 /// Responses, headers and names of spans that nginx cannot give; `true` closes the location.
-fn check_responses(route: &HttpRoute) -> impl Iterator<Item = (&'static str, bool)> {
+fn check_responses(
+    route: &HttpRoute,
+    context: RenderContext<'_>,
+) -> impl Iterator<Item = (&'static str, bool)> {
+    let replaces =
+        "more_set_headers within if, in snippets: nginx replaces a header of pods always or never";
     let types = "texts of several default_type in snippets";
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";
     let span_name = "opentelemetry-operation-name: a name that is longer than nginx reads";
+    let word = "redirects with groups of a condition on $uri and another status than 301 and 302";
     let all = [
         (has_long_span_name(route), (span_name, false)),
         (has_different_media_types(route), (types, true)),
         (redirect::has_no_word(route), (status, false)),
+        (
+            varied::replaces(route, &context.config.global),
+            (replaces, false),
+        ),
+        (
+            direct_response::has_no_word(&route.direct_responses),
+            (word, true),
+        ),
         (has_different_filters(route), (filters, false)),
     ];
     all.into_iter()

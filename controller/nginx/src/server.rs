@@ -12,6 +12,7 @@ use crate::conf::{Value, Word, word};
 use crate::context::{Host, RenderContext};
 use crate::location::LocationConf;
 use crate::location::auth_request::AuthLocation;
+use crate::location::direct_response::DirectResponses;
 use crate::location::errors::{self, Asked};
 use crate::location::matching::Matching;
 use crate::location::mirror::{self, Copies};
@@ -34,7 +35,8 @@ pub(crate) struct ServerConf<'a> {
     https_socket: Option<Word>,
     http2: bool,
     names: Vec<Word>,
-    clients: Option<ClientTls>,
+    /// Verification of client certificates, and the response to who is refused, if it is not nginx's own.
+    clients: Option<(ClientTls, Option<DirectResponses>)>,
     ciphers: Option<Word>,
     prefers_its_ciphers: Option<bool>,
     /// Requests for unknown hosts are denied.
@@ -191,8 +193,15 @@ fn subject(clients: &ClientCertificates) -> Option<Word> {
     Some(word(sluice_pattern::pcre(pattern, Subject::Text, false)))
 }
 
-fn clients(host: Host<'_>, context: RenderContext<'_>) -> Option<ClientTls> {
-    ClientTls::new(host.clients()?, context.config, context.settings)
+fn clients(
+    host: Host<'_>,
+    context: RenderContext<'_>,
+) -> Option<(ClientTls, Option<DirectResponses>)> {
+    let clients = host.clients()?;
+    let page = clients.error_page.as_ref();
+    let page = page.map(|page| DirectResponses::to_refused(page, &context.config.global));
+    let tls = ClientTls::new(clients, context.config, context.settings)?;
+    Some((tls, page))
 }
 
 /// nginx's own wildcards take any number of labels.

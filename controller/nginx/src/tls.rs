@@ -59,7 +59,6 @@ pub(crate) struct ClientTls {
     /// nginx's word.
     pub(crate) verify: &'static str,
     pub(crate) depth: u32,
-    pub(crate) error_page: Option<Value>,
 }
 
 impl ClientTls {
@@ -79,7 +78,6 @@ impl ClientTls {
             authorities: files::pinned(&clients.validation.ca, config, settings)?,
             verify,
             depth: clients.validation.depth,
-            error_page: clients.error_page.as_ref().map(value),
         })
     }
 }

@@ -102,7 +102,7 @@ impl Set {
             .fold(0, |set, byte| set | 1 << byte)
     }
 
-    fn negated(self) -> Set {
+    pub(crate) fn negated(self) -> Set {
         Set {
             ascii: !self.ascii,
             others: !self.others,

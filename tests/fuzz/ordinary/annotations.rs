@@ -129,6 +129,15 @@ const STATEMENTS: &[&str] = &[
     "if ($cookie_a != 'b;c') { set $f \"${f}b\"; }",
     "if ($f = ab) { return 302 https://b.test$request_uri; }",
     "if ($host = shop.test) { return 200 '; } deny all; #'; }",
+    "if ($request_uri ~ '^/old/(.*)') { return 301 /new/$1; }",
+    "if ($uri ~* '^/(a b|%|\"#?é)(/.*)\"; } $') { return 302 https://b.test:8443$2$is_args$args; }",
+    "if ($args ~ '(^|&)a=\"; }') { return 403; }",
+    "if ($arg_a !~ '^[^b\"]{1,9}$') { set $f a; }",
+    "if ($query_string = 'a=%20\"; }') { return 403; }",
+    "if ($http_cookie ~* '(a|b)=\"; }') { return 403; }",
+    "if ($remote_addr !~ '^10\\.\"; }') { return 403; }",
+    "if ($http_origin ~ '^https://\"; }') { add_header Access-Control-Allow-Origin $http_origin always; add_header Vary 'a\"; }'; }",
+    "if ($uri ~* '\\.(css|js)$') { more_set_headers 'Cache-Control: public \"; }'; }",
     "default_type application/json;",
     "return 410;",
     "more_set_headers 'Strict-Transport-Security: max-age=1; \"x\"';",
@@ -139,6 +148,8 @@ const STATEMENTS: &[&str] = &[
     "location = /health { auth_basic off; default_type text/plain; return 200 'a\"; } b {'; }",
     "location /metrics { allow 10.0.0.0/8; deny all; }",
     "location ^~ /.git { return 404; }",
+    "location @refused { more_set_headers 'X-A: \"; }'; return 403 'a\"; } b {'; }",
+    "location @away { return 302 'https://b.test/\"; }'; }",
     "location ~ \\.(php|asp)$ { deny all; }",
     "location ~* '^/(a b|%20|\"c\")' { if ($http_a) { return 403; } }",
 ];
@@ -168,6 +179,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         "configuration-snippet" | "server-snippet" => prop::collection::vec(one_of(STATEMENTS), 1..6)
             .prop_map(|all| all.join("\n"))
             .boxed(),
+        "auth-tls-error-page" => one_of(&["@refused", "@away", "/login", "https://a.example/\"; }"]).boxed(),
         "auth-tls-match-cn" => patterns::pattern().prop_map(|pattern| format!("CN={pattern}")).boxed(),
         "auth-response-headers" | "cors-allow-headers" | "cors-expose-headers" => header_names().boxed(),
         "cors-allow-origin" => origins().boxed(),

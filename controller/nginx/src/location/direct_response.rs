@@ -1,8 +1,8 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, GlobalConfig, HttpRoute, RequestTest, ResponseContent,
-    Variable,
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, Expression,
+    GlobalConfig, HttpRoute, Policy, RefusalPage, RequestTest, ResponseContent, Variable,
 };
 use sluice_pattern::Subject;
 
@@ -17,6 +17,8 @@ pub(crate) struct DirectResponses {
     pub(crate) media_type: Option<Value>,
     /// Scheme and host, where one of them rewrites.
     pub(crate) here: Option<Value>,
+    /// Scheme, where one of them has groups of a condition.
+    pub(crate) scheme: Option<Value>,
     pub(crate) responses: Vec<Return>,
 }
 
@@ -43,15 +45,33 @@ pub(crate) struct If {
 
 impl DirectResponses {
     pub(crate) fn new(route: &HttpRoute, global: &GlobalConfig) -> Self {
-        let direct = &route.direct_responses;
+        DirectResponses::beside(&route.direct_responses, &route.policy, global)
+    }
+
+    /// To clients that are refused for their certificate.
+    pub(crate) fn to_refused(page: &RefusalPage, global: &GlobalConfig) -> Self {
+        let response = match page {
+            RefusalPage::Url(url) => &DirectResponse {
+                conditions: Vec::new(),
+                status: 302,
+                content: ResponseContent::Location(Expression::literal(url)),
+                headers: None,
+            },
+            RefusalPage::Response(response) => response.as_ref(),
+        };
+        DirectResponses::beside(std::slice::from_ref(response), &Policy::default(), global)
+    }
+
+    fn beside(direct: &[DirectResponse], policy: &Policy, global: &GlobalConfig) -> Self {
         let mut contents = direct.iter().map(|direct| &direct.content);
         let rewrites = contents.any(|it| matches!(it, ResponseContent::Rewritten { .. }));
         DirectResponses {
             media_type: media_types(direct).next().map(value),
             here: rewrites.then(redirect::here_value),
+            scheme: captures(direct).then(redirect::scheme_value),
             responses: direct
                 .iter()
-                .map(|direct| Return::new(direct, route, global))
+                .map(|direct| Return::new(direct, policy, global))
                 .collect(),
         }
     }
@@ -68,24 +88,48 @@ pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &st
         ResponseContent::Text { media_type, .. } => Some(media_type.as_str()),
         ResponseContent::Page
         | ResponseContent::Location(_)
-        | ResponseContent::Rewritten { .. } => None,
+        | ResponseContent::Rewritten { .. }
+        | ResponseContent::Captured(_) => None,
+    })
+}
+
+/// True if one of them has groups of a condition.
+fn captures(direct: &[DirectResponse]) -> bool {
+    let mut contents = direct.iter().map(|direct| &direct.content);
+    contents.any(|content| matches!(content, ResponseContent::Captured(_)))
+}
+
+/// True if one of them has groups of the path, and a status that nginx has no word for.
+pub(crate) fn has_no_word(direct: &[DirectResponse]) -> bool {
+    direct.iter().any(|direct| match &direct.content {
+        ResponseContent::Captured(captured) => {
+            captured.of == CaptureSubject::Path && !matches!(direct.status, 301 | 302)
+        }
+        _ => false,
     })
 }
 
 impl Return {
-    fn new(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Self {
+    fn new(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Self {
         let text = match &direct.content {
             ResponseContent::Page => None,
             ResponseContent::Text { text, .. } => Some(body(text)),
             ResponseContent::Location(url) => Some(expression(url).quoted()),
             ResponseContent::Rewritten { to, .. } => Some(redirect::rewritten(to)),
+            ResponseContent::Captured(captured) => Some(redirect::captured(captured)),
         };
         let pattern = match &direct.content {
             ResponseContent::Rewritten { regex, .. } => Some(word(matching::pattern(regex))),
+            // Only `rewrite` encodes what is decoded, and it compares by itself.
+            ResponseContent::Captured(captured) if captured.of == CaptureSubject::Path => {
+                Some(operand(&captured.value).1)
+            }
             _ => None,
         };
-        let headers = own_headers(direct, route, global);
+        let headers = own_headers(direct, policy, global);
         let mut conditions: Vec<If> = direct.conditions.iter().map(If::new).collect();
+        // The last pattern that nginx compares is the one whose groups there are.
+        conditions.extend(captured_target(direct).map(|it| If::new(&it.condition())));
         if conditions.is_empty() && !headers.is_empty() {
             // They are headers of this response alone.
             conditions.push(If::always());
@@ -119,11 +163,20 @@ impl Return {
     }
 }
 
-fn own_headers(direct: &DirectResponse, route: &HttpRoute, global: &GlobalConfig) -> Vec<Line> {
+fn captured_target(direct: &DirectResponse) -> Option<&CapturedRedirect> {
+    match &direct.content {
+        ResponseContent::Captured(captured) => {
+            (captured.of == CaptureSubject::RequestUri).then_some(captured)
+        }
+        _ => None,
+    }
+}
+
+fn own_headers(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Vec<Line> {
     let Some(own) = &direct.headers else {
         return Vec::new();
     };
-    let headers = ResponseHeaders::for_response(own, &route.policy, global);
+    let headers = ResponseHeaders::for_response(own, policy, global);
     headers.map(|headers| headers.lines).unwrap_or_default()
 }
 
@@ -137,18 +190,31 @@ impl If {
         }
     }
 
-    fn new(condition: &Condition) -> Self {
+    pub(crate) fn new(condition: &Condition) -> Self {
         let equals = |text: &str| (false, value(text));
+        let variable = |variable| name_of(&variable);
         let (variable, (is_pattern, operand)) = match &condition.test {
-            RequestTest::Host(host) => (Variable::Hostname, equals(host.as_str())),
-            RequestTest::Path(path) => (Variable::Path, equals(path)),
-            RequestTest::Cookie { name, value } => (Variable::Cookie(name.clone()), equals(value)),
-            RequestTest::Scheme(comparison) => (Variable::Scheme, operand(comparison)),
-            RequestTest::Method(comparison) => (Variable::Method, operand(comparison)),
-            RequestTest::RequestUri(comparison) => (Variable::RequestUri, operand(comparison)),
+            RequestTest::Host(host) => (variable(Variable::Hostname), equals(host.as_str())),
+            RequestTest::Path(comparison) => ("uri".to_owned(), operand(comparison)),
+            RequestTest::Query(comparison) => ("args".to_owned(), operand(comparison)),
+            RequestTest::Argument { name, value } => {
+                (variable(Variable::Argument(name.clone())), operand(value))
+            }
+            RequestTest::Cookie { name, value } => {
+                (variable(Variable::Cookie(name.clone())), equals(value))
+            }
+            RequestTest::RemoteAddress(comparison) => {
+                (variable(Variable::RemoteAddress), operand(comparison))
+            }
+            // Whatever a client says of it.
+            RequestTest::Scheme(comparison) => ("scheme".to_owned(), operand(comparison)),
+            RequestTest::Method(comparison) => (variable(Variable::Method), operand(comparison)),
+            RequestTest::RequestUri(comparison) => {
+                (variable(Variable::RequestUri), operand(comparison))
+            }
             RequestTest::Header { name, value } => {
                 let name = name.as_str().to_ascii_lowercase();
-                (Variable::Header(name), operand(value))
+                (variable(Variable::Header(name)), operand(value))
             }
         };
         let operator = match (is_pattern, condition.negated) {
@@ -158,12 +224,7 @@ impl If {
             (true, true) => "!~",
         };
         If {
-            variable: match variable {
-                Variable::Path => "uri".to_owned(),
-                // Whatever a client says of it.
-                Variable::Scheme => "scheme".to_owned(),
-                variable => name_of(&variable),
-            },
+            variable,
             operator,
             operand,
         }

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts, Transport,
-    UpstreamTls,
+    Action, BackendId, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts,
+    Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -24,6 +24,7 @@ use crate::location::mirror;
 use crate::location::module::Module;
 use crate::location::redirect::{self, RedirectConf};
 use crate::location::response_rewrite::{Replacing, replacing};
+use crate::location::varied::Varied;
 use crate::upstream;
 
 /// The directives of a location that forwards.
@@ -62,6 +63,8 @@ pub(crate) struct Forward {
     pub(crate) pods: Vec<Line>,
     pub(crate) fastcgi: Option<FastCgiConf>,
     pub(crate) clients: Option<ResponseHeaders>,
+    /// Lines that only some responses have.
+    pub(crate) varied: Option<Varied>,
     pub(crate) tls: Option<Tls>,
     pub(crate) scheme: &'static str,
     /// Retries, where nginx itself does not do them.
@@ -110,8 +113,7 @@ impl Forward {
         let module = Module::of(transport.protocol);
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let is_proxy = module == Module::Proxy;
-        let around = || (!is_proxy).then(|| ResponseHeaders::for_server(global));
-        let clients = ResponseHeaders::for_location(route, global).or_else(around);
+        let (clients, varied) = clients(route, global, is_proxy);
         let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
         let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
@@ -147,6 +149,7 @@ impl Forward {
             pods: pods(route, host, context, module),
             fastcgi: fastcgi(route, host, context, module),
             clients: clients.map(|clients| clients.sent_by(module)),
+            varied,
             tls: transport
                 .tls
                 .as_ref()
@@ -178,6 +181,7 @@ impl Forward {
                 .flatten()
                 .chain(cors.variables.iter().map(|(_, value)| value))
         });
+        let varied = self.varied.iter().all(Varied::fits);
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
         let hidden = self.clients.iter().flat_map(|clients| &clients.hidden);
@@ -191,6 +195,9 @@ impl Forward {
             .chain(headers)
             .map(|(name, _)| name)
             .chain(hidden);
+        if !varied {
+            return false;
+        }
         if self.module.has_small_buckets() && !names.all(|name| name.0.fits_small_bucket()) {
             return false;
         }
@@ -201,6 +208,20 @@ impl Forward {
             .chain(replacing)
             .all(|word| word.0.fits())
     }
+}
+
+/// Response headers, and which of them only some responses have.
+fn clients(
+    route: &HttpRoute,
+    global: &GlobalConfig,
+    is_proxy: bool,
+) -> (Option<ResponseHeaders>, Option<Varied>) {
+    let is_whole = !is_proxy || !route.header_variants.is_empty();
+    let around = || is_whole.then(|| ResponseHeaders::for_server(global));
+    let mut clients = ResponseHeaders::for_location(route, global).or_else(around);
+    let lines = clients.as_mut().map(|clients| &mut clients.lines);
+    let varied = lines.and_then(|lines| Varied::new(route, global, lines));
+    (clients, varied)
 }
 
 /// Transport to the backend of plain http, and to that of https.

@@ -14,6 +14,7 @@ pub(crate) mod mirror;
 pub(crate) mod module;
 pub(crate) mod redirect;
 pub(crate) mod response_rewrite;
+pub(crate) mod varied;
 pub(crate) mod waf;
 
 use askama::Template;

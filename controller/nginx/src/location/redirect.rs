@@ -1,8 +1,8 @@
 //! Answers that lead elsewhere.
 
 use sluice_ir::{
-    Action, Expression, HttpRoute, HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo,
-    ServerName,
+    Action, CaptureSubject, CapturedRedirect, Expression, HttpRoute, HttpsRedirect, PathMatch,
+    PathRewrite, Redirect, RedirectTo, ServerName,
 };
 
 use crate::conf::{Text, Value, Word, word};
@@ -131,10 +131,7 @@ fn parts(redirect: &Redirect, matched: &PathMatch) -> RedirectConf {
         (None, Some(_)) => text.variable("host"),
         (None, None) => text.variable(HOST),
     };
-    let text = match port {
-        Some(port) => text.then(&format!(":{port}")),
-        None => text,
-    };
+    let text = with_port(text, *port);
     let query = |text: Text| text.variable("is_args").variable("args");
     let (target, text) = match (path, matched) {
         (None, _) => (None, text.variable("request_uri")),
@@ -175,9 +172,8 @@ pub(crate) fn rewritten(to: &RedirectTo) -> Value {
             port,
             path,
         } => {
-            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
             let text = Text::default().then(scheme).then("://").then(host);
-            template(text.then(&port), path)
+            template(with_port(text, *port), path)
         }
         RedirectTo::Parts {
             path: Some(PathRewrite::Template(path)),
@@ -188,6 +184,60 @@ pub(crate) fn rewritten(to: &RedirectTo) -> Value {
     .quoted()
 }
 
+/// Variable with the scheme of a request, for the same reason.
+const SCHEME_HERE: &str = "sluice_scheme_here";
+
+/// The value of [`SCHEME_HERE`].
+pub(crate) fn scheme_value() -> Value {
+    Text::default().variable(SCHEME).quoted()
+}
+
+/// Target with the groups of a condition.
+pub(crate) fn captured(redirect: &CapturedRedirect) -> Value {
+    let text = match &redirect.to {
+        RedirectTo::Template {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
+            let text = Text::default().then(scheme).then("://").then(host);
+            template(with_port(text, *port), path)
+        }
+        RedirectTo::Parts {
+            scheme,
+            host,
+            port,
+            path: Some(PathRewrite::Template(path)),
+        } => {
+            let text = match scheme {
+                Some(scheme) => Text::default().then(scheme.as_str()),
+                None => Text::default().variable(SCHEME_HERE),
+            };
+            let text = match host {
+                Some(host) => text.then("://").then(host.as_str()),
+                None => text.then("://").variable("host"),
+            };
+            template(with_port(text, *port), path)
+        }
+        _ => Text::default().variable(SCHEME_HERE),
+    };
+    // So ends a target of `rewrite` that the query does not follow.
+    let is_rewritten = redirect.of == CaptureSubject::Path;
+    match is_rewritten && !redirect.keeps_query {
+        true => text.then("?"),
+        false => text,
+    }
+    .quoted()
+}
+
+fn with_port(text: Text, port: Option<u16>) -> Text {
+    match port {
+        Some(port) => text.then(&format!(":{port}")),
+        None => text,
+    }
+}
+
 /// Redirect of plain http to https.
 pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> RedirectConf {
     let text = Text::default().then("https://");
@@ -196,10 +246,7 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Redirec
         // Without its port.
         ServerName::Wildcard(_) | ServerName::CatchAll => text.variable("host"),
     };
-    let text = match redirect.port {
-        Some(port) => text.then(&format!(":{port}")),
-        None => text,
-    };
+    let text = with_port(text, redirect.port);
     let text = text.variable(if redirect.keep_trailing_slash {
         "request_uri"
     } else {

@@ -1,12 +1,13 @@
 //! Certificates of clients.
 
-use sluice_ir::{ClientCertificates, ClientValidation, VerifyClient};
+use sluice_ir::{ClientCertificates, ClientValidation, RefusalPage, VerifyClient};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
+use crate::snippet::{NamedLocation, is_location_name};
 use crate::support::Support;
 
 const BY_HTTP: &str =
@@ -38,7 +39,9 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Host)
             .access_control()
             .may_be_blank()
-            .partly("URLs and paths; with a named location of nginx, paths answer 503"),
+            .partly(
+                "URLs, paths, and a location (`@name`) of the server-snippet of the same Ingress that has one return (docs/snippets.md)",
+            ),
         annotation(
             "auth-tls-pass-certificate-to-upstream",
             Value::Bool,
@@ -53,8 +56,47 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
+/// Verification of client certificates, which may name a location of a snippet.
+pub(super) struct Clients {
+    certificates: ClientCertificates,
+    /// Location with the response to refused clients.
+    location: Option<String>,
+}
+
+/// Page for refused clients.
+enum Page {
+    Url(String),
+    Location(String),
+}
+
+impl Clients {
+    /// With the response of the location that it names. Without that location nobody could be told, so paths are closed.
+    pub(super) fn with_locations(
+        mut self,
+        named: &[NamedLocation],
+        view: &mut View<'_, '_>,
+    ) -> ClientCertificates {
+        let Some(name) = &self.location else {
+            return self.certificates;
+        };
+        match named.iter().find(|location| location.name == *name) {
+            Some(location) => {
+                let response = Box::new(location.response.clone());
+                self.certificates.error_page = Some(RefusalPage::Response(response));
+            }
+            None => {
+                let reason = format!(
+                    "no location {name} that has one return in the server-snippet of this Ingress"
+                );
+                view.not_honoured("auth-tls-error-page", reason, "");
+            }
+        }
+        self.certificates
+    }
+}
+
 /// Without a Secret no authority is trusted, so that no client certificate can be verified.
-pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
+pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
     const SECRET: &str = "auth-tls-secret";
     let asked = view.read("auth-tls-verify-client", demand);
     let demand = asked.unwrap_or(VerifyClient::Required);
@@ -62,7 +104,11 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
         .read("auth-tls-verify-depth", value::count)
         .unwrap_or(1)
         .max(1);
-    let error_page = view.read("auth-tls-error-page", page);
+    let (error_page, location) = match view.read("auth-tls-error-page", page) {
+        None => (None, None),
+        Some(Page::Url(url)) => (Some(RefusalPage::Url(url)), None),
+        Some(Page::Location(name)) => (None, Some(name)),
+    };
     let pass = view.strict(
         "auth-tls-pass-certificate-to-upstream",
         value::bool,
@@ -92,12 +138,16 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
                 ca: authorities,
                 depth,
             };
-            Some(ClientCertificates {
+            let certificates = ClientCertificates {
                 validation: trust,
                 verify: demand,
                 subject,
                 error_page,
                 forward_certificate: pass,
+            };
+            Some(Clients {
+                certificates,
+                location,
             })
         }
         Err(reason) => {
@@ -130,14 +180,17 @@ fn subject(text: &str) -> Parsed<String> {
     Ok(text.to_owned())
 }
 
-fn page(text: &str) -> Parsed<String> {
+fn page(text: &str) -> Parsed<Page> {
+    if is_location_name(text) {
+        return Ok(Page::Location(text.to_owned()));
+    }
     let url = value::url(text)?;
     let begins = ["http://", "https://", "/"]
         .iter()
         .any(|begin| url.starts_with(begin));
     if begins {
-        Ok(url)
+        Ok(Page::Url(url))
     } else {
-        Err("a URL or a path".into())
+        Err("a URL, a path or the name of a location".into())
     }
 }

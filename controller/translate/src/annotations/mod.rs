@@ -48,8 +48,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, IpAccess, Policy,
-    Protocol, Redirect, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, HeaderVariant, IpAccess,
+    Policy, Protocol, Redirect, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -122,6 +122,8 @@ pub(crate) struct Annotations {
     pub(crate) route_headers: Vec<RouteHeader>,
     /// Responses of its routes before authentication, address lists and redirects to https.
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Headers of its responses under conditions.
+    pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
 }
@@ -219,8 +221,7 @@ impl Annotations {
             closed: false,
             snippet: None,
         };
-        let paths = rewrite::paths(view);
-        let relative_redirects = redirect::relative(view, globals);
+        let (paths, relative_redirects) = (rewrite::paths(view), redirect::relative(view, globals));
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
@@ -245,7 +246,7 @@ impl Annotations {
         };
         let mut snippets = snippets::apply(view, settings);
         take_effect(&mut snippets, &mut host, &mut backend);
-        let policy = snippets.policy(policy, globals);
+        let clients = clients.map(|it| it.with_locations(&snippets.named, view));
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -260,11 +261,12 @@ impl Annotations {
             clients,
             errors,
             mirror,
-            policy: Arc::new(policy),
+            policy: Arc::new(snippets.policy(policy, globals)),
             route_host,
             filters: snippets.filters,
             route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,
+            header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
         }
     }

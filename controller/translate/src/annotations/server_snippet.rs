@@ -34,8 +34,22 @@ impl ServerSnippet {
                 policy.ip_access = self.access.clone();
             }
         }
-        let inherited = self.inherited_headers(&route);
-        route.filters.splice(0..0, inherited);
+        let adds =
+            |filter: &Filter| matches!(filter, Filter::ResponseHeaders(own) if !own.add.is_empty());
+        let adds_own = route.filters.iter().any(adds);
+        let inherited = self.inherited_headers(&route, adds_own);
+        if inherited.size() > 0 {
+            route.filters.insert(0, Filter::ResponseHeaders(inherited));
+        }
+        // A block inherits as its location does.
+        let mut variants = std::mem::take(&mut route.header_variants);
+        for headers in variants.iter_mut().map(|variant| &mut variant.headers) {
+            let inherited = self.inherited_headers(&route, !headers.add.is_empty());
+            headers.set.splice(0..0, inherited.set);
+            headers.add.splice(0..0, inherited.add);
+            headers.remove.splice(0..0, inherited.remove);
+        }
+        route.header_variants = variants;
         let own = std::mem::take(&mut route.direct_responses);
         route.direct_responses = [self.direct_responses.clone(), own].concat();
         route
@@ -43,25 +57,21 @@ impl ServerSnippet {
 
     /// Changes of headers that nginx lets a location inherit: `more_set_headers`, before its own, and `add_header` if it has none;
     /// those that replace a header do not count.
-    fn inherited_headers(&self, route: &HttpRoute) -> Vec<Filter> {
-        let adds =
-            |filter: &Filter| matches!(filter, Filter::ResponseHeaders(own) if !own.add.is_empty());
-        let adds_own = route.filters.iter().any(adds);
-        let is_left = |header: &Header| !is_set_by_policy(route, &header.name);
-        let filters = self.filters.iter().map(|filter| match filter {
-            Filter::ResponseHeaders(all) => {
-                let set = all.set.iter().filter(|header| is_left(header));
-                let add = all.add.iter().filter(|header| !adds_own && is_left(header));
-                Filter::ResponseHeaders(HeaderModification {
-                    set: set.cloned().collect(),
-                    add: add.cloned().collect(),
-                    remove: all.remove.clone(),
-                })
-            }
-            Filter::RequestHeaders(_) => filter.clone(),
-        });
-        let is_change = |filter: &Filter| !matches!(filter, Filter::ResponseHeaders(change) if change.size() == 0);
-        filters.filter(is_change).collect()
+    fn inherited_headers(&self, route: &HttpRoute, adds_own: bool) -> HeaderModification {
+        let is_left = |header: &&Header| !is_set_by_policy(route, &header.name);
+        let mut inherited = HeaderModification::default();
+        for filter in &self.filters {
+            let Filter::ResponseHeaders(all) = filter else {
+                continue;
+            };
+            inherited
+                .set
+                .extend(all.set.iter().filter(is_left).cloned());
+            let add = all.add.iter().filter(|_| !adds_own);
+            inherited.add.extend(add.filter(is_left).cloned());
+            inherited.remove.extend(all.remove.iter().cloned());
+        }
+        inherited
     }
 }
 

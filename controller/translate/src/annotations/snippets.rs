@@ -7,7 +7,9 @@ mod rules;
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, ExternalAuth, Filter, IpAccess, Policy, UpstreamHeader};
+use sluice_ir::{
+    DirectResponse, ExternalAuth, Filter, HeaderVariant, IpAccess, Policy, UpstreamHeader,
+};
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
 
@@ -23,7 +25,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, PathChange, Upstream,
+    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, NamedLocation, PathChange,
+    Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -96,6 +99,8 @@ pub(super) struct Effect {
     pub(super) route_headers: Vec<RouteHeader>,
     /// Direct responses of its routes.
     pub(super) direct_responses: Vec<DirectResponse>,
+    /// Headers of its responses under conditions.
+    pub(super) header_variants: Vec<HeaderVariant>,
     /// Paths that its pods see in place of those that clients asked for.
     pub(super) path_changes: Vec<PathChange>,
     /// Lists of networks for its routes, if it has any.
@@ -110,6 +115,8 @@ pub(super) struct Effect {
     pub(super) upstream: Upstream,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
+    /// Locations of its hosts that no path leads to.
+    pub(super) named: Vec<NamedLocation>,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -211,10 +218,12 @@ impl Effect {
             route_headers,
             differences: _,
             direct_responses,
+            header_variants,
             path_changes,
             access,
             access_log_off,
             locations,
+            named,
             auth_request,
             auth_headers,
             upstream,
@@ -222,6 +231,7 @@ impl Effect {
         } = compiled;
         match snippet.block() {
             Some(Block::Server) => {
+                self.named = named;
                 self.server = Some(Arc::new(ServerSnippet {
                     filters,
                     direct_responses,
@@ -235,6 +245,7 @@ impl Effect {
                 self.filters = filters;
                 self.route_headers = route_headers;
                 self.direct_responses = direct_responses;
+                self.header_variants = header_variants;
                 self.path_changes = path_changes;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
                 self.access_log_off = access_log_off;

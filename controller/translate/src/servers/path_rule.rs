@@ -133,6 +133,8 @@ impl PathRule {
         let annotations = &self.annotations;
         let filters = annotations.filters.iter().filter(|_| answers_or_forwards);
         let filters = filters.cloned().chain(self.route_headers());
+        let header_variants = annotations.header_variants.iter();
+        let header_variants = header_variants.filter(|_| answers_or_forwards);
         let direct_responses = annotations.direct_responses.iter().filter(|_| is_served);
         let route = HttpRoute::new(server, path, action, policy);
         let route = HttpRoute {
@@ -142,6 +144,7 @@ impl PathRule {
             session_path,
             error_pages,
             filters: filters.collect(),
+            header_variants: header_variants.cloned().collect(),
             ..route
         };
         match host.snippets.get(self.owner.key.namespace.as_str()) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Action, AllowedOrigins, DirectResponse, ReasonCode};
+use sluice_ir::{Action, AllowedOrigins, DirectResponse, HeaderVariant, ReasonCode};
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
@@ -77,7 +77,10 @@ impl Assembly<'_> {
                     .map(DirectResponse::size);
                 // Each changed path is a route with all of them.
                 let changes = annotations.path_changes.len();
-                let own = (own.sum::<usize>() + changes) * (1 + changes) * copies(rule);
+                let variants = annotations.header_variants.iter();
+                let variants: usize = variants.map(HeaderVariant::size).sum();
+                let own = own.sum::<usize>() + variants + changes;
+                let own = own * (1 + changes) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
                 }

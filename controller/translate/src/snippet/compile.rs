@@ -5,6 +5,7 @@
 //!   set, if, return, rewrite                 responses.rs   direct responses
 //!   allow, deny                              access.rs      lists of networks
 //!   location                                 locations.rs   routes that the data plane answers itself
+//!   location @name                           named.rs       the response to clients without a certificate
 //!   limit_rate, proxy_ssl_name               upstream.rs    policies that have annotations
 //!   auth-snippet                             auth_request.rs   headers for an authentication service
 //!   what is so without it                    defaults.rs    nothing
@@ -12,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{DirectResponse, Filter, IpAccess, ResponseContent, UpstreamHeader};
+use sluice_ir::{DirectResponse, Filter, HeaderVariant, IpAccess, ResponseContent, UpstreamHeader};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
@@ -24,6 +25,7 @@ use super::error::{SnippetError, SnippetErrors};
 use super::filters::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
+use super::named::{self, NamedLocation};
 use super::responses::Responses;
 use super::rewrites::PathChange;
 use super::tree::{Directive, directives};
@@ -40,12 +42,16 @@ pub(crate) struct Compiled {
     /// Differences from ingress-nginx that are served.
     pub(crate) differences: BTreeSet<Difference>,
     pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Headers of responses under conditions.
+    pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
     pub(crate) access: IpAccess,
     /// Requests are not logged.
     pub(crate) access_log_off: bool,
     pub(crate) locations: Vec<Location>,
+    /// Locations that no path leads to.
+    pub(crate) named: Vec<NamedLocation>,
     /// Of an `auth-snippet` alone.
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
@@ -115,6 +121,7 @@ struct Parts<'a> {
     access: Access,
     access_log_off: bool,
     locations: Vec<Location>,
+    named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     not_needed: Vec<String>,
 }
@@ -134,6 +141,7 @@ impl<'a> Parts<'a> {
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
+            named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             not_needed: Vec::new(),
         }
@@ -146,6 +154,9 @@ impl<'a> Parts<'a> {
             // It would decide which location is found.
             (["rewrite", _, _, "break"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
+            (["location", name], Some(block)) if self.is_named(name) => {
+                return self.add_named(name, block, directive);
+            }
             (["location", ..], Some(_)) if block == Block::Server => {
                 return add_location(&mut self.locations, directive, self.options);
             }
@@ -175,6 +186,30 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
+    fn is_named(&self, name: &str) -> bool {
+        self.block == Block::Server && named::is_name(name)
+    }
+
+    fn add_named(
+        &mut self,
+        name: &str,
+        block: &[Directive],
+        directive: &Directive,
+    ) -> Result<(), SnippetErrors> {
+        let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
+        let location = NamedLocation::new(name, &location);
+        let location = location.ok_or_else(|| {
+            let reason = "a named location has one return, without conditions, and headers of it";
+            SnippetError::new(directive.line, reason)
+        })?;
+        if self.named.iter().any(|other| other.name == location.name) {
+            return Err(SnippetError::new(directive.line, "duplicate location").into());
+        }
+        self.named.push(location);
+        directive.at_most(self.named.len(), MAX_LOCATIONS, "locations")?;
+        Ok(())
+    }
+
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
         let by_data_plane = || {
             let name = words.first().filter(|_| self.block == Block::Location);
@@ -187,21 +222,33 @@ impl<'a> Parts<'a> {
     }
 
     fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
-        let differences = std::mem::take(&mut self.headers.differences);
+        let mut differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         let path_changes = std::mem::take(&mut self.responses.path_changes);
-        let direct_responses = self.responses.finish(&filters)?;
+        let answers = self.responses.finish(&filters)?;
+        if !answers.header_variants.is_empty() && self.block != Block::Location {
+            let reason = "headers within an if without return are for a configuration-snippet";
+            return Err(SnippetError::new(line_of_if(all), reason).into());
+        }
+        differences.extend(answers.differs.then_some(Difference::AddsToErrors));
+        let direct_responses = answers.direct_responses;
         check_rewrites(&direct_responses, &self.locations, all)?;
+        let too_long = || SnippetError::new(1, "a named location that is too long");
+        let named = self.named.into_iter().map(|it| it.within(&filters));
+        let named: Option<Vec<_>> = named.collect();
+        let named = named.ok_or_else(too_long)?;
         Ok(Compiled {
             filters,
             route_headers,
             differences,
             direct_responses,
+            header_variants: answers.header_variants,
             path_changes,
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
+            named,
             auth_request: AuthRequest::default(),
             auth_headers,
             upstream: self.upstream.finish(),
@@ -242,10 +289,12 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         route_headers: _,
         differences: _,
         direct_responses,
+        header_variants: _,
         path_changes: _,
         access,
         access_log_off,
         locations: _,
+        named: _,
         auth_request: _,
         auth_headers: _,
         upstream: _,
@@ -258,6 +307,11 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         access,
         access_log_off,
     })
+}
+
+fn line_of_if(all: &[Directive]) -> usize {
+    let mut conditions = all.iter().filter(|directive| directive.name() == "if");
+    conditions.next().map_or(1, |directive| directive.line)
 }
 
 /// nginx rewrites before it looks for a location, and Envoy compares a path with the patterns of both.

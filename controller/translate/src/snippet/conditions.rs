@@ -3,7 +3,7 @@
 use sluice_ir::{
     Comparison, Condition, ExpressionPart, HeaderName, Hostname, RequestTest, Variable,
 };
-use sluice_pattern::Subject;
+use sluice_pattern::{Subject, TargetPart};
 use sluice_syntax::expression;
 
 use super::header_names::{is_about_clients, is_reserved_in_requests};
@@ -20,14 +20,20 @@ pub(crate) struct Comparable {
     pub(crate) headers: bool,
     /// Headers about the client as it sent them. Envoy writes its own in their place.
     pub(crate) received_headers: bool,
+    /// The address of the client. Envoy chooses routes without it.
+    pub(crate) client_address: bool,
+    /// Parts of the target apart. To Envoy they are patterns of all of it, and RE2 does not have words for all.
+    pub(crate) target_parts: bool,
     /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
     pub(crate) scheme: bool,
 }
 
 /// Bytes of a path that is compared: encoded it may be three times as long, and Envoy limits the program of a pattern.
 const MAX_PATH: usize = 300;
-/// Bytes of a cookie's name and of its value, of which a pattern is made, too.
-const MAX_COOKIE: [usize; 2] = [40, 500];
+/// Bytes of the name of a cookie or of a parameter, of which a pattern is made.
+const MAX_NAME: usize = 40;
+/// Bytes of a cookie's value, as well.
+const MAX_COOKIE: usize = 500;
 
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +62,25 @@ impl Comparable {
         received_target: true,
         headers: true,
         received_headers: true,
+        client_address: true,
+        target_parts: true,
         scheme: true,
     };
     #[cfg(test)]
     pub(crate) const ALL: Comparable = Comparable::BY_NGINX;
+}
+
+impl Comparable {
+    fn compares(self, part: TargetPart<'_>, comparison: &Comparison) -> bool {
+        let written = || match comparison {
+            Comparison::Equals(text) => sluice_pattern::re2_target_equals(part, text),
+            Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
+            Comparison::MatchesIgnoreCase(pattern) => {
+                sluice_pattern::re2_target(part, pattern, true)
+            }
+        };
+        self.target_parts || written().is_some()
+    }
 }
 
 impl FlagTest {
@@ -169,9 +190,14 @@ fn matches_in_any_case(pattern: &str) -> Option<Comparison> {
 
 /// Comparison of a variable that every data plane can compare so.
 fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Option<RequestTest> {
-    // nginx has it with its port, and as the client wrote it.
-    if variable.eq_ignore_ascii_case("http_host") {
+    // nginx has the host with its port, as the client wrote it, and the address in bytes.
+    let others = ["http_host", "binary_remote_addr", "proxy_protocol_addr"];
+    if others.contains(&variable.to_ascii_lowercase().as_str()) {
         return None;
+    }
+    if ["args", "query_string"].contains(&variable.to_ascii_lowercase().as_str()) {
+        let is_known = comparable.compares(TargetPart::Query, &comparison);
+        return is_known.then_some(RequestTest::Query(comparison));
     }
     let known = expression::parse(&format!("${{{variable}}}")).ok()?;
     let [ExpressionPart::Variable(variable)] = known.0.as_slice() else {
@@ -183,16 +209,28 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
             let name = Hostname::parse(&host).ok()?;
             (name.as_str() == host).then_some(RequestTest::Host(name))?
         }
-        (Variable::Path, Comparison::Equals(path))
-            if is_normalised(&path) && path.len() <= MAX_PATH =>
+        (Variable::Path, Comparison::Equals(path)) => {
+            let is_known = is_normalised(&path) && path.len() <= MAX_PATH;
+            is_known.then_some(RequestTest::Path(Comparison::Equals(path)))?
+        }
+        (Variable::Path, comparison) if comparable.compares(TargetPart::Path, &comparison) => {
+            RequestTest::Path(comparison)
+        }
+        (Variable::Argument(name), value)
+            if name.len() <= MAX_NAME
+                && comparable.compares(TargetPart::Argument(name), &value) =>
         {
-            RequestTest::Path(path)
+            let name = name.clone();
+            RequestTest::Argument { name, value }
         }
         (Variable::Cookie(name), Comparison::Equals(value))
-            if name.len() <= MAX_COOKIE[0] && value.len() <= MAX_COOKIE[1] =>
+            if name.len() <= MAX_NAME && value.len() <= MAX_COOKIE =>
         {
             let name = name.clone();
             RequestTest::Cookie { name, value }
+        }
+        (Variable::RemoteAddress, comparison) if comparable.client_address => {
+            RequestTest::RemoteAddress(comparison)
         }
         (Variable::Scheme, comparison) if comparable.scheme => RequestTest::Scheme(comparison),
         (Variable::Method, comparison) => RequestTest::Method(comparison),
@@ -203,10 +241,8 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         }
         (Variable::Header(name), value) if comparable.headers => {
             let name = HeaderName::parse(name).ok()?;
-            // Of several the data planes make one value, each in its own way.
-            let is_cookie = name.is_alike("cookie");
             let is_received = comparable.received_headers && is_about_clients(&name);
-            let is_readable = !is_cookie && (is_received || !is_reserved_in_requests(&name));
+            let is_readable = is_received || !is_reserved_in_requests(&name);
             is_readable.then_some(RequestTest::Header { name, value })?
         }
         _ => return None,
@@ -227,13 +263,22 @@ fn means_the_same_normalised(comparison: &Comparison) -> bool {
     let text = match comparison {
         Comparison::Equals(text) => Some(text.clone()),
         Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern) => {
-            pattern.strip_prefix('^').and_then(sluice_pattern::literal)
+            pattern.strip_prefix('^').and_then(beginning)
         }
     };
     text.is_some_and(|text| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte);
         is_normalised(&text) && text.bytes().all(is_plain)
     })
+}
+
+/// The text that a pattern takes, whatever follows: `/old/(.*)$`.
+fn beginning(pattern: &str) -> Option<String> {
+    let whole = pattern.strip_suffix('$').unwrap_or(pattern);
+    let mut rests = [("(/.*)", "/"), ("(.*)", ""), (".*", "")].into_iter();
+    let text = rests.find_map(|(rest, of_text)| Some((whole.strip_suffix(rest)?, of_text)));
+    let (text, of_text) = text.unwrap_or((pattern, ""));
+    sluice_pattern::literal(text).map(|text| text + of_text)
 }
 
 #[cfg(test)]
@@ -244,6 +289,8 @@ mod tests {
         received_target: false,
         headers: false,
         received_headers: false,
+        client_address: false,
+        target_parts: false,
         scheme: false,
     };
 
@@ -258,6 +305,14 @@ mod tests {
             "($request_uri = /a/b)",
             "($request_uri ~ ^/old)",
             "($request_uri ~* ^/a-b/)",
+            "($request_uri ~ ^/a/(.*)$)",
+            "($request_uri ~ ^/a(/.*))",
+            "($uri ~ \\.php$)",
+            "($uri !~* ^/(a|b)/.)",
+            "($args !~ (^|&)a=)",
+            "($query_string = a=b)",
+            "($arg_a ~ ^b$)",
+            "($arg_a != b)",
             "($request_method ~ ^GET$)",
         ] {
             assert!(is_comparable(good), "{good}");
@@ -267,6 +322,10 @@ mod tests {
             "($request_uri ~* %2f)",
             "($request_uri ~ ^/a$)",
             "($request_uri !~ ^/a)",
+            "($request_uri ~ ^/a/(.*)x)",
+            "($request_uri ~ ^/a(/.*)?)",
+            "($uri ~ \\ba)",
+            "($args ~ a(^b)?)",
             "($request_uri ~ ^/a/(b|c))",
             "($request_uri ~ /a)",
             "($request_uri = /a//b)",

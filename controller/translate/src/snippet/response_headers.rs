@@ -17,6 +17,8 @@ pub(super) struct BlockHeaders {
     changes: HeaderModification,
     /// It has `add_header`, whatever the status.
     adds: bool,
+    /// One is without `always`.
+    differs: bool,
 }
 
 /// True if a directive is a header of a block.
@@ -40,16 +42,34 @@ impl BlockHeaders {
         let (Some(status), None) = (status, block.iter().find(is_plain)) else {
             return Err(first.unsupported().into());
         };
-        let mut headers = HeaderChanges::new(AuthVariables::default(), options);
-        let mut errors = SnippetErrors::default();
-        for directive in &all {
+        let is_sent = |directive: &Directive| {
             let words = directive.words();
-            let is_sent = words.first() != Some(&"add_header")
+            let is_added = words.first() != Some(&"add_header")
                 || words.get(3) == Some(&"always")
                 || WITH_ADDED_HEADERS.contains(&status);
-            if !is_sent || (status == 204 && is_about_content(&words)) {
-                continue;
-            }
+            is_added && !(status == 204 && is_about_content(&words))
+        };
+        BlockHeaders::new(block, is_sent, options).map(Some)
+    }
+
+    /// The headers of a block that has nothing else: those of whatever response its requests get.
+    pub(super) fn alone(
+        block: &[Directive],
+        options: HeaderOptions<'_>,
+    ) -> Result<Self, SnippetErrors> {
+        BlockHeaders::new(block, |_| true, options)
+    }
+
+    fn new(
+        block: &[Directive],
+        is_sent: impl Fn(&Directive) -> bool,
+        options: HeaderOptions<'_>,
+    ) -> Result<Self, SnippetErrors> {
+        let mut headers = HeaderChanges::new(AuthVariables::default(), options);
+        let mut errors = SnippetErrors::default();
+        let all = || block.iter().filter(|it| is_one(it));
+        for directive in all().filter(|it| is_sent(it)) {
+            let words = directive.words();
             let added = headers.add(&words, Block::LocationOfServer);
             errors.take(added.ok_or_else(|| directive.unsupported()))?;
             directive.at_most(
@@ -59,11 +79,18 @@ impl BlockHeaders {
             )?;
         }
         errors.check()?;
+        let differs = !headers.differences.is_empty();
         let (filters, _) = headers.finish(block)?;
-        Ok(Some(BlockHeaders {
+        Ok(BlockHeaders {
             changes: modification(&filters),
-            adds: all.iter().any(|it| it.name() == "add_header"),
-        }))
+            adds: all().any(|it| it.name() == "add_header"),
+            differs,
+        })
+    }
+
+    /// nginx would not send them with errors.
+    pub(super) fn differs(&self) -> bool {
+        self.differs
     }
 
     /// All headers of the response: these, and what the block inherits from around it.

@@ -6,13 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Condition, DirectResponse, Filter, RequestTest, ResponseContent};
+use sluice_ir::{Condition, DirectResponse, Filter, HeaderVariant, RequestTest, ResponseContent};
 use sluice_syntax::expression;
-use sluice_syntax::variables::{Segment, segments};
 
-use super::conditions::{self, Comparable, If, literal};
+use super::branch::{Branch, on_ways};
+use super::captures::Captures;
+use super::conditions::{self, Comparable, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::filters::HeaderOptions;
+use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
 use super::media_type::MediaTypes;
 use super::response_headers::{self, BlockHeaders};
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
@@ -30,18 +32,18 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
-/// Bytes of a variable.
-const MAX_VALUE: usize = 100;
 /// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
 const MAX_BODY: usize = 3500;
 /// nginx closes the connection.
-const NO_RESPONSE: u16 = 444;
+pub(super) const NO_RESPONSE: u16 = 444;
 
 /// Responses of a snippet, in the making.
 pub(super) struct Responses<'a> {
     media_types: MediaTypes<'a>,
     comparable: Comparable,
     header_options: HeaderOptions<'a>,
+    /// Groups of the condition whose block is read, where nothing was compared since.
+    captures: Option<Captures>,
     /// Headers of the block that is read.
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
@@ -54,17 +56,20 @@ pub(super) struct Responses<'a> {
     responses: Vec<DirectResponse>,
     /// Paths that pods see in place of those that clients asked for.
     pub(super) path_changes: Vec<PathChange>,
+    /// Headers of requests that go on.
+    variants: Vec<Variant>,
     /// Directives so far.
     directives: usize,
     /// Of blocks.
     errors: SnippetErrors,
 }
 
-/// Requests that are treated alike so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Branch {
-    conditions: Vec<Condition>,
-    flags: BTreeMap<String, String>,
+/// Responses and headers of a snippet.
+pub(super) struct Answers {
+    pub(super) direct_responses: Vec<DirectResponse>,
+    pub(super) header_variants: Vec<HeaderVariant>,
+    /// In nginx errors do not have all of the headers.
+    pub(super) differs: bool,
 }
 
 impl<'a> Responses<'a> {
@@ -77,6 +82,7 @@ impl<'a> Responses<'a> {
             media_types,
             comparable,
             header_options,
+            captures: None,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -84,6 +90,7 @@ impl<'a> Responses<'a> {
             branches: vec![Branch::default()],
             responses: Vec::new(),
             path_changes: Vec::new(),
+            variants: Vec::new(),
             directives: 0,
             errors: SnippetErrors::default(),
         }
@@ -91,7 +98,7 @@ impl<'a> Responses<'a> {
 
     /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
     /// otherwise something else in nginx may.
-    pub(super) fn finish(mut self, around: &[Filter]) -> Result<Vec<DirectResponse>, SnippetError> {
+    pub(super) fn finish(mut self, around: &[Filter]) -> Result<Answers, SnippetError> {
         for (response, headers) in self.own_headers {
             if let Some(response) = self.responses.get_mut(response) {
                 response.headers = Some(headers.within(around));
@@ -106,7 +113,17 @@ impl<'a> Responses<'a> {
                 let reason = format!("variable ${name} is set, and no condition reads it");
                 Err(SnippetError::new(*line, reason))
             }
-            None => Ok(self.responses),
+            None => Ok(Answers {
+                differs: self.variants.iter().any(|it| it.headers.differs()),
+                // In nginx the last one that holds counts.
+                header_variants: self
+                    .variants
+                    .into_iter()
+                    .rev()
+                    .map(|it| it.within(around))
+                    .collect(),
+                direct_responses: self.responses,
+            }),
         }
     }
 
@@ -121,6 +138,8 @@ impl<'a> Responses<'a> {
             let reason = "nothing but rewrite with break is supported behind one";
             return Err(SnippetError::new(directive.line, reason).into());
         }
+        let ends = !matches!(directive.name(), "return" | "rewrite");
+        self.ends_behind_headers(directive, ends)?;
         let branches = std::mem::take(&mut self.branches);
         let run = self.run(directive, branches);
         if let Some(branches) = self.errors.take(run)? {
@@ -129,6 +148,56 @@ impl<'a> Responses<'a> {
         self.errors.check()?;
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
         directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
+        Ok(())
+    }
+
+    /// Checks that a variable is set on every way: nginx, its operator or another snippet may have set it.
+    fn check_is_set(&self, name: &str, branches: &[Branch]) -> Result<(), SnippetError> {
+        let mut branches = branches.iter();
+        match self.flags.get(name) {
+            Some(line) if !branches.all(|branch| branch.flags.contains_key(name)) => {
+                let reason = format!(
+                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
+                );
+                Err(SnippetError::new(*line, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that nginx does not go on in another block: headers of a block before would no longer be there.
+    fn ends_behind_headers(&self, directive: &Directive, ends: bool) -> Result<(), SnippetError> {
+        match ends || self.variants.is_empty() {
+            true => Ok(()),
+            false => {
+                let reason =
+                    "behind headers within an if nothing but an if with return is supported";
+                Err(SnippetError::new(directive.line, reason))
+            }
+        }
+    }
+
+    /// `if (...) { add_header ...; }`
+    fn vary(
+        &mut self,
+        block: &[Directive],
+        directive: &Directive,
+        within: Vec<Branch>,
+    ) -> Result<(), SnippetErrors> {
+        let headers = BlockHeaders::alone(block, self.header_options)?;
+        for Branch { conditions, .. } in within {
+            directive.at_most(
+                conditions.len(),
+                MAX_CONDITIONS,
+                "conditions of one response",
+            )?;
+            let headers = headers.clone();
+            self.variants.push(Variant {
+                conditions,
+                headers,
+            });
+        }
+        directive.at_most(self.variants.len(), MAX_VARIANTS, "conditions of headers")?;
         Ok(())
     }
 
@@ -161,6 +230,7 @@ impl<'a> Responses<'a> {
             (["rewrite", words @ ..], None) => {
                 let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
                 self.respond(directive, &branches, status, &content)?;
+                self.captures = None;
                 // Where the pattern does not match, nginx goes on.
                 Ok(branches)
             }
@@ -176,6 +246,8 @@ impl<'a> Responses<'a> {
         status: u16,
         content: &ResponseContent,
     ) -> Result<(), SnippetError> {
+        let captures = self.captures.as_ref();
+        let captures = captures.filter(|_| matches!(content, ResponseContent::Captured(_)));
         for Branch { conditions, .. } in branches {
             directive.at_most(
                 conditions.len(),
@@ -186,7 +258,11 @@ impl<'a> Responses<'a> {
             self.own_headers
                 .extend(own.map(|headers| (self.responses.len(), headers)));
             self.responses.push(DirectResponse {
-                conditions: conditions.clone(),
+                conditions: conditions
+                    .iter()
+                    .filter(|condition| captures.is_none_or(|it| !it.is(condition)))
+                    .cloned()
+                    .collect(),
                 status,
                 content: content.clone(),
                 headers: None,
@@ -202,6 +278,7 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
+        self.captures = None;
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
@@ -212,34 +289,39 @@ impl<'a> Responses<'a> {
         };
         match condition {
             If::Flag { name, test } => {
-                // nginx, its operator or another snippet may have set it.
-                if let Some(line) = self.flags.get(&name)
-                    && !branches
-                        .iter()
-                        .all(|branch| branch.flags.contains_key(&name))
-                {
-                    let reason = format!(
-                        "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                    );
-                    return Err(SnippetError::new(*line, reason).into());
-                }
+                self.check_is_set(&name, &branches)?;
                 let holds = |branch: &Branch| {
                     branch
                         .flags
                         .get(&name)
                         .is_some_and(|value| test.holds(value))
                 };
-                let (within, beside) = branches.into_iter().partition(holds);
+                let (within, beside): (Vec<_>, Vec<_>) = branches.into_iter().partition(holds);
                 self.asked.insert(name);
+                if is_headers(block) {
+                    self.vary(block, directive, within.clone())?;
+                    return Ok([within, beside].concat());
+                }
                 let within = self.run_block(block, within)?;
+                self.ends_behind_headers(directive, within.is_empty())?;
                 Ok([within, beside].concat())
             }
+            If::Request { holds, .. } if is_headers(block) => {
+                if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
+                    return Err(directive.unsupported().into());
+                }
+                self.vary(block, directive, on_ways(&branches, &holds))?;
+                Ok(branches)
+            }
             If::Request { holds, fails } => {
+                self.captures = Captures::new(&holds);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
+                self.captures = None;
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
                 }
+                self.ends_behind_headers(directive, false)?;
                 // What follows may let in who is not in the block.
                 if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
                     return Err(directive.unsupported().into());
@@ -278,7 +360,10 @@ impl<'a> Responses<'a> {
             (NO_RESPONSE, Some(_)) => return None,
             (200..=599, None) => ResponseContent::Page,
             (301..=303 | 307 | 308, Some(url)) => {
-                ResponseContent::Location(expression::for_redirects(url).ok()?)
+                let captured = |it: &Captures| it.redirect(url, self.comparable);
+                let captured = self.captures.as_ref().and_then(captured);
+                let plain = || expression::for_redirects(url).ok();
+                captured.or_else(|| plain().map(ResponseContent::Location))?
             }
             (200..=599, Some(text)) => ResponseContent::Text {
                 media_type: self.media_types.of(status).to_owned(),
@@ -290,53 +375,8 @@ impl<'a> Responses<'a> {
     }
 }
 
-impl Branch {
-    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch.
-    fn set(mut self, name: &str, value: &str) -> Option<Branch> {
-        let parts = segments(value).map(|segment| match segment {
-            Segment::Text(text) => Some(text),
-            Segment::Variable { name, .. } => {
-                let set = self.flags.get(&name.to_ascii_lowercase());
-                set.map(String::as_str)
-            }
-            Segment::Dollar => None,
-        });
-        let value: String = parts.collect::<Option<_>>()?;
-        let value = literal(&value).filter(|value| value.len() <= MAX_VALUE)?;
-        self.flags.insert(name.to_owned(), value);
-        Some(self)
-    }
-
-    /// The branch with more conditions; `None`: no request is on it.
-    fn with(&self, more: &[Condition]) -> Option<Branch> {
-        let is_opposite = |one: &Condition| {
-            let mut others = self.conditions.iter();
-            others.any(|other| other.test == one.test && other.negated != one.negated)
-        };
-        if more.iter().any(is_opposite) {
-            return None;
-        }
-        let mut branch = self.clone();
-        for condition in more {
-            if !branch.conditions.contains(condition) {
-                branch.conditions.push(condition.clone());
-            }
-        }
-        Some(branch)
-    }
-}
-
 fn is_of_target(condition: &Condition) -> bool {
     matches!(condition.test, RequestTest::RequestUri(_))
-}
-
-/// Each branch with the conditions of each way.
-fn on_ways(branches: &[Branch], ways: &[Vec<Condition>]) -> Vec<Branch> {
-    let of_way = |way: &Vec<Condition>| -> Vec<Branch> {
-        let more = branches.iter().filter_map(|branch| branch.with(way));
-        more.collect()
-    };
-    ways.iter().flat_map(of_way).collect()
 }
 
 /// The name of a variable of the snippet's own. nginx does not look at the case of its letters.

@@ -66,7 +66,7 @@ pub(super) fn redirect(words: &[&str]) -> Option<(u16, ResponseContent)> {
 
 /// True if a path always begins with a slash: its text does, or a group with one, or a group at the beginning of the path that was
 /// asked for, also where that is empty.
-fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
+pub(super) fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
     let begins_so = |part: Option<&TemplatePart>| matches!(part, Some(TemplatePart::Text(text)) if text.starts_with('/'));
     let mut parts = path.0.iter();
     match parts.next() {

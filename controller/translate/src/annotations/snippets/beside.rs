@@ -41,6 +41,8 @@ pub(super) fn compiled(
             received_target: is_nginx,
             headers: is_nginx || !settings.globals.config.underscores_in_headers,
             received_headers: is_nginx,
+            client_address: is_nginx,
+            target_parts: is_nginx,
             scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
         },
         not_needed: &|name| not_needed(name, settings.data_plane),

@@ -191,3 +191,81 @@ fn tuning_is_not_needed() {
     }
     assert_eq!(line_of_error("proxy_cache zone;", Block::Location), Some(1));
 }
+
+#[test]
+fn a_named_location_is_one_response() {
+    let text = "more_set_headers 'X-A: b';\n\
+                location @a { return 302 https://login.test/?b=c; }\n\
+                location @b-1 { default_type text/plain; more_set_headers 'X-B: c'; return 403 'no'; }";
+    let named = compiled(text, Block::Server).unwrap().named;
+    let shown: Vec<_> = named
+        .iter()
+        .map(|it| {
+            let headers = it.response.headers.as_ref().unwrap();
+            let first = headers.set[0].name.as_str();
+            (it.name.as_str(), it.response.status, first)
+        })
+        .collect();
+    assert_eq!(shown, [("@a", 302, "X-A"), ("@b-1", 403, "X-B")]);
+    let long = format!("return 403 '{}';", "\"".repeat(1900));
+    for block in [
+        "",
+        "deny all;",
+        "deny all; return 403;",
+        "if ($http_a) { return 403; }",
+        "if ($http_a) { return 403; } return 404;",
+        "return 444;",
+        "access_log off; return 403;",
+        "rewrite ^/(.*) /b/$1 redirect;",
+        "proxy_pass http://a;",
+        &long,
+    ] {
+        let text = format!("etag on;\nlocation @a {{ {block} }}");
+        assert!(compiled(&text, Block::Server).is_err(), "{block}");
+    }
+    let twice = "location @a { return 403; }\nlocation @a { return 404; }";
+    assert_eq!(line_of_error(twice, Block::Server), Some(2));
+    for name in ["@", "@a/b", "@a$b", "@a\"b"] {
+        let text = format!("location '{name}' {{ return 403; }}");
+        assert!(compiled(&text, Block::Server).is_err(), "{name}");
+    }
+    assert!(compiled("location @a { return 403; }", Block::Location).is_err());
+}
+
+#[test]
+fn headers_within_an_if_are_those_of_its_requests() {
+    let text = "add_header X-A a; more_set_headers 'X-B: b';\n\
+                if ($http_a) { add_header X-C c; }\n\
+                if ($http_b = 1) { more_set_headers 'X-D: d'; }\n\
+                if ($http_c) { return 403; }";
+    let all = compiled(text, Block::Location).unwrap();
+    let names = |headers: &[sluice_ir::Header]| -> Vec<String> {
+        headers
+            .iter()
+            .map(|it| it.name.as_str().to_owned())
+            .collect()
+    };
+    let shown: Vec<_> = all
+        .header_variants
+        .iter()
+        .map(|it| {
+            (
+                it.conditions.len(),
+                names(&it.headers.set),
+                names(&it.headers.add),
+            )
+        })
+        .collect();
+    let texts = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    // The last one that holds counts.
+    let expected = [
+        (1, texts(&["X-B", "X-D"]), texts(&["X-A"])),
+        (2, texts(&["X-B"]), texts(&["X-C"])),
+    ];
+    assert_eq!(shown, expected);
+    assert!(all.differences.contains(&Difference::AddsToErrors));
+    assert!(compiled(text, Block::Server).is_err());
+    let many = (0..5).map(|n| format!("if ($http_a{n}) {{ add_header X-A a; }}\n"));
+    let many: String = many.collect();
+    assert!(compiled(&many, Block::Location).is_err());
+}

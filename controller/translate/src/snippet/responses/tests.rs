@@ -18,7 +18,7 @@ fn responses(text: &str) -> Result<Vec<DirectResponse>, usize> {
         for directive in &all {
             responses.add(directive)?;
         }
-        Ok(responses.finish(&[])?)
+        Ok(responses.finish(&[])?.direct_responses)
     };
     all().map_err(|errors| errors.by_line()[0].line)
 }
@@ -106,6 +106,39 @@ fn rewrite_redirects_where_its_pattern_matches() {
 }
 
 #[test]
+fn a_redirect_has_groups_of_the_condition_around_it() {
+    let text = "if ($request_uri ~ ^/old/(.*)) { return 301 /new/$1; }\n\
+                if ($uri ~* ^/a(/.*)$) { return 302 https://b.test$1$is_args$args; }";
+    assert_eq!(
+        shown(text),
+        [
+            r#"301 {"captured":{"of":"request_uri","value":{"matches":"^/old/(.*)"},"to":{"parts":{"scheme":null,"host":null,"port":null,"path":"/new/$1"}}}}"#,
+            r#"302 {"captured":{"of":"path","value":{"matches_ignore_case":"^/a(/.*)$"},"to":{"template":{"scheme":"https","host":"b.test","port":null,"path":"$1"}},"keeps_query":true}}"#,
+        ]
+    );
+    // Conditions of flags are beside it.
+    let text = "set $a 0; if ($http_a) { set $a 1; } if ($a) { return 403; } if ($uri ~ ^/a/(.*)) { return 301 /b/$1; }";
+    let last = shown(text).pop().unwrap();
+    assert!(
+        last.starts_with(r#"{"header":{"#) && !last.contains(r#"{"path":{"matches"#),
+        "{last}"
+    );
+    for bad in [
+        "return 301 /b/$1;",
+        "if ($http_a ~ ^(.*)$) { return 301 /b/$1; }",
+        "if ($uri !~ ^/(a)) { return 301 /b/$1; }",
+        "if ($uri = /a) { return 301 /b/$1; }",
+        "if ($uri ~ ^/(a)) { return 200 $1; }",
+        "if ($uri ~ ^/(a)) { return 301 /b/$2; }",
+        "if ($uri ~ ^/(a)) { rewrite ^/b /c redirect; return 301 /b/$1; }",
+        "if ($uri ~ ^/(a)) { if ($http_a) { return 301 /b/$1; } }",
+        "if ($uri ~ ^/(a)) { return 301 https://$1.test/; }",
+    ] {
+        assert!(responses(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn nothing_comes_behind_a_path_that_is_changed() {
     let change = "rewrite ^/a/(.*) /$1 break;";
     let before = format!("if ($http_a) {{ return 403; }}\n{change}\nrewrite ^/b /c break;");
@@ -123,46 +156,72 @@ fn nothing_comes_behind_a_path_that_is_changed() {
     }
 }
 
+/// Conditions, and what they ask.
+const COMPARABLE: &[(&str, &str)] = &[
+    ("$host = 'a.test'", r#"{"host":"a.test"}"#),
+    ("$uri = /a", r#"{"path":{"equals":"/a"}}"#),
+    ("$uri !~ \\.php$", r#"!{"path":{"matches":"\\.php$"}}"#),
+    ("$args = ''", r#"{"query":{"equals":""}}"#),
+    (
+        "$query_string ~* a=",
+        r#"{"query":{"matches_ignore_case":"a="}}"#,
+    ),
+    (
+        "$arg_a != b",
+        r#"!{"argument":{"name":"a","value":{"equals":"b"}}}"#,
+    ),
+    (
+        "$arg_a",
+        r#"!{"argument":{"name":"a","value":{"equals":""}}} !{"argument":{"name":"a","value":{"equals":"0"}}}"#,
+    ),
+    ("$cookie_a = b", r#"{"cookie":{"name":"a","value":"b"}}"#),
+    ("$scheme = http", r#"{"scheme":{"equals":"http"}}"#),
+    (
+        "$scheme",
+        r#"!{"scheme":{"equals":""}} !{"scheme":{"equals":"0"}}"#,
+    ),
+    (
+        "$request_method !~ ^GET$",
+        r#"!{"method":{"matches":"^GET$"}}"#,
+    ),
+    (
+        "$request_uri ~* \"^/a\"",
+        r#"{"request_uri":{"matches_ignore_case":"^/a"}}"#,
+    ),
+    (
+        "$http_user_agent ~ bot",
+        r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
+    ),
+    (
+        "$http_cookie ~* beta=1",
+        r#"{"header":{"name":"cookie","value":{"matches_ignore_case":"beta=1"}}}"#,
+    ),
+    (
+        "$remote_addr != 10.0.0.1",
+        r#"!{"remote_address":{"equals":"10.0.0.1"}}"#,
+    ),
+    (
+        "$http_x_a",
+        r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
+    ),
+];
+
 #[test]
 fn conditions_are_those_that_every_data_plane_can_compare() {
-    for (condition, test) in [
-        ("$host = 'a.test'", r#"{"host":"a.test"}"#),
-        ("$uri = /a", r#"{"path":"/a"}"#),
-        ("$cookie_a = b", r#"{"cookie":{"name":"a","value":"b"}}"#),
-        ("$scheme = http", r#"{"scheme":{"equals":"http"}}"#),
-        (
-            "$scheme",
-            r#"!{"scheme":{"equals":""}} !{"scheme":{"equals":"0"}}"#,
-        ),
-        (
-            "$request_method !~ ^GET$",
-            r#"!{"method":{"matches":"^GET$"}}"#,
-        ),
-        (
-            "$request_uri ~* \"^/a\"",
-            r#"{"request_uri":{"matches_ignore_case":"^/a"}}"#,
-        ),
-        (
-            "$http_user_agent ~ bot",
-            r#"{"header":{"name":"user-agent","value":{"matches":"bot"}}}"#,
-        ),
-        (
-            "$http_x_a",
-            r#"!{"header":{"name":"x-a","value":{"equals":""}}} !{"header":{"name":"x-a","value":{"equals":"0"}}}"#,
-        ),
-    ] {
+    for (condition, test) in COMPARABLE {
         let text = format!("if ({condition}) {{ return 403; }}");
         assert_eq!(shown(&text), [format!("{test} 403 \"page\"")]);
     }
     for bad in [
         "$host ~ a",
         "$host = A.test",
-        "$uri ~ a",
-        "$remote_addr = 127.0.0.1",
+        "$uri ~ (?=a)",
+        "$args = $uri",
+        "$binary_remote_addr = 127.0.0.1",
+        "$remote_addr ~ (?=1)",
         "$http_upgrade = a",
         "$http_host = a",
         "$HTTP_HOST = a",
-        "$http_cookie ~ a",
         "$uri = /a//b",
         "$uri = /a/../b",
         "$ssl_client_verify = NONE",
@@ -280,5 +339,18 @@ fn headers_belong_to_the_response_of_their_block() {
         })
         .collect();
     assert_eq!(counts, [Some(1), None, None]);
-    assert_eq!(responses("if ($http_a) { add_header X-A a; }"), Err(1));
+    assert_eq!(
+        responses("if ($http_a) { add_header X-A a; }").map(|all| all.len()),
+        Ok(0)
+    );
+    for bad in [
+        "if ($http_a) { add_header X-A a; set $b c; } if ($b) { return 403; }",
+        "if ($http_a) { add_header X-A a; rewrite ^/a /b redirect; }",
+        "if ($http_a) { add_header X-A a; } return 403;",
+        "if ($http_a) { add_header X-A a; } rewrite ^/a /b redirect;",
+        "if ($http_a) { add_header X-A a; } set $b 0; if ($http_b) { set $b 1; } if ($b) { return 403; }",
+        "if ($http_a) { add_header Location a; }",
+    ] {
+        assert_eq!(responses(bad), Err(1), "{bad}");
+    }
 }

@@ -7,9 +7,12 @@ use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptions;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::google::protobuf::BoolValue;
-use sluice_ir::{Action, ClientCertificates, GlobalConfig, HttpRoute, ServerName, VerifyClient};
+use sluice_ir::{
+    Action, ClientCertificates, GlobalConfig, HttpRoute, RefusalPage, ServerName, VerifyClient,
+};
 use sluice_pattern::Subject;
 
+use super::direct_response;
 use super::http_route;
 use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
@@ -56,7 +59,7 @@ pub(super) fn routes(
         }
     };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
-    let refused = || refusal(http_route, clients, global);
+    let refused = || refusal(http_route, server, clients, global);
     let rest: Vec<Route> = match clients.verify {
         VerifyClient::Required => good()
             .chain(stranger().map(good_one))
@@ -102,9 +105,20 @@ fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptio
 }
 
 /// nginx: 400 for a missing certificate and for a wrong one.
-fn refusal(http_route: &HttpRoute, clients: &ClientCertificates, global: &GlobalConfig) -> Route {
+fn refusal(
+    http_route: &HttpRoute,
+    server: &ServerName,
+    clients: &ClientCertificates,
+    global: &GlobalConfig,
+) -> Route {
     match &clients.error_page {
-        Some(page) => to_url(&answer(http_route, global, 302), 302, &literal(page)),
+        Some(RefusalPage::Url(page)) => {
+            to_url(&answer(http_route, global, 302), 302, &literal(page))
+        }
+        Some(RefusalPage::Response(response)) => {
+            let status = u32::from(response.status);
+            direct_response::route(&answer(http_route, global, status), response, &[], server)
+        }
         None => answer(http_route, global, 400),
     }
 }

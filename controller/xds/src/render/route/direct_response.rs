@@ -9,7 +9,7 @@ use sluice_ir::{
     Comparison, Condition, DirectResponse, Filter, HttpRoute, RequestTest, ResponseContent,
     ServerName,
 };
-use sluice_pattern::{Subject, escape};
+use sluice_pattern::{Subject, TargetPart, escape};
 
 use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
@@ -22,21 +22,28 @@ const CLOSED: u16 = 503;
 
 /// `route` takes what the HTTP route takes, and does nothing yet.
 pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
-    let with_headers = |direct: &DirectResponse| {
-        let mut route = route.clone();
-        match &direct.headers {
-            Some(own) => {
-                let own = Filter::ResponseHeaders(own.clone());
-                header::modify_response(&mut route, std::iter::once(&own));
-            }
-            None => header::modify_response(&mut route, http_route.filters.iter()),
-        }
-        route
-    };
     let direct = http_route.direct_responses.iter();
     direct
-        .map(|direct| answering(&with_headers(direct), direct, server))
+        .map(|direct| self::route(route, direct, &http_route.filters, server))
         .collect()
+}
+
+/// `route` with one of them. `filters`: of responses that change no headers of their own.
+pub(super) fn route(
+    route: &Route,
+    direct: &DirectResponse,
+    filters: &[Filter],
+    server: &ServerName,
+) -> Route {
+    let mut route = route.clone();
+    match &direct.headers {
+        Some(own) => {
+            let own = Filter::ResponseHeaders(own.clone());
+            header::modify_response(&mut route, std::iter::once(&own));
+        }
+        None => header::modify_response(&mut route, filters.iter()),
+    }
+    answering(&route, direct, server)
 }
 
 fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Route {
@@ -54,6 +61,12 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
         ResponseContent::Location(url) => {
             to_url(route, direct.status, &redirect::format_url(url, server))
         }
+        ResponseContent::Captured(captured) => {
+            let redirect = redirect::to_captured(route, direct.status, captured, server);
+            matcher(&captured.condition())
+                .into_iter()
+                .fold(redirect, only_for)
+        }
         ResponseContent::Page => with_body(route, direct.status, None),
         ResponseContent::Text { media_type, text } => {
             let mut answer = with_body(route, direct.status, Some(text));
@@ -65,7 +78,19 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
             answer
         }
     };
-    direct.conditions.iter().map(matcher).fold(answer, only_for)
+    let matchers = direct.conditions.iter().map(matcher);
+    match matchers.collect::<Option<Vec<_>>>() {
+        Some(all) => all.into_iter().fold(answer, only_for),
+        None => with_body(route, CLOSED, None),
+    }
+}
+
+/// Routes for the requests that conditions hold for. `None`: they cannot be compared.
+pub(super) fn only_where(routes: Vec<Route>, conditions: &[Condition]) -> Option<Vec<Route>> {
+    let matchers: Option<Vec<_>> = conditions.iter().map(matcher).collect();
+    let matchers = matchers?;
+    let narrowed = |route| matchers.iter().cloned().fold(route, only_for);
+    Some(routes.into_iter().map(narrowed).collect())
 }
 
 /// A response to be read to its end without a body: Envoy would send one behind it, where clients read the next response.
@@ -93,17 +118,22 @@ fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
     route
 }
 
-fn matcher(condition: &Condition) -> HeaderMatcher {
+/// `None`: there is none for it.
+fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
     let matcher = match &condition.test {
         RequestTest::Host(host) => {
             let host = escape(host.as_str());
             matches(":authority", &format!(r"(?i){host}\.?(?::\d*)?"))
         }
-        RequestTest::Path(path) => {
+        RequestTest::Path(Comparison::Equals(path)) => {
             let path = escape(&encoded(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
         }
+        RequestTest::Path(comparison) => part(TargetPart::Path, comparison),
+        RequestTest::Query(comparison) => part(TargetPart::Query, comparison),
+        RequestTest::Argument { name, value } => part(TargetPart::Argument(name), value),
         RequestTest::Cookie { name, value } => cookie(name, value),
+        RequestTest::RemoteAddress(_) => return None,
         RequestTest::Scheme(comparison) => compared(PROTO, comparison),
         // As it is written, where whoever has another one is kept out.
         RequestTest::Method(comparison) if condition.negated => compared(":method", comparison),
@@ -111,11 +141,21 @@ fn matcher(condition: &Condition) -> HeaderMatcher {
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
         RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),
     };
-    if condition.negated {
-        negated(matcher)
-    } else {
-        matcher
-    }
+    Some(match condition.negated {
+        true => negated(matcher),
+        false => matcher,
+    })
+}
+
+/// A part of the target. Translation has seen that RE2 has words for it, and Envoy would refuse what it has not: no request
+/// is taken without the condition.
+fn part(part: TargetPart<'_>, comparison: &Comparison) -> HeaderMatcher {
+    let pattern = match comparison {
+        Comparison::Equals(text) => sluice_pattern::re2_target_equals(part, text),
+        Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
+        Comparison::MatchesIgnoreCase(pattern) => sluice_pattern::re2_target(part, pattern, true),
+    };
+    matches(":path", pattern.as_deref().unwrap_or("("))
 }
 
 /// A decoded path as Envoy compares paths, with what a path cannot have unencoded.

@@ -1,25 +1,20 @@
 //! One route: the routes that Envoy needs for it. The first that matches is taken, and all have the route's name.
 
-use std::collections::HashMap;
-
-use envoy_types::pb::envoy::config::core::v3::{Metadata, RuntimeFractionalPercent};
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_action::{
-    ClusterSpecifier, HostRewriteSpecifier, RequestMirrorPolicy,
+    ClusterSpecifier, HostRewriteSpecifier,
 };
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
-use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
-use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
-use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{
-    Action, BackendId, Destination, ErrorRequest, Fraction, GlobalConfig, HttpRoute, Mirror,
-    PathRewrite, Policy, ServerName, Timeouts,
+    Action, BackendId, Destination, ErrorRequest, GlobalConfig, HttpRoute, PathRewrite, Policy,
+    ServerName, Timeouts,
 };
 
 use super::matching::{handshakes, is, match_of, only_for, spoken};
-use super::{cors, direct_response, redirect, retry, rewrite};
+use super::mirrors::copies;
+use super::varied::varied;
+use super::{cors, direct_response, log_metadata, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
-use crate::render::access_log::{LOG_METADATA, MAIN, UNLOGGED};
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
@@ -37,7 +32,7 @@ pub(super) fn routes(
     let route = Route {
         name: http_route.id.as_str().to_owned(),
         r#match: Some(match_of(&http_route.matches)),
-        metadata: metadata(http_route),
+        metadata: log_metadata::of_route(http_route),
         tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     };
@@ -105,6 +100,27 @@ fn forwarding(
     let route = with_response_headers(route, policy);
     let answering = answering(&route, http_route);
     let mut routes = direct_response::routes(&route, http_route, server);
+    for varied in varied(http_route) {
+        let all = to_backends(&route, &varied.route, to, server, global);
+        routes.extend(direct_response::only_where(all, varied.conditions).unwrap_or_default());
+    }
+    routes.extend(to_backends(&route, http_route, to, server, global));
+    match &policy.cors {
+        Some(cors) => cors::routes(routes, &answering, cors),
+        None => routes,
+    }
+}
+
+/// To https, and to the backends.
+fn to_backends(
+    route: &Route,
+    http_route: &HttpRoute,
+    to: &Destination,
+    server: &ServerName,
+    global: &GlobalConfig,
+) -> Vec<Route> {
+    let answering = answering(route, http_route);
+    let mut routes: Vec<Route> = Vec::new();
     routes.extend(
         http_route
             .https_redirect
@@ -117,17 +133,14 @@ fn forwarding(
             .iter()
             .map(|canary| &canary.backend)
             .chain(to.alternatives().iter().map(|weighted| &weighted.backend))
-            .flat_map(|backend| to_alternative(&route, http_route, backend, global)),
+            .flat_map(|backend| to_alternative(route, http_route, backend, global)),
     );
     if let Some(backend) = &http_route.https_backend {
-        let https = upstream_routes(&route, http_route, backend, global).into_iter();
+        let https = upstream_routes(route, http_route, backend, global).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(upstream_routes(&route, http_route, to.primary(), global));
-    match &policy.cors {
-        Some(cors) => cors::routes(routes, &answering, cors),
-        None => routes,
-    }
+    routes.extend(upstream_routes(route, http_route, to.primary(), global));
+    routes
 }
 
 /// As [`forwarding`], without a backend.
@@ -140,10 +153,32 @@ fn responding(
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let redirects = http_route.https_redirect.iter();
     let mut routes = direct_response::routes(&route, http_route, server);
+    let varied = varied(http_route).flat_map(|varied| {
+        let all = respond(&route, &varied.route, status, server, global);
+        direct_response::only_where(all, varied.conditions).unwrap_or_default()
+    });
+    routes.extend(varied);
+    routes.extend(respond(&route, http_route, status, server, global));
     let route = answering(&route, http_route);
-    routes.extend(redirects.flat_map(|https| redirect::to_https(&route, https, server)));
+    match &policy.cors {
+        Some(cors) => cors::routes(routes, &route, cors),
+        None => routes,
+    }
+}
+
+fn respond(
+    route: &Route,
+    http_route: &HttpRoute,
+    status: u16,
+    server: &ServerName,
+    global: &GlobalConfig,
+) -> Vec<Route> {
+    let route = answering(route, http_route);
+    let redirects = http_route.https_redirect.iter();
+    let mut routes: Vec<Route> = redirects
+        .flat_map(|https| redirect::to_https(&route, https, server))
+        .collect();
     let response = DirectResponseAction {
         status: status.into(),
         ..DirectResponseAction::default()
@@ -151,12 +186,9 @@ fn responding(
     routes.push(Route {
         action: Some(RouteKind::DirectResponse(response)),
         typed_per_filter_config: policy::per_route(http_route, global, false),
-        ..route.clone()
+        ..route
     });
-    match &policy.cors {
-        Some(cors) => cors::routes(routes, &route, cors),
-        None => routes,
-    }
+    routes
 }
 
 fn with_response_headers(route: &Route, policy: &Policy) -> Route {
@@ -283,61 +315,10 @@ pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> Rout
     }
 }
 
-/// Envoy changes the path of no copy (`:-prefixed or host headers may not be modified`); the translation reports those.
-fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
-    let mirrors = policy.mirrors.iter();
-    mirrors
-        .filter(|mirror| mirror.path.is_none())
-        .map(copy_to)
-        .collect()
-}
-
-fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
-    RequestMirrorPolicy {
-        cluster: mirror.backend.as_str().to_owned(),
-        host_rewrite_literal: mirror.host.clone(),
-        disable_shadow_host_suffix_append: true,
-        runtime_fraction: mirror.fraction.map(of_all),
-        ..RequestMirrorPolicy::default()
-    }
-}
-
-fn of_all(fraction: Fraction) -> RuntimeFractionalPercent {
-    RuntimeFractionalPercent {
-        default_value: Some(FractionalPercent {
-            numerator: fraction.millionths(),
-            denominator: DenominatorType::Million.into(),
-        }),
-        ..RuntimeFractionalPercent::default()
-    }
-}
-
 /// Longer than all attempts together, each of which has a limit of its own: this one is for clients.
 fn idle_timeout(policy: &Policy) -> i64 {
     let Timeouts { send, read } = policy.timeouts;
     i64::from(send.max(read)) * i64::from(policy.retries.attempts.get()) + 1
-}
-
-/// Metadata for the access log.
-fn metadata(http_route: &HttpRoute) -> Option<Metadata> {
-    let unlogged = http_route
-        .policy
-        .access_log_off
-        .then_some((UNLOGGED, value::Kind::BoolValue(true)));
-    // Without canaries it is the backend that was asked.
-    let main = http_route.primary_backend();
-    let main = main
-        .filter(|_| !http_route.canaries.is_empty())
-        .map(|id| (MAIN, value::Kind::StringValue(id.as_str().to_owned())));
-    let fields: HashMap<_, _> = unlogged
-        .into_iter()
-        .chain(main)
-        .map(|(key, kind)| (key.to_owned(), Value { kind: Some(kind) }))
-        .collect();
-    (!fields.is_empty()).then(|| Metadata {
-        filter_metadata: HashMap::from([(LOG_METADATA.to_owned(), Struct { fields })]),
-        ..Metadata::default()
-    })
 }
 
 #[cfg(test)]

@@ -11,12 +11,15 @@ mod direct_response;
 mod discovery;
 mod error_services;
 mod http_route;
+mod log_metadata;
 pub(super) mod matching;
+mod mirrors;
 mod redirect;
 mod retry;
 pub(super) mod rewrite;
 mod scopes;
 mod table;
+mod varied;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route::Action;

@@ -10,8 +10,9 @@ use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, RedirectAction, Route, RouteMatch,
 };
 use sluice_ir::{
-    Expression, ExpressionPart, Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect,
-    RedirectTo, Scheme, ServerName, Variable,
+    CaptureSubject, CapturedRedirect, Comparison, Expression, ExpressionPart, Hostname, HttpRoute,
+    HttpsRedirect, PathMatch, PathRegex, Redirect, RedirectTo, RegexScope, Scheme, ServerName,
+    Variable,
 };
 
 use super::matching::{bare_root, contains, only_for, present, spoken};
@@ -78,6 +79,42 @@ pub(super) fn to_parts(route: &Route, status: u16, to: &RedirectTo, regex: &Path
         ..other
     };
     acting(route, redirect)
+}
+
+/// To a URL with groups of a condition. Of the whole target the groups end with the query, which goes along.
+pub(super) fn to_captured(
+    route: &Route,
+    status: u16,
+    captured: &CapturedRedirect,
+    server: &ServerName,
+) -> Route {
+    let (pattern, any_case) = match &captured.value {
+        Comparison::Equals(text) => (sluice_pattern::escape(text), false),
+        Comparison::Matches(pattern) => (pattern.clone(), false),
+        Comparison::MatchesIgnoreCase(pattern) => (pattern.clone(), true),
+    };
+    let (pattern, scope) = match (captured.of, any_case) {
+        // As with conditions: Envoy would refuse what there are no words for.
+        (CaptureSubject::Path, _) => (
+            sluice_pattern::re2_path_with_groups(&pattern, any_case).unwrap_or("(".to_owned()),
+            RegexScope::Anywhere,
+        ),
+        (CaptureSubject::RequestUri, false) => (pattern, RegexScope::Anywhere),
+        (CaptureSubject::RequestUri, true) => (pattern, RegexScope::AnywhereInAnyCase),
+    };
+    let regex = PathRegex {
+        scope,
+        ..PathRegex::plain(pattern)
+    };
+    let mut route = to_parts(route, status, &captured.to, &regex);
+    if let Some(Action::Redirect(redirect)) = &mut route.action {
+        redirect.strip_query = captured.of == CaptureSubject::Path && !captured.keeps_query;
+        // Without the port of the request.
+        if let (ServerName::Exact(name), true) = (server, redirect.host_redirect.is_empty()) {
+            redirect.host_redirect = name.as_str().to_owned();
+        }
+    }
+    route
 }
 
 /// To the same path of another host, with the port of the listener.

@@ -1,0 +1,357 @@
+//! Patterns of parts of a request's target, for a text that is all of it: Envoy has the target in `:path`, and nginx has its parts in
+//! variables.
+//!
+//! ```text
+//!   Path       /a%20b?x=1     decoded: "/a b", without the query
+//!   Query           x=1       as it was sent
+//!   Argument          1       the first of its name, as it was sent
+//! ```
+//!
+//! Envoy's path is canonical (`filter/core/src/path.rs`): what a path cannot have unencoded is encoded, in capitals, and nothing else is.
+
+use regex_syntax::ast::{
+    AssertionKind, Ast, Flag, GroupKind, Literal, RepetitionKind, RepetitionRange,
+};
+
+use crate::class_set::Set;
+use crate::re2::instructions;
+use crate::{DEEPEST, MOST_INSTRUCTIONS};
+
+/// Groups within groups of what is written: some for each letter of a name. RE2 takes a thousand.
+const DEEPEST_TARGET: u32 = 240;
+
+/// A part of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetPart<'a> {
+    /// Path, decoded.
+    Path,
+    /// Query without its question mark.
+    Query,
+    /// Value of the first parameter that has this name, whatever case its letters have.
+    Argument(&'a str),
+}
+
+/// A pattern of all of a target, where one is found in a part of it. A part that is not there is empty. `None`: RE2 has no words for
+/// it, or it would be too large. `pattern` has passed [`crate::check`].
+#[must_use]
+pub fn re2_target(part: TargetPart<'_>, pattern: &str, any_case: bool) -> Option<String> {
+    let ast = crate::parse(pattern, DEEPEST).ok()?;
+    let writer = Writer::new(part, pattern, false);
+    let found = writer.at_beginning(&ast, any_case)?;
+    let mut text = format!("(?:{found}){}", writer.rest);
+    if let Some(missing) = &writer.missing
+        && takes_empty(&ast)
+    {
+        text = format!("(?:{text}|{missing})");
+    }
+    measured(text)
+}
+
+/// The same where a part is this text.
+#[must_use]
+pub fn re2_target_equals(part: TargetPart<'_>, text: &str) -> Option<String> {
+    re2_target(part, &format!("^{}$", crate::escape(text)), false)
+}
+
+/// A pattern to be found in a canonical path, where one is found in what it means. Groups stay what they are.
+#[must_use]
+pub fn re2_path_with_groups(pattern: &str, any_case: bool) -> Option<String> {
+    let ast = crate::parse(pattern, DEEPEST).ok()?;
+    let mut writer = Writer::new(TargetPart::Path, pattern, true);
+    writer.end = "(?:%0A)?$";
+    let found = writer.write(&ast, any_case)?;
+    // The first place where it is found, as in nginx.
+    let first = format!("^{}?(?:{found})", writer.begin);
+    measured(format!("^(?s:.*?)(?:{first})(?s:.*)$")).map(|_| first)
+}
+
+fn measured(text: String) -> Option<String> {
+    let ast = crate::parse(&text, DEEPEST_TARGET).ok()?;
+    (instructions(&ast) <= MOST_INSTRUCTIONS).then_some(text)
+}
+
+/// Writes a pattern for a text in which the part stands.
+struct Writer<'a> {
+    pattern: &'a str,
+    /// Takes what is in front of the part.
+    before: String,
+    /// Takes the beginning of the part.
+    begin: &'static str,
+    /// The end of the part, and what follows. To nginx a line break may be behind the end.
+    end: &'static str,
+    /// Takes the rest of the part, and what follows.
+    rest: &'static str,
+    /// Takes a target without the part.
+    missing: Option<String>,
+    /// Character that ends the part.
+    stop: Option<char>,
+    /// The part is decoded, and the text is not.
+    decodes: bool,
+    keeps_groups: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(part: TargetPart<'_>, pattern: &'a str, keeps_groups: bool) -> Self {
+        let of_path = Writer {
+            pattern,
+            before: String::new(),
+            // Not between the digits of a character.
+            begin: r"(?:[^?%]|%[0-9A-F]{2})*",
+            end: r"(?:%0A)?(?:$|\?(?s:.*)$)",
+            rest: r"[^?]*(?:\?(?s:.*))?",
+            missing: None,
+            stop: None,
+            decodes: true,
+            keeps_groups,
+        };
+        match part {
+            TargetPart::Path => of_path,
+            TargetPart::Query => Writer {
+                before: r"[^?]*\?".to_owned(),
+                begin: "(?s:.*)",
+                end: "$",
+                rest: "(?s:.*)",
+                missing: Some("[^?]*".to_owned()),
+                decodes: false,
+                ..of_path
+            },
+            TargetPart::Argument(name) => {
+                let other = other_than(name);
+                let name = crate::escape(name);
+                Writer {
+                    before: format!(r"[^?]*\?(?:{other}&)*(?i:{name})="),
+                    begin: "[^&]*",
+                    end: "(?:$|&(?s:.*)$)",
+                    rest: "[^&]*(?:&(?s:.*))?",
+                    missing: Some(format!(r"[^?]*(?:\?(?:{other}&)*{other})?")),
+                    stop: Some('&'),
+                    decodes: false,
+                    ..of_path
+                }
+            }
+        }
+    }
+
+    /// As [`Writer::write`], with what is in front: where the pattern wants the beginning of the part, nothing of the part is.
+    fn at_beginning(&self, ast: &Ast, any_case: bool) -> Option<String> {
+        let from_here = |ast: &Ast| {
+            let written = self.write(ast, any_case)?;
+            Some(format!("{}{}{written}", self.before, self.begin))
+        };
+        match ast {
+            Ast::Assertion(assertion) if assertion.kind == AssertionKind::StartLine => {
+                Some(self.before.clone())
+            }
+            Ast::Alternation(alternation) => {
+                let all = alternation.asts.iter();
+                let all: Option<Vec<_>> = all.map(|it| self.at_beginning(it, any_case)).collect();
+                Some(format!("(?:{})", all?.join("|")))
+            }
+            Ast::Concat(concat) => {
+                let (first, rest) = concat.asts.split_first()?;
+                let rest: Option<String> = rest.iter().map(|it| self.write(it, any_case)).collect();
+                Some(self.at_beginning(first, any_case)? + &rest?)
+            }
+            Ast::Group(group) if has_beginning(&group.ast) => {
+                let inner = self.at_beginning(&group.ast, any_case || is_of_any_case(ast))?;
+                Some(format!("(?:{inner})"))
+            }
+            other => from_here(other),
+        }
+    }
+
+    fn write(&self, ast: &Ast, any_case: bool) -> Option<String> {
+        Some(match ast {
+            Ast::Empty(_) => String::new(),
+            Ast::Literal(literal) => self.literal(literal, any_case),
+            Ast::Dot(_) => self.set(Set::of_dot(false)),
+            Ast::ClassPerl(class) => self.set(Set::of_perl(class)),
+            Ast::ClassBracketed(class) => {
+                let items = Set::of_items(&class.kind);
+                let items = if any_case { in_any_case(items) } else { items };
+                self.set(if class.negated {
+                    items.negated()
+                } else {
+                    items
+                })
+            }
+            Ast::Assertion(assertion) => match assertion.kind {
+                AssertionKind::EndLine => self.end.to_owned(),
+                // Otherwise it is written by `at_beginning`.
+                AssertionKind::StartLine if self.decodes => "^".to_owned(),
+                // The last digit of an encoded character would be a letter of a word.
+                AssertionKind::WordBoundary if !self.decodes => r"\b".to_owned(),
+                AssertionKind::NotWordBoundary if !self.decodes => r"\B".to_owned(),
+                _ => return None,
+            },
+            Ast::Repetition(repetition) => {
+                let one = self.write(&repetition.ast, any_case)?;
+                let span = repetition.op.span;
+                let times = self.pattern.get(span.start.offset..span.end.offset)?;
+                format!("(?:{one}){times}")
+            }
+            Ast::Group(group) => {
+                let inner = self.write(&group.ast, any_case || is_of_any_case(ast))?;
+                let captures = matches!(group.kind, GroupKind::CaptureIndex(_));
+                match captures && self.keeps_groups {
+                    true => format!("({inner})"),
+                    false => format!("(?:{inner})"),
+                }
+            }
+            Ast::Alternation(alternation) => {
+                let all = alternation.asts.iter();
+                let all: Option<Vec<_>> = all.map(|it| self.write(it, any_case)).collect();
+                format!("(?:{})", all?.join("|"))
+            }
+            Ast::Concat(concat) => {
+                let all = concat.asts.iter().map(|it| self.write(it, any_case));
+                all.collect::<Option<String>>()?
+            }
+            // No pattern that was checked has them.
+            Ast::Flags(_) | Ast::ClassUnicode(_) => return None,
+        })
+    }
+
+    fn literal(&self, literal: &Literal, any_case: bool) -> String {
+        let letter = literal.c;
+        if letter.is_ascii() {
+            let set = Set::of_range(letter, letter);
+            let is_plain = is_sent_as_it_is(letter) && self.stop != Some(letter);
+            return match any_case && letter.is_ascii_alphabetic() {
+                true => self.set(in_any_case(set)),
+                false if is_plain => crate::escape(&letter.to_string()),
+                false => self.set(set),
+            };
+        }
+        if self.decodes {
+            let bytes = letter.to_string().into_bytes();
+            return bytes.iter().map(|byte| format!("%{byte:02X}")).collect();
+        }
+        letter.to_string()
+    }
+
+    /// One byte of the part.
+    fn set(&self, set: Set) -> String {
+        if !self.decodes {
+            return match self.stop {
+                Some(stop) => set.without(stop).written(),
+                None => set.written(),
+            };
+        }
+        let sent = Set {
+            ascii: set.ascii & Set::matching(is_sent_as_it_is),
+            others: false,
+        };
+        let encoded = encoded(set);
+        match (sent == Set::NONE, encoded.is_empty()) {
+            (_, true) => sent.written(),
+            (true, false) => format!("%(?:{encoded})"),
+            (false, false) => format!("(?:{}|%(?:{encoded}))", sent.written()),
+        }
+    }
+}
+
+/// Two digits for each character that is sent encoded; empty where none is.
+fn encoded(set: Set) -> String {
+    let has = |byte: u8| {
+        let letter = char::from(byte);
+        match letter.is_ascii() {
+            true => set.has(letter) && !is_sent_as_it_is(letter),
+            false => set.others,
+        }
+    };
+    // Rows with the same columns are written together.
+    let mut rows: Vec<(String, Vec<u8>)> = Vec::new();
+    for row in 0..16 {
+        let columns = (0..16).filter(|column| has(row << 4 | column));
+        let columns: Vec<u8> = columns.collect();
+        let digit = char::from(b"0123456789ABCDEF"[usize::from(row)]);
+        match rows.iter_mut().find(|(_, others)| *others == columns) {
+            Some((digits, _)) => digits.push(digit),
+            None => rows.push((digit.to_string(), columns)),
+        }
+    }
+    let pairs = rows.iter().filter(|(_, columns)| !columns.is_empty());
+    let pairs = pairs.map(|(rows, columns)| {
+        let columns = columns.iter().map(|column| format!("{column:X}"));
+        format!("[{rows}][{}]", columns.collect::<String>())
+    });
+    pairs.collect::<Vec<_>>().join("|")
+}
+
+/// True of a character of ASCII that a canonical path has unencoded.
+fn is_sent_as_it_is(letter: char) -> bool {
+    letter.is_ascii_graphic() && !matches!(letter, '%' | '?' | '#')
+}
+
+/// With the other cases of its letters, which in nginx are those of ASCII.
+fn in_any_case(set: Set) -> Set {
+    let has =
+        |letter: char| set.has(letter.to_ascii_lowercase()) || set.has(letter.to_ascii_uppercase());
+    Set {
+        ascii: Set::matching(has),
+        others: set.others,
+    }
+}
+
+fn is_of_any_case(group: &Ast) -> bool {
+    let Ast::Group(group) = group else {
+        return false;
+    };
+    let flags = group.flags();
+    flags.and_then(|flags| flags.flag_state(Flag::CaseInsensitive)) == Some(true)
+}
+
+/// True if it may want the beginning of the text where it begins itself.
+fn has_beginning(ast: &Ast) -> bool {
+    match ast {
+        Ast::Assertion(assertion) => assertion.kind == AssertionKind::StartLine,
+        Ast::Alternation(alternation) => alternation.asts.iter().any(has_beginning),
+        Ast::Concat(concat) => concat.asts.first().is_some_and(has_beginning),
+        Ast::Group(group) => has_beginning(&group.ast),
+        _ => false,
+    }
+}
+
+/// True if it is found in the empty text.
+fn takes_empty(ast: &Ast) -> bool {
+    match ast {
+        Ast::Empty(_) | Ast::Flags(_) => true,
+        Ast::Assertion(assertion) => assertion.kind != AssertionKind::WordBoundary,
+        Ast::Literal(_) | Ast::Dot(_) | Ast::ClassPerl(_) => false,
+        Ast::ClassUnicode(_) | Ast::ClassBracketed(_) => false,
+        Ast::Repetition(repetition) => {
+            let op = &repetition.op.kind;
+            let may_be_absent = match op {
+                RepetitionKind::ZeroOrOne | RepetitionKind::ZeroOrMore => true,
+                RepetitionKind::OneOrMore => false,
+                RepetitionKind::Range(
+                    RepetitionRange::Exactly(least)
+                    | RepetitionRange::AtLeast(least)
+                    | RepetitionRange::Bounded(least, _),
+                ) => *least == 0,
+            };
+            may_be_absent || takes_empty(&repetition.ast)
+        }
+        Ast::Group(group) => takes_empty(&group.ast),
+        Ast::Alternation(alternation) => alternation.asts.iter().any(takes_empty),
+        Ast::Concat(concat) => concat.asts.iter().all(takes_empty),
+    }
+}
+
+/// A parameter that has another name, or none: it differs in a letter, or no `=` follows.
+fn other_than(name: &str) -> String {
+    let no_equals = "(?:[^=&][^&]*)?".to_owned();
+    name.chars().rev().fold(no_equals, |rest, letter| {
+        let (lower, upper) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
+        let letters = match lower == upper {
+            true => Set::of_range(lower, lower),
+            false => Set::of_range(lower, lower).or(Set::of_range(upper, upper)),
+        };
+        let other = letters.with('&').negated().written();
+        format!("(?:{other}[^&]*|{}{rest})?", letters.written())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::*;
+use crate::{Subject, check};
+
+const PATTERNS: &[&str] = &[
+    "a",
+    "^a",
+    "a$",
+    "^a$",
+    "^/a",
+    "^/a/(.*)$",
+    "^/a(/.*)?$",
+    "^$",
+    "^/$",
+    "",
+    "(^|&)b=",
+    "b|^c$",
+    "(a|^b)c",
+    "^(a|b)+$",
+    "^.$",
+    "^/.$",
+    "^/..?$",
+    "[^/]$",
+    "[^a-c]",
+    r"^/[\w-]+$",
+    r"\.php$",
+    r"\d+",
+    r"\D",
+    r"\s",
+    r"^/\S+$",
+    "/a b",
+    "é",
+    "^/é$",
+    "%",
+    r"\?",
+    "#",
+    "^/[^/]+/b$",
+    "(?i:A)b",
+    "^(?:a|B)$",
+    "a{2}",
+    "^/(a|b){1,2}$",
+    "=",
+    "&",
+    "^[^&]*$",
+    "[!-~]",
+    "(b)?$",
+    "x*",
+    "^=?1$",
+];
+
+const BOUNDARIES: &[&str] = &[r"\ba", r"1\b", r"\Ba", r"^\b", r"\B", r"\b$"];
+
+const TARGETS: &[&str] = &[
+    "/",
+    "/a",
+    "/A",
+    "/b",
+    "/ab",
+    "/aa",
+    "/a/b",
+    "/a/b/",
+    "/a/1",
+    "/x.php",
+    "/x.php%0A",
+    "/a%20b",
+    "/%20",
+    "/%C3%A9",
+    "/a%C3%A9",
+    "/%25",
+    "/%3Fa",
+    "/%23",
+    "/a/%7F",
+    "/a-_1",
+    "/bc",
+    "/ac",
+    "/c",
+];
+
+const QUERIES: &[&str] = &[
+    "",
+    "?",
+    "?a",
+    "?a=",
+    "?a=1",
+    "?A=1",
+    "?b=1&a=2",
+    "?ab=1&a=b",
+    "?a&a=c",
+    "?a=1&a=2",
+    "?b=&a==1",
+    "?aa=1",
+    "?xa=1",
+    "?a=a?b",
+    "?=1",
+    "?&a=1",
+    "?a=%20",
+    "?c",
+    "?b=a&",
+    "?a=A-b&c=d",
+    "?a=/a?",
+    "??a=1",
+    "?a=1&b=2",
+];
+
+fn regex(pattern: &str, any_case: bool) -> Regex {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.unicode(false).case_insensitive(any_case);
+    builder.build().unwrap()
+}
+
+/// As PCRE looks for it, to which the end is also before a line break.
+fn is_found(regex: &Regex, text: &[u8]) -> bool {
+    let before_break = text.strip_suffix(b"\n");
+    regex.is_match(text) || before_break.is_some_and(|text| regex.is_match(text))
+}
+
+fn decoded(path: &str) -> Vec<u8> {
+    let mut bytes = path.bytes();
+    let mut all = Vec::new();
+    while let Some(byte) = bytes.next() {
+        all.push(match byte {
+            b'%' => {
+                let digits = [bytes.next().unwrap(), bytes.next().unwrap()];
+                u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+            }
+            byte => byte,
+        });
+    }
+    all
+}
+
+/// As `ngx_http_arg` finds it.
+fn argument<'a>(name: &str, query: &'a str) -> &'a str {
+    let values = query.split('&').filter_map(|parameter| {
+        let (start, rest) = parameter.split_at_checked(name.len())?;
+        let value = rest.strip_prefix('=')?;
+        start.eq_ignore_ascii_case(name).then_some(value)
+    });
+    values.into_iter().next().unwrap_or_default()
+}
+
+fn part(part: TargetPart<'_>, path: &str, query: &str) -> Vec<u8> {
+    let query = query.strip_prefix('?').unwrap_or_default();
+    match part {
+        TargetPart::Path => decoded(path),
+        TargetPart::Query => query.into(),
+        TargetPart::Argument(name) => argument(name, query).into(),
+    }
+}
+
+/// As Envoy compares a header.
+fn as_header(written: &str) -> Regex {
+    regex(&format!("^(?:{written})$"), false)
+}
+
+#[test]
+fn a_part_is_compared_within_the_whole_target() {
+    let all = [
+        TargetPart::Path,
+        TargetPart::Query,
+        TargetPart::Argument("a"),
+        TargetPart::Argument("ab"),
+    ];
+    for pattern in PATTERNS.iter().chain(BOUNDARIES) {
+        check(pattern, Subject::Text).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+        for asked in all {
+            for any_case in [false, true] {
+                let Some(written) = re2_target(asked, pattern, any_case) else {
+                    assert!(asked == TargetPart::Path && BOUNDARIES.contains(pattern));
+                    continue;
+                };
+                let [found, taken] = [regex(pattern, any_case), as_header(&written)];
+                for path in TARGETS {
+                    for query in QUERIES {
+                        let target = format!("{path}{query}");
+                        let text = part(asked, path, query);
+                        assert_eq!(
+                            taken.is_match(target.as_bytes()),
+                            is_found(&found, &text),
+                            "{pattern} (any case: {any_case}): {asked:?} of {target}: {written}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_parameters_may_be_long() {
+    for name in ["lang", "utm_campaign", &"a_b".repeat(13)] {
+        let written = re2_target(TargetPart::Argument(name), "^(en|de)?$", false).unwrap();
+        let taken = as_header(&written);
+        for (query, expected) in [
+            (format!("{name}=en"), true),
+            (format!("{name}x=fr&{name}=en&{name}=fr"), true),
+            (format!("{name}&{name}=fr"), false),
+            (format!("{}=fr", &name[1..]), true),
+            (
+                format!("{}=fr&{}=fr", &name[..2], name.to_uppercase()),
+                false,
+            ),
+        ] {
+            let target = format!("/?{query}");
+            assert_eq!(taken.is_match(target.as_bytes()), expected, "{target}");
+        }
+    }
+}
+
+#[test]
+fn groups_of_a_path_are_what_its_pattern_takes() {
+    for (pattern, any_case, path, groups) in [
+        ("^/old/(.*)$", false, "/old/a%20b/c", &["a%20b/c"][..]),
+        (
+            "^/OLD/([^/]*)/(.)",
+            true,
+            "/old/a/%C3%A9",
+            &["a", "%C3"][..],
+        ),
+        ("/(a|b)", false, "/x/b/a", &["b"][..]),
+        ("^/(a)?b", false, "/b", &[""][..]),
+        ("^/(x|(y))", false, "/y", &["y", "y"][..]),
+        ("(a.)", true, "/%0Ab/ab", &["ab"][..]),
+    ] {
+        let written = re2_path_with_groups(pattern, any_case).unwrap();
+        let whole = regex(&format!("^(?s:.*?)(?:{written})(?s:.*)$"), false);
+        let found = whole.captures(path.as_bytes()).unwrap();
+        let texts: Vec<_> = found
+            .iter()
+            .skip(1)
+            .map(|group| group.map_or(&b""[..], |group| group.as_bytes()))
+            .collect();
+        let expected: Vec<_> = groups.iter().map(|group| group.as_bytes()).collect();
+        assert_eq!(texts, expected, "{pattern}: {written}");
+    }
+}
+
+#[test]
+fn no_pattern_is_written_for_what_re2_has_no_words_for() {
+    for (part, pattern) in [
+        (TargetPart::Path, r"\bx"),
+        (TargetPart::Query, "a(^b)?c"),
+        (TargetPart::Argument("a"), "b^"),
+        (TargetPart::Path, r"[^a]{900}"),
+    ] {
+        assert_eq!(re2_target(part, pattern, false), None, "{pattern}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Snippets by hand: of a server, and of all its locations.
+
+/// The same of hosts whose paths are patterns.
+pub(super) const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
+    ("", "rewrite ^(/shop)$ $1/ redirect;"),
+    (
+        "",
+        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
+    ),
+    (
+        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
+        "return 404;",
+    ),
+    (
+        "rewrite ^([^.]*[^/.])$ $1/ permanent;\nlocation ~ ^/metrics(/|$) { deny all; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "",
+        "if ($request_method = POST) { rewrite /a\\b /posted redirect; }",
+    ),
+];
+
+/// Each is served on every data plane.
+pub(super) const WRITTEN: &[(&str, &str)] = &[
+    ("", "if ($http_x_key != secret) { return 403; }"),
+    ("", "if ($cookie_key = '') { return 403; }"),
+    ("", "if ($uri = '/a b') { return 403; }"),
+    ("", "if ($uri = /shop/a) { return 403; } deny 10.0.0.0/8;"),
+    ("", "if ($uri ~ \\.php$) { return 403; }"),
+    ("", "if ($uri !~* ^/(shop|a.b)/?) { return 404; }"),
+    ("", "if ($args ~ (^|&)x=/b$) { return 403; }"),
+    ("", "if ($query_string != a.php) { return 404; }"),
+    ("", "if ($arg_x = /b) { return 403; }"),
+    (
+        "if ($arg_X !~ ^/[a-c]$) { return 404; }",
+        "if ($arg_y) { return 403; }",
+    ),
+    (
+        "",
+        "if ($uri ~ ^/shop/([^/]+)$) { return 301 /new/$1; } if ($uri ~* /(metrics)(.*)$) { return 302 https://b.test/$1$2$is_args$args; }",
+    ),
+    (
+        "set $flag 0; if ($http_x_key) { set $flag 1; } if ($uri ~ ^(/.*)\\.php) { return 301 http://$host$1; }",
+        "if ($http_x_key) { return 403; } return 404;",
+    ),
+    (
+        "",
+        "set $a ''; if ($http_x_key) { set $A 1; } if ($request_method = POST) { set $a ${a}2; } if ($a = 12) { return 405; }",
+    ),
+    ("", "allow 127.0.0.0/8; deny all;"),
+    (
+        "deny 127.0.0.0/8;",
+        "allow 10.0.0.0/8; allow 127.0.0.0/8; deny all;",
+    ),
+    ("deny all;", ""),
+    (
+        "if ($request_method !~ ^(GET|HEAD)$) { return 405; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    ("location = /shop/a { return 404; }", ""),
+    ("location /shop/a { deny all; }", ""),
+    (
+        "location ^~ /sho { return 404; }\nlocation /shop/a { deny all; }",
+        "",
+    ),
+    (
+        "location ~ \\.php$ { deny all; }\nlocation ^~ /shop/s { return 404; }",
+        "",
+    ),
+    ("location ~* ^/(shop|metrics) { deny all; }", ""),
+    (
+        "location /metrics { allow 10.0.0.0/8; deny all; }\nlocation = /metrics { return 204; }",
+        "",
+    ),
+    (
+        "location ~ /\\. { deny all; }\ndeny 10.0.0.0/8;",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "if ($http_x_key = secret) { return 403; }\nlocation = /shop/a { if ($request_method = POST) { return 405; } }",
+        "",
+    ),
+    ("location /SHOP { return 404; }", ""),
+    (
+        "",
+        "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
+    ),
+    (
+        "rewrite \\.(php|asp) https://old.test:8443/$1/x; rewrite ^/metrics$ http://metrics.test/;",
+        "return 404;",
+    ),
+    (
+        "",
+        "rewrite ^(/shop)$ $1/ redirect; rewrite ^([^.]*[^/.])$ $1/ permanent;",
+    ),
+    (
+        "",
+        "if ($http_x_key) { return 403; } rewrite ^/shop/(.*)$ /new/$1 break;",
+    ),
+    ("", "rewrite ^(.*)$ /all$1 break;"),
+    (
+        "location ~ \\.php$ { deny all; }\nlocation /shop/s { return 404; }",
+        "rewrite ^/metrics$ /shop permanent; rewrite /shop/?(.*) /$1/x break;",
+    ),
+    (
+        "add_header X-Outer server always;",
+        "add_header X-Outer a; if ($request_method = POST) { add_header X-Outer b; add_header X-Inner c; add_header Content-Length 0; return 204; } if ($http_x_key) { add_header X-Inner d; add_header X-Outer e always; return 403; } if ($cookie_key) { return 302 /there; }",
+    ),
+    (
+        "",
+        "if ($http_x_key) { add_header X-Inner d; } if ($uri ~ ^/shop) { add_header X-Outer e always; add_header X-Inner f; } if ($cookie_key = key) { return 403; }",
+    ),
+    (
+        "add_header X-Outer server always;",
+        "set $flag 0; if ($http_x_key) { set $flag 1; } if ($request_method = POST) { set $flag ${flag}1; } add_header X-Inner a always; if ($flag = 11) { add_header X-Inner b; add_header X-Inner $request_method; }",
+    ),
+    (
+        "add_header X-Outer server always;",
+        "if ($arg_x) { add_header X-Inner $http_x_key; } if ($cookie_key) { return 302 /there; }",
+    ),
+    (
+        "location = /robots.txt { log_not_found off; return 200 \"User-agent: *\\nDisallow: /\\n\"; }\nlocation = /a.JSON { default_type text/plain; return 200 [1]; }\nlocation /metrics { default_type text/plain; return 404 'no\tmetrics'; }",
+        "return 503 '<p>\nback at 9 \"o\\'clock\"\\r\n</p>';",
+    ),
+];

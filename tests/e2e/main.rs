@@ -4,6 +4,7 @@
 mod access_log;
 mod admin;
 mod admission;
+mod backups;
 mod bad_manifest;
 mod basic_auth;
 mod bursts;

@@ -1,6 +1,7 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
 mod access_log;
+mod backups;
 mod balancing;
 mod bodies;
 mod certificates;

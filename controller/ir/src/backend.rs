@@ -108,6 +108,9 @@ pub struct Endpoint {
     /// It terminates: it keeps the sessions that it has, and gets nothing else.
     #[serde(skip_serializing_if = "is_default")]
     pub draining: bool,
+    /// It gets requests only when no other endpoint may be chosen, as nginx's `backup`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backup: bool,
 }
 
 impl Endpoint {
@@ -119,6 +122,7 @@ impl Endpoint {
             weight: NonZeroU16::MIN,
             zones: Vec::new(),
             draining: false,
+            backup: false,
         }
     }
 }

@@ -48,6 +48,9 @@ pub struct Endpoint {
     /// It terminates: it serves the sessions it has and gets nothing else.
     #[serde(default, skip_serializing_if = "is_off")]
     pub draining: bool,
+    /// It gets requests only when no other endpoint may be chosen.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub backup: bool,
 }
 
 impl Backend {
@@ -74,6 +77,7 @@ impl Endpoint {
             weight: NonZeroU16::MIN,
             zones: Vec::new(),
             draining: false,
+            backup: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scenarios that run on both data planes: the tests of Envoy and those of nginx call them.
 
 pub(crate) mod access_log;
+pub(crate) mod backups;
 pub(crate) mod certificate_rotation;
 pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;

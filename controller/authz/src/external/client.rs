@@ -11,7 +11,9 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
-use sluice_ir::{Backend, CDN_LOOP, Expression, ExpressionPart, ExternalAuth, Hostname, Variable};
+use sluice_ir::{
+    Backend, CDN_LOOP, Endpoint, Expression, ExpressionPart, ExternalAuth, Hostname, Variable,
+};
 use sluice_xds_server::AuthzRequest;
 use tokio::time::timeout;
 
@@ -163,16 +165,19 @@ fn names_authority(url: &Expression) -> bool {
     url.0.len() == 1 || rest.contains(['/', '?', '#'])
 }
 
-/// All pods that take something new, each time beginning with another.
+/// All pods that take something new, each time beginning with another; backups come last.
 fn in_turn(pods: &Backend) -> Vec<SocketAddr> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let ready = pods.endpoints.iter().filter(|endpoint| !endpoint.draining);
-    let mut addresses: Vec<SocketAddr> = ready.map(|endpoint| endpoint.address).collect();
-    if !addresses.is_empty() {
-        let first = TURN.fetch_add(1, Ordering::Relaxed) % addresses.len();
-        addresses.rotate_left(first);
+    let (mut ready, mut backups): (Vec<&Endpoint>, Vec<&Endpoint>) =
+        ready.partition(|endpoint| !endpoint.backup);
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    for pods in [&mut ready, &mut backups] {
+        let first = turn.checked_rem(pods.len());
+        pods.rotate_left(first.unwrap_or_default());
     }
-    addresses
+    let all = ready.into_iter().chain(backups);
+    all.map(|endpoint| endpoint.address).collect()
 }
 
 fn place(url: &str) -> anyhow::Result<ServiceUrl> {

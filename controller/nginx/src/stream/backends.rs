@@ -34,8 +34,9 @@ fn listed(backend: &Backend) -> String {
         .iter()
         .filter(|endpoint| !endpoint.draining)
     {
+        let backup = if endpoint.backup { " backup" } else { "" };
         // Writing to a String does not fail.
-        let _ = writeln!(text, "{} {}", endpoint.address, endpoint.weight);
+        let _ = writeln!(text, "{} {}{backup}", endpoint.address, endpoint.weight);
     }
     text
 }

@@ -9,20 +9,36 @@ use sluice_ir::{Backend, BackendId, Endpoint, Protocol};
 
 use super::proto::address;
 
+/// Priorities must not have a gap: the first one is there without endpoints, too.
+const PRIMARIES: u32 = 0;
+const BACKUPS: u32 = 1;
+
 /// The endpoints of one backend. None at all is an assignment too: requests get 503. Pods that speak FastCGI get none: HTTP would
 /// be noise to them.
+///
+/// Backups have a lower priority: where Envoy balances by itself, they serve when there is nobody else. The filter's choice does
+/// not look at priorities.
 #[must_use]
 pub fn load_assignment(id: &BackendId, backend: &Backend) -> ClusterLoadAssignment {
     let is_spoken = backend.transport.protocol != Protocol::FastCgi;
     let endpoints = backend.endpoints.iter().filter(|_| is_spoken);
-    let locality = LocalityLbEndpoints {
-        lb_endpoints: endpoints.map(endpoint).collect(),
-        ..Default::default()
-    };
+    let (backups, primaries): (Vec<_>, Vec<_>) = endpoints.partition(|endpoint| endpoint.backup);
+    let mut endpoints = vec![locality(PRIMARIES, &primaries)];
+    if !backups.is_empty() {
+        endpoints.push(locality(BACKUPS, &backups));
+    }
     ClusterLoadAssignment {
         cluster_name: id.as_str().to_owned(),
-        endpoints: vec![locality],
+        endpoints,
         ..ClusterLoadAssignment::default()
+    }
+}
+
+fn locality(priority: u32, endpoints: &[&Endpoint]) -> LocalityLbEndpoints {
+    LocalityLbEndpoints {
+        lb_endpoints: endpoints.iter().copied().map(endpoint).collect(),
+        priority,
+        ..LocalityLbEndpoints::default()
     }
 }
 
@@ -73,6 +89,22 @@ mod tests {
         let assignment = load_assignment(&BackendId::new("default/shop/80"), &backend(&[]));
         assert_eq!(assignment.cluster_name, "default/shop/80");
         assert!(assignment.endpoints[0].lb_endpoints.is_empty());
+    }
+
+    #[test]
+    fn backups_have_a_priority_of_their_own() {
+        let mut backend = backend(&["10.0.0.1:80", "10.0.0.2:80"]);
+        let counts = |backend: &Backend| -> Vec<_> {
+            let assignment = load_assignment(&BackendId::new("default/shop/80"), backend);
+            let of =
+                |locality: &LocalityLbEndpoints| (locality.priority, locality.lb_endpoints.len());
+            assignment.endpoints.iter().map(of).collect()
+        };
+        assert_eq!(counts(&backend), [(0, 2)]);
+        backend.endpoints[0].backup = true;
+        assert_eq!(counts(&backend), [(0, 1), (1, 1)]);
+        backend.endpoints[1].backup = true;
+        assert_eq!(counts(&backend), [(0, 0), (1, 2)]);
     }
 
     #[test]

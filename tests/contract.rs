@@ -130,7 +130,7 @@ fn leads_outside(tables: &mut Tables, id: &str, route: &Route) -> Result<()> {
 
 fn leads_to(tables: &mut Tables, route: &str, backend: &Backend) -> Result<()> {
     let mut rng = Counting(1);
-    // Those that terminate get nothing new, and backups nothing as long as there are others.
+    // Those that terminate get nothing new, and backups nothing as long as there are others. Nothing was checked yet.
     let lasting = || {
         backend
             .endpoints

@@ -34,6 +34,7 @@ mod firewall;
 mod firewall_process;
 mod fixture;
 mod header_names;
+mod health_checks;
 mod hostile_text;
 mod https;
 mod ipv6;

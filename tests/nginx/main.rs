@@ -20,6 +20,7 @@ mod gateway;
 mod golden;
 mod guest;
 mod headers;
+mod health_checks;
 mod ipv6;
 mod limits;
 mod lookaround;

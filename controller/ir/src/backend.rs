@@ -111,6 +111,9 @@ pub struct Endpoint {
     /// It gets requests only when no other endpoint may be chosen, as nginx's `backup`.
     #[serde(skip_serializing_if = "is_default")]
     pub backup: bool,
+    /// It fails its health checks: it gets requests only when all others do, too.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unhealthy: bool,
 }
 
 impl Endpoint {
@@ -123,6 +126,7 @@ impl Endpoint {
             zones: Vec::new(),
             draining: false,
             backup: false,
+            unhealthy: false,
         }
     }
 }

@@ -21,6 +21,7 @@ mod expression;
 mod filter;
 mod global;
 mod header;
+mod health_check;
 mod host;
 mod listener;
 mod load_balance;
@@ -60,6 +61,7 @@ pub use global::{
     Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
+pub use health_check::{HealthCheck, StatusRange};
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};

@@ -51,6 +51,9 @@ pub struct Endpoint {
     /// It gets requests only when no other endpoint may be chosen.
     #[serde(default, skip_serializing_if = "is_off")]
     pub backup: bool,
+    /// It fails the controller's health checks: it is left out as one that is ejected.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub unhealthy: bool,
 }
 
 impl Backend {
@@ -78,6 +81,7 @@ impl Endpoint {
             zones: Vec::new(),
             draining: false,
             backup: false,
+            unhealthy: false,
         }
     }
 }

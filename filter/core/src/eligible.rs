@@ -1,9 +1,9 @@
-//! Eligible endpoints: draining, ejection, backups and zones in one list, so that a pick does not check each endpoint.
+//! Eligible endpoints: draining, health, ejection, backups and zones in one list, so that a pick does not check each endpoint.
 //!
 //! ```text
-//!   all --- not draining --- not ejected --- near primaries, far primaries, near backups, far backups
-//!    |          |               |               first of these with any: ready; others: spare, for retries
-//!    \-- none --/------ none ---/   the set before it serves (each step fails open)
+//!   all --- not draining --- healthy, not ejected --- near primaries, far primaries, near backups, far backups
+//!    |          |                   |               first of these with any: ready; others: spare, for retries
+//!    \-- none --/------ none -------/   the set before it serves (each step fails open)
 //! ```
 
 use std::collections::BTreeMap;
@@ -40,6 +40,11 @@ impl EligibleEndpoints {
             computed_at: now,
             ..EligibleEndpoints::default()
         };
+        let unhealthy =
+            |idx: EndpointIdx| endpoints.traits(idx).is_some_and(|traits| traits.unhealthy);
+        for (idx, alive) in eligible.alive.iter_mut().enumerate() {
+            *alive = !unhealthy(idx);
+        }
         eligible.exclude_ejected(states, outlier, now);
         let lasting = |idx: &EndpointIdx| {
             endpoints
@@ -85,7 +90,8 @@ impl EligibleEndpoints {
                 self.next_change = Some(self.next_change.map_or(back, |next| next.min(back)));
             }
         }
-        if outlier.panics(self.alive.len() - self.ejected, self.alive.len()) {
+        let alive = self.alive.iter().filter(|alive| **alive).count();
+        if outlier.panics(alive, self.alive.len()) {
             self.alive.fill(true);
         }
     }
@@ -131,7 +137,7 @@ impl EligibleEndpoints {
         self.position(idx).is_some()
     }
 
-    /// True if it serves its own sessions: it is not ejected.
+    /// True if it serves its own sessions: it is healthy and not ejected.
     #[must_use]
     pub fn is_alive(&self, idx: EndpointIdx) -> bool {
         self.alive.get(idx).copied().unwrap_or(false)
@@ -213,8 +219,10 @@ mod tests {
 
     use super::*;
 
-    /// Weight, zone, draining, backup.
+    /// Weight, zone, draining, backup. A weight of [`FAILS`] is that of an unhealthy one.
     type Described = (u16, &'static str, bool, bool);
+
+    const FAILS: u16 = 9;
 
     fn endpoints(describe: &[Described]) -> Endpoints {
         let one = |(n, &(weight, zone, draining, backup)): (usize, &Described)| wire::Endpoint {
@@ -222,6 +230,7 @@ mod tests {
             zones: vec![zone.to_owned()],
             draining,
             backup,
+            unhealthy: weight == FAILS,
             ..wire::Endpoint::at(format!("10.0.0.{}:80", n + 1))
         };
         let endpoints: Vec<_> = describe.iter().enumerate().map(one).collect();
@@ -258,6 +267,8 @@ mod tests {
     const DRAINING: Described = (1, "here", true, false);
     const BACKUP: Described = (1, "here", false, true);
     const FAR_BACKUP: Described = (1, "there", false, true);
+    const SICK: Described = (FAILS, "here", false, false);
+    const SICK_BACKUP: Described = (FAILS, "here", false, true);
 
     #[test]
     fn draining_ejected_and_far_ones_get_nothing_new() {
@@ -299,6 +310,36 @@ mod tests {
         ] {
             assert_eq!(ready(describe, ejected, 0), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn unhealthy_endpoints_are_left_out_until_there_is_no_other() {
+        for (describe, ejected, panic_threshold, expected, why) in [
+            (
+                &[SICK, HERE, SICK][..],
+                &[][..],
+                0,
+                &[1][..],
+                "a healthy one",
+            ),
+            (&[SICK, THERE], &[], 0, &[1], "a far one"),
+            (&[SICK, BACKUP], &[], 0, &[1], "a backup"),
+            (&[SICK, SICK_BACKUP], &[], 0, &[0], "nobody is healthy"),
+            (
+                &[SICK, HERE],
+                &[1],
+                0,
+                &[0, 1],
+                "the healthy one is ejected",
+            ),
+            (&[SICK, HERE, HERE], &[1], 0, &[2], "one of each"),
+            (&[SICK, SICK, HERE], &[], 50, &[0, 1, 2], "panic"),
+        ] {
+            assert_eq!(ready(describe, ejected, panic_threshold), expected, "{why}");
+        }
+        let eligible = eligible(&[SICK, HERE, SICK], &[], 0);
+        assert_eq!(eligible.spare().count(), 0, "nor for retries");
+        assert!(!eligible.is_alive(0) && eligible.is_alive(1));
     }
 
     #[test]

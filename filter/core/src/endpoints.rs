@@ -29,6 +29,8 @@ pub struct Traits {
     pub draining: bool,
     /// It gets requests only when no other endpoint may be chosen.
     pub backup: bool,
+    /// It fails the controller's health checks.
+    pub unhealthy: bool,
     /// It is as near as any: in the zone of the data plane, or zones do not matter.
     pub near: bool,
 }
@@ -81,6 +83,7 @@ impl Endpoints {
                 weight: endpoint.weight.get(),
                 draining: endpoint.draining,
                 backup: endpoint.backup,
+                unhealthy: endpoint.unhealthy,
                 near: zone.is_none_or(|zone| endpoint.zones.iter().any(|near| near == zone)),
             });
         }

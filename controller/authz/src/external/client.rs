@@ -165,19 +165,16 @@ fn names_authority(url: &Expression) -> bool {
     url.0.len() == 1 || rest.contains(['/', '?', '#'])
 }
 
-/// All pods that take something new, each time beginning with another; backups come last.
+/// All pods that take something new, each time beginning with another; backups come after them, and last what fails its checks.
 fn in_turn(pods: &Backend) -> Vec<SocketAddr> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let ready = pods.endpoints.iter().filter(|endpoint| !endpoint.draining);
-    let (mut ready, mut backups): (Vec<&Endpoint>, Vec<&Endpoint>) =
-        ready.partition(|endpoint| !endpoint.backup);
+    let mut ready: Vec<&Endpoint> = ready.collect();
     let turn = TURN.fetch_add(1, Ordering::Relaxed);
-    for pods in [&mut ready, &mut backups] {
-        let first = turn.checked_rem(pods.len());
-        pods.rotate_left(first.unwrap_or_default());
-    }
-    let all = ready.into_iter().chain(backups);
-    all.map(|endpoint| endpoint.address).collect()
+    let first = turn.checked_rem(ready.len());
+    ready.rotate_left(first.unwrap_or_default());
+    ready.sort_by_key(|endpoint| (endpoint.unhealthy, endpoint.backup));
+    ready.iter().map(|endpoint| endpoint.address).collect()
 }
 
 fn place(url: &str) -> anyhow::Result<ServiceUrl> {

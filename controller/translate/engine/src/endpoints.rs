@@ -70,6 +70,7 @@ pub(crate) fn resolve(
                 zones,
                 draining: terminates || rests,
                 backup,
+                unhealthy: false,
             };
             // Ready in one slice is ready.
             found

@@ -159,7 +159,7 @@ async fn auth_requests_cause_no_others() {
 }
 
 #[test]
-fn backups_are_asked_after_all_others_and_pods_that_terminate_never() {
+fn backups_and_unhealthy_pods_are_asked_after_all_others_and_pods_that_terminate_never() {
     let endpoint = |n: u8, draining, backup| Endpoint {
         draining,
         backup,
@@ -172,6 +172,10 @@ fn backups_are_asked_after_all_others_and_pods_that_terminate_never() {
             endpoint(3, true, false),
             endpoint(4, false, false),
             endpoint(5, false, true),
+            Endpoint {
+                unhealthy: true,
+                ..endpoint(6, false, false)
+            },
         ],
         ..Backend::default()
     };
@@ -179,7 +183,8 @@ fn backups_are_asked_after_all_others_and_pods_that_terminate_never() {
         let last = |address: &SocketAddr| address.ip().to_string();
         let mut turn: Vec<_> = in_turn(&pods).iter().map(last).collect();
         turn[..2].sort();
-        turn[2..].sort();
-        assert_eq!(turn, ["10.0.0.2", "10.0.0.4", "10.0.0.1", "10.0.0.5"]);
+        turn[2..4].sort();
+        let expected = [2, 4, 1, 5, 6].map(|n| format!("10.0.0.{n}"));
+        assert_eq!(turn, expected);
     }
 }

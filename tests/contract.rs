@@ -130,11 +130,15 @@ fn leads_outside(tables: &mut Tables, id: &str, route: &Route) -> Result<()> {
 
 fn leads_to(tables: &mut Tables, route: &str, backend: &Backend) -> Result<()> {
     let mut rng = Counting(1);
-    // Those that terminate get nothing new.
-    let endpoints = backend
-        .endpoints
-        .iter()
-        .filter(|endpoint| !endpoint.draining);
+    // Those that terminate get nothing new, and backups nothing as long as there are others. Nothing was checked yet.
+    let lasting = || {
+        backend
+            .endpoints
+            .iter()
+            .filter(|endpoint| !endpoint.draining)
+    };
+    let has_primary = lasting().any(|endpoint| !endpoint.backup);
+    let endpoints = lasting().filter(|endpoint| !(has_primary && endpoint.backup));
     let endpoints: BTreeMap<String, u16> = endpoints
         .map(|endpoint| (endpoint.address.to_string(), endpoint.weight.get()))
         .collect();

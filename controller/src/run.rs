@@ -14,6 +14,7 @@ use sluice_authz::{Authorizer, NonceKey};
 use sluice_dataplane::run_dir::RunDir;
 use sluice_dataplane::{memory, open_files, process};
 use sluice_firewall::Firewall;
+use sluice_health::Checks;
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options};
@@ -259,9 +260,8 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         notifications: source.notifications.clone(),
         load_results,
     };
-    let (names, follower) = Names::new(dns);
-    tasks.spawn("names", follower.run());
-    let publisher = Publisher::new(options, settings, served, view, metrics, told, names);
+    let followed = followers(dns, tasks);
+    let publisher = Publisher::new(options, settings, served, view, metrics, told, followed);
 
     let (stop, stopped) = watch::channel(false);
     let (publisher, data_plane) =
@@ -275,6 +275,15 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         stop,
         _run_dir: run_dir,
     })
+}
+
+/// Tasks that follow names, and the health of endpoints.
+fn followers(dns: Dns, tasks: &Tasks) -> (Names, Checks) {
+    let (names, follower) = Names::new(dns);
+    tasks.spawn("names", follower.run());
+    let (checks, prober) = Checks::new();
+    tasks.spawn("health checks", prober.run());
+    (names, checks)
 }
 
 fn translation_options(args: &Run) -> anyhow::Result<Options> {

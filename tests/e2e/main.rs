@@ -4,6 +4,7 @@
 mod access_log;
 mod admin;
 mod admission;
+mod backups;
 mod bad_manifest;
 mod basic_auth;
 mod bursts;
@@ -34,6 +35,7 @@ mod firewall;
 mod firewall_process;
 mod fixture;
 mod header_names;
+mod health_checks;
 mod hostile_text;
 mod https;
 mod ipv6;

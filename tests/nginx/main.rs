@@ -1,6 +1,7 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
 mod access_log;
+mod backups;
 mod balancing;
 mod bodies;
 mod certificates;
@@ -19,6 +20,7 @@ mod gateway;
 mod golden;
 mod guest;
 mod headers;
+mod health_checks;
 mod ipv6;
 mod limits;
 mod lookaround;

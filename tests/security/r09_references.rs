@@ -18,7 +18,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(older_foreign_mirror_does_not_change_balancing);
 
 /// Everything that says how a Service is balanced.
-const BALANCING: [(&str, &str); 12] = [
+const BALANCING: [(&str, &str); 13] = [
     ("load-balance", "ewma"),
     ("upstream-hash-by", "$request_uri"),
     ("upstream-hash-by-subset", "true"),
@@ -30,6 +30,7 @@ const BALANCING: [(&str, &str); 12] = [
     ("proxy-next-upstream-tries", "9"),
     ("sluice.dev/slow-start", "30s"),
     ("sluice.dev/eject-after", "3"),
+    ("sluice.dev/health-check-path", "/"),
     ("sluice.dev/zone-preference", "true"),
 ];
 

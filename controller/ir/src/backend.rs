@@ -108,6 +108,12 @@ pub struct Endpoint {
     /// It terminates: it keeps the sessions that it has, and gets nothing else.
     #[serde(skip_serializing_if = "is_default")]
     pub draining: bool,
+    /// It gets requests only when no other endpoint may be chosen, as nginx's `backup`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backup: bool,
+    /// It fails its health checks: it gets requests only when all others do, too.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unhealthy: bool,
 }
 
 impl Endpoint {
@@ -119,6 +125,8 @@ impl Endpoint {
             weight: NonZeroU16::MIN,
             zones: Vec::new(),
             draining: false,
+            backup: false,
+            unhealthy: false,
         }
     }
 }

@@ -22,6 +22,7 @@ mod filter;
 mod global;
 mod header;
 mod header_variant;
+mod health_check;
 mod host;
 mod listener;
 mod load_balance;
@@ -65,6 +66,7 @@ pub use global::{
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use header_variant::HeaderVariant;
+pub use health_check::{HealthCheck, StatusRange};
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use listener::{Listener, ListenerName, ListenerTls};
 pub use load_balance::{HealthPolicy, LoadBalance, OutlierDetection};

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use serde::Serialize;
 use sluice_filter_config::{HashKey, LoadFactor, Percent};
 
-use crate::is_default;
+use crate::{HealthCheck, is_default};
 
 /// The load balancing algorithm of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +47,9 @@ pub struct HealthPolicy {
     /// When one is left out for its failures.
     #[serde(skip_serializing_if = "is_default")]
     pub outlier_detection: Option<OutlierDetection>,
+    /// Requests of the controller by which endpoints are left out, too.
+    #[serde(skip_serializing_if = "is_default")]
+    pub check: Option<HealthCheck>,
 }
 
 /// Leaving endpoints out for their failures: 5xx, and connections that cannot be made.

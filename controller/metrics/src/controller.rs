@@ -1,13 +1,14 @@
 //! The controller's own work: publications, rejections, reports, and Ingresses without endpoints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
 use sluice_ir::Backend;
-use sluice_translate::{Kind, ObjectKey, Snapshot, Updated};
+use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
 use sluice_xds::RouteCache;
 use sluice_xds_server::Store;
 
@@ -29,6 +30,7 @@ struct Families {
     refused: AtomicBool,
     orphan_ingress: GaugeVec,
     held_ingress: GaugeVec,
+    unhealthy: GaugeVec,
     reports: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
@@ -72,6 +74,11 @@ impl Controller {
                 "refused_ingress",
                 "1 for an Ingress of which a data plane refuses something, which is held back",
                 &["namespace", "ingress"],
+            )?,
+            unhealthy: labelled(
+                "unhealthy_endpoints",
+                "Endpoints of a Service that fail their health checks",
+                &["namespace", "service"],
             )?,
             reports: labelled(
                 "reports",
@@ -154,11 +161,36 @@ impl Controller {
         families.orphan_ingress.reset();
         let snapshot = view.snapshot();
         orphans(&snapshot, &families.orphan_ingress);
+        families.unhealthy.reset();
+        unhealthy(&snapshot, &families.unhealthy);
         families.reports.reset();
         for report in snapshot.reports() {
             let labels = [&*report.severity.to_string(), report.code.as_str()];
             families.reports.with_label_values(&labels).inc();
         }
+    }
+}
+
+/// Ports of a Service, and ways to speak to them, have the same endpoints.
+fn unhealthy(snapshot: &Snapshot, gauge: &GaugeVec) {
+    let mut all: BTreeMap<ObjectKey, BTreeSet<IpAddr>> = BTreeMap::new();
+    let checked = snapshot.config().backends.iter();
+    for (id, backend) in checked.filter(|(_, backend)| backend.health.check.is_some()) {
+        let plain = backend.variant_of.as_ref().unwrap_or(id);
+        let failing = backend
+            .endpoints
+            .iter()
+            .filter(|endpoint| endpoint.unhealthy);
+        let failing: Vec<IpAddr> = failing.map(|endpoint| endpoint.address.ip()).collect();
+        if let Some((service, _)) = ids::service_of(plain)
+            && !failing.is_empty()
+        {
+            all.entry(service).or_default().extend(failing);
+        }
+    }
+    for (service, failing) in all {
+        let labels = [service.namespace.as_str(), &service.name];
+        gauge.with_label_values(&labels).set(failing.len() as f64);
     }
 }
 

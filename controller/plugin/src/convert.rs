@@ -13,6 +13,8 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
         weight: endpoint.weight,
         zones: endpoint.zones.clone(),
         draining: endpoint.draining,
+        backup: endpoint.backup,
+        unhealthy: endpoint.unhealthy,
     };
     wire::Backend {
         // ingress-nginx joins the same parts with hyphens, however the pods are spoken to.

@@ -1,11 +1,12 @@
-//! Events and names of upstreams, and the translation that follows from them.
+//! Events, names of upstreams, health of endpoints, and the translation that follows from them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sluice_ir::BackendId;
 use sluice_source::{Event, Problem};
-use sluice_translate::{Change, Changes, DnsName, Ingresses, Resolution, Updated};
+use sluice_translate::{Change, Changes, DnsName, EndpointHealth, Ingresses, Resolution, Updated};
 use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
@@ -52,6 +53,30 @@ impl Publisher {
         }
     }
 
+    pub(crate) fn take_health(
+        &self,
+        backend: BackendId,
+        health: EndpointHealth,
+        pending: &mut Changes,
+    ) {
+        // A result of checks that have ended meanwhile.
+        if self.checks.is_followed(&backend) {
+            pending.add(self.view.resources_mut().set_health(backend, health));
+        }
+    }
+
+    /// Checks the endpoints of the backends that ask for it, as they are now.
+    pub(crate) fn follow_endpoints(&mut self, updated: &Updated) {
+        self.checks.set_address_policy(self.translation.addresses());
+        for id in updated.backends.keys() {
+            let backend = self.translation.config().backends.get(id);
+            let has_ended = self.checks.follow(id, backend.map(AsRef::as_ref));
+            if has_ended {
+                self.view.resources_mut().forget_health(id);
+            }
+        }
+    }
+
     /// Follows names that are used, and no longer others.
     pub(crate) fn follow_names(&self, updated: &Updated) {
         for name in &updated.names {
@@ -84,6 +109,7 @@ impl Publisher {
         if !changes.is_empty() {
             let updated = block_in_place(|| self.translate(&changes));
             self.follow_names(&updated);
+            self.follow_endpoints(&updated);
         }
     }
 

@@ -49,6 +49,7 @@ pub use reload_events::ReloadEvents;
 use removals::Removals;
 pub use report_log::ReportLog;
 use sluice_dataplane::nginx::{Configurations, Published};
+use sluice_health::Checks;
 use sluice_metrics::Controller;
 use sluice_quarantine::Quarantine;
 use sluice_resolver::Names;
@@ -93,6 +94,7 @@ pub struct Publisher {
     removals: Option<Removals>,
     acknowledgements: Acknowledgements,
     names: Names,
+    checks: Checks,
     /// Numbers of hosts and backends that the log has.
     logged: Option<(usize, usize)>,
 }
@@ -106,7 +108,7 @@ impl Publisher {
         view: View,
         metrics: Controller,
         report_log: ReportLog,
-        names: Names,
+        (names, checks): (Names, Checks),
     ) -> Self {
         let (routes, nginx) = (RouteCache::default(), None);
         let (unsupported_by_nginx, refused_resources, ready, removals) =
@@ -142,6 +144,7 @@ impl Publisher {
             removals,
             acknowledgements,
             names,
+            checks,
             logged: None,
         }
     }
@@ -167,6 +170,10 @@ impl Publisher {
         loop {
             let batch = tokio::select! {
                 batch = events.recv() => batch,
+                (backend, health) = self.checks.next() => {
+                    self.take_health(backend, health, &mut pending);
+                    Some(Vec::new())
+                }
                 (name, resolution) = self.names.next() => {
                     self.take_resolution(name, resolution, &mut pending);
                     Some(Vec::new())
@@ -194,6 +201,9 @@ impl Publisher {
             while let Ok(more) = events.try_recv() {
                 self.take(more, &mut pending);
             }
+            while let Some((backend, health)) = self.checks.try_next() {
+                self.take_health(backend, health, &mut pending);
+            }
             while let Some((name, resolution)) = self.names.try_next() {
                 self.take_resolution(name, resolution, &mut pending);
             }
@@ -209,6 +219,7 @@ impl Publisher {
         }
         let updated = block_in_place(|| self.translate(&changes));
         self.follow_names(&updated);
+        self.follow_endpoints(&updated);
         if !self.view.progress().is_published() {
             self.wait_for_names().await;
         }

@@ -39,8 +39,8 @@ pub(crate) struct SourceArgs {
     /// Label selector of the namespaces to serve [default: all].
     #[arg(long, value_name = "SELECTOR", conflicts_with = "watch_namespace")]
     pub(crate) watch_namespace_selector: Option<String>,
-    /// Watch the metadata of all pods for their weights (`sluice.dev/weight`). Pods in a directory of manifests are always
-    /// read.
+    /// Watch the metadata of all pods for their weights (`sluice.dev/weight`) and for backups (`sluice.dev/backup`). Pods in
+    /// a directory of manifests are always read.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) pod_weights: bool,
 }

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
-use sluice_translate_engine::{Change, Kind, Object, ObjectCache, ObjectKey, Resolution, put};
+use sluice_translate_engine::{
+    Change, EndpointHealth, Kind, Object, ObjectCache, ObjectKey, Resolution, put,
+};
 
 use crate::claims::Claims;
 
@@ -57,6 +60,16 @@ impl Resources {
     /// Drops the answer of DNS for a name.
     pub fn forget(&mut self, name: &DnsName) {
         self.cluster.forget(name);
+    }
+
+    /// Sets the health of a backend's endpoints.
+    pub fn set_health(&mut self, backend: BackendId, health: EndpointHealth) -> Change {
+        self.cluster.set_health(backend, health)
+    }
+
+    /// Drops the health of a backend's endpoints: they are no longer checked.
+    pub fn forget_health(&mut self, backend: &BackendId) {
+        self.cluster.forget_health(backend);
     }
 
     /// Sets the addresses of the machines that run Sluice, beside those that the options name.

@@ -48,6 +48,12 @@ pub struct Endpoint {
     /// It terminates: it serves the sessions it has and gets nothing else.
     #[serde(default, skip_serializing_if = "is_off")]
     pub draining: bool,
+    /// It gets requests only when no other endpoint may be chosen.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub backup: bool,
+    /// It fails the controller's health checks: it is left out as one that is ejected.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub unhealthy: bool,
 }
 
 impl Backend {
@@ -74,6 +80,8 @@ impl Endpoint {
             weight: NonZeroU16::MIN,
             zones: Vec::new(),
             draining: false,
+            backup: false,
+            unhealthy: false,
         }
     }
 }

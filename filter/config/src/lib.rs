@@ -264,7 +264,7 @@ mod tests {
                 "change_on_failure":true},
             "slow_start":30,"outlier":{"consecutive_5xx":5,"base_ejection":30,"max_ejected":10,"panic_threshold":50},
             "prefer_zone":true,"attempts":3,
-            "endpoints":[{"address":"10.0.0.1:80","weight":2,"zones":["a","b"],"draining":true},{"address":"[::1]:80"}]}},
+            "endpoints":[{"address":"10.0.0.1:80","weight":2,"zones":["a","b"],"draining":true,"backup":true,"unhealthy":true},{"address":"[::1]:80"}]}},
         "hosts":["a.test"]}}}"#;
 
     #[test]

@@ -27,10 +27,16 @@ impl EndpointSet {
         serials: &mut Serials,
         now: Timestamp,
     ) -> Self {
+        let is_unhealthy =
+            |of: &Endpoints, idx| of.traits(idx).is_some_and(|traits| traits.unhealthy);
         let known = |idx| {
-            old.states
-                .get(old.endpoints.position(endpoints.address(idx)?)?)
-                .cloned()
+            let was_at = old.endpoints.position(endpoints.address(idx)?)?;
+            let mut state = old.states.get(was_at).cloned()?;
+            // One that comes back begins anew.
+            if is_unhealthy(&old.endpoints, was_at) && !is_unhealthy(&endpoints, idx) {
+                state.joined = now;
+            }
+            Some(state)
         };
         // Those that are there from the start are not new.
         let joined = if old.endpoints.is_empty() {

@@ -27,6 +27,10 @@ pub struct Traits {
     pub weight: u16,
     /// It serves the sessions it has and gets nothing else.
     pub draining: bool,
+    /// It gets requests only when no other endpoint may be chosen.
+    pub backup: bool,
+    /// It fails the controller's health checks.
+    pub unhealthy: bool,
     /// It is as near as any: in the zone of the data plane, or zones do not matter.
     pub near: bool,
 }
@@ -78,6 +82,8 @@ impl Endpoints {
             compiled.traits.push(Traits {
                 weight: endpoint.weight.get(),
                 draining: endpoint.draining,
+                backup: endpoint.backup,
+                unhealthy: endpoint.unhealthy,
                 near: zone.is_none_or(|zone| endpoint.zones.iter().any(|near| near == zone)),
             });
         }

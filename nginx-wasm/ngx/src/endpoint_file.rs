@@ -3,6 +3,7 @@
 //! ```text
 //!   10.0.0.1:5432 1        address and weight
 //!   10.0.0.2:5432 3
+//!   10.0.0.9:5432 1 backup gets connections when there is no other, or all have failed
 //! ```
 //!
 //! Changes need no reload, which would close all open connections. The controller replaces the file by a rename, so it is
@@ -19,18 +20,32 @@ use std::rc::Rc;
 pub(crate) struct EndpointFile {
     path: PathBuf,
     version: Option<FileVersion>,
-    addresses: Rc<[String]>,
-    balancer: WeightedRoundRobin,
+    primaries: Turns,
+    backups: Turns,
     /// Number of connections so far.
     connections: usize,
 }
 
-/// The endpoints for the tries of one connection, in order.
+/// The endpoints for the tries of one connection, in order: primaries, then backups.
 #[derive(Debug)]
 pub(crate) struct Tries {
+    primaries: Round,
+    backups: Round,
+    tried: usize,
+}
+
+/// Endpoints that take turns.
+#[derive(Debug, Default)]
+struct Turns {
+    addresses: Rc<[String]>,
+    balancer: WeightedRoundRobin,
+}
+
+/// Endpoints, each once, from one of them on.
+#[derive(Debug)]
+struct Round {
     addresses: Rc<[String]>,
     first: usize,
-    tried: usize,
 }
 
 /// Identity of a file: changes when the file is replaced.
@@ -65,16 +80,19 @@ impl EndpointFile {
     /// The file cannot be read; the endpoints are those that were last read.
     pub(crate) fn tries(&mut self) -> (Tries, io::Result<()>) {
         let read = self.refresh();
-        let first = self.balancer.pick();
         self.connections = self.connections.wrapping_add(1);
-        (
-            Tries {
-                addresses: Rc::clone(&self.addresses),
-                first,
-                tried: 0,
-            },
-            read,
-        )
+        // Backups take turns of their own only when they are first.
+        let primaries = self.primaries.next();
+        let backups = match primaries.addresses.is_empty() {
+            true => self.backups.next(),
+            false => self.backups.from(self.connections),
+        };
+        let tries = Tries {
+            primaries,
+            backups,
+            tried: 0,
+        };
+        (tries, read)
     }
 
     fn refresh(&mut self) -> io::Result<()> {
@@ -86,45 +104,98 @@ impl EndpointFile {
         let mut file = File::open(&self.path)?;
         let (version, mut text) = (FileVersion::from_metadata(&file.metadata()?), String::new());
         file.read_to_string(&mut text)?;
-        let mut endpoints: Vec<(&str, i64)> = text.lines().filter_map(parse_endpoint).collect();
+        let (backups, primaries): (Vec<_>, Vec<_>) = text
+            .lines()
+            .filter_map(Endpoint::parse)
+            .partition(|endpoint| endpoint.backup);
         // Start at different endpoints in each process, or rare connections would all go to the first one.
-        let start = self
-            .connections
-            .wrapping_add(std::process::id() as usize)
-            .checked_rem(endpoints.len());
-        endpoints.rotate_left(start.unwrap_or_default());
-        self.addresses = endpoints
-            .iter()
-            .map(|(address, _)| (*address).to_owned())
-            .collect();
-        self.balancer = WeightedRoundRobin {
-            endpoints: endpoints.iter().map(|(_, weight)| (*weight, 0)).collect(),
-        };
+        let start = self.connections.wrapping_add(std::process::id() as usize);
+        self.primaries = Turns::starting_at(start, primaries);
+        self.backups = Turns::starting_at(start, backups);
         self.version = Some(version);
         Ok(())
     }
 }
 
-fn parse_endpoint(line: &str) -> Option<(&str, i64)> {
-    let (address, weight) = line.split_once(' ')?;
-    Some((address, weight.parse::<u16>().ok()?.into()))
+/// A line of the file.
+#[derive(Clone, Copy)]
+struct Endpoint<'a> {
+    address: &'a str,
+    weight: i64,
+    backup: bool,
+}
+
+impl<'a> Endpoint<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (address, weight) = (words.next()?, words.next()?.parse::<u16>().ok()?.into());
+        let backup = match (words.next(), words.next()) {
+            (None, _) => false,
+            (Some("backup"), None) => true,
+            _ => return None,
+        };
+        Some(Endpoint {
+            address,
+            weight,
+            backup,
+        })
+    }
+}
+
+impl Turns {
+    fn starting_at(start: usize, mut endpoints: Vec<Endpoint<'_>>) -> Self {
+        let start = start.checked_rem(endpoints.len());
+        endpoints.rotate_left(start.unwrap_or_default());
+        let addresses = endpoints
+            .iter()
+            .map(|endpoint| endpoint.address.to_owned())
+            .collect();
+        let weights = endpoints.iter().map(|endpoint| (endpoint.weight, 0));
+        Turns {
+            addresses,
+            balancer: WeightedRoundRobin {
+                endpoints: weights.collect(),
+            },
+        }
+    }
+
+    /// Once around, from the one whose turn it is.
+    fn next(&mut self) -> Round {
+        let first = self.balancer.pick();
+        self.from(first)
+    }
+
+    /// Once around, from this one on.
+    fn from(&self, first: usize) -> Round {
+        Round {
+            addresses: Rc::clone(&self.addresses),
+            first,
+        }
+    }
 }
 
 impl Tries {
     /// Number of endpoints.
     pub(crate) fn len(&self) -> usize {
-        self.addresses.len()
+        self.primaries.addresses.len() + self.backups.addresses.len()
     }
 
     /// The endpoint for the next try.
     pub(crate) fn next(&mut self) -> Option<&str> {
-        let left = self
-            .addresses
-            .len()
-            .checked_sub(self.tried)
-            .filter(|left| *left > 0)?;
-        let index = (self.first + self.addresses.len() - left) % self.addresses.len();
+        let primaries = self.primaries.addresses.len();
+        let next = match self.tried.checked_sub(primaries) {
+            None => self.primaries.get(self.tried),
+            Some(backup) => self.backups.get(backup),
+        }?;
         self.tried += 1;
+        Some(next)
+    }
+}
+
+impl Round {
+    fn get(&self, n: usize) -> Option<&str> {
+        let count = self.addresses.len();
+        let index = (n < count).then(|| (self.first % count + n) % count)?;
         self.addresses.get(index).map(String::as_str)
     }
 }
@@ -194,17 +265,38 @@ mod tests {
     }
 
     #[test]
-    fn connection_tries_each_endpoint_once() {
+    fn connection_tries_each_endpoint_once_and_backups_last() {
+        let round = |addresses: &[&str], first| Round {
+            addresses: addresses.iter().map(|text| (*text).to_owned()).collect(),
+            first,
+        };
         let mut tries = Tries {
-            addresses: ["a", "b", "c"].map(str::to_owned).into(),
-            first: 2,
+            primaries: round(&["a", "b", "c"], 2),
+            backups: round(&["y", "z"], 7),
             tried: 0,
         };
+        assert_eq!(tries.len(), 5);
         let mut tried = Vec::new();
         while let Some(address) = tries.next() {
             tried.push(address.to_owned());
         }
-        assert_eq!(tried, ["c", "a", "b"]);
+        assert_eq!(tried, ["c", "a", "b", "z", "y"]);
+    }
+
+    #[test]
+    fn lines_are_addresses_weights_and_backups() {
+        let parse = |line| Endpoint::parse(line).map(|of| (of.address, of.weight, of.backup));
+        assert_eq!(parse("10.0.0.1:1 3"), Some(("10.0.0.1:1", 3, false)));
+        assert_eq!(parse("10.0.0.1:1 3 backup"), Some(("10.0.0.1:1", 3, true)));
+        for line in [
+            "",
+            "10.0.0.1:1",
+            "10.0.0.1:1 x",
+            "10.0.0.1:1 3 down",
+            "10.0.0.1:1 3 backup x",
+        ] {
+            assert_eq!(parse(line), None, "{line}");
+        }
     }
 
     #[test]
@@ -224,6 +316,15 @@ mod tests {
         );
         write("[::1]:2 1\n");
         assert_eq!(counted(&mut endpoints, 2), counts(&[("[::1]:2", 2)]));
+        write("[::1]:2 1\n[::1]:3 9 backup\n");
+        assert_eq!(counted(&mut endpoints, 4), counts(&[("[::1]:2", 4)]));
+        write("[::1]:3 1 backup\n[::1]:4 1 backup\n");
+        assert_eq!(
+            counted(&mut endpoints, 4),
+            counts(&[("[::1]:3", 2), ("[::1]:4", 2)])
+        );
+        write("[::1]:2 1\n");
+        assert_eq!(counted(&mut endpoints, 1), counts(&[("[::1]:2", 1)]));
         std::fs::remove_dir_all(&folder).unwrap();
         let (mut tries, read) = endpoints.tries();
         assert_eq!((tries.next(), read.is_err()), (Some("[::1]:2"), true));

@@ -1,9 +1,11 @@
 //! Scenarios that run on both data planes: the tests of Envoy and those of nginx call them.
 
 pub(crate) mod access_log;
+pub(crate) mod backups;
 pub(crate) mod certificate_rotation;
 pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;
+pub(crate) mod health_checks;
 pub(crate) mod ipv6;
 pub(crate) mod l4_ports;
 pub(crate) mod large_documents;

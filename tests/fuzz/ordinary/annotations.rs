@@ -23,6 +23,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("enable-cors", "true"),
     ("mirror-target", "http://copy.example$request_uri"),
     ("proxy-ssl-secret", "ca"),
+    ("sluice.dev/health-check-path", "/healthz"),
     ("use-regex", "true"),
 ];
 

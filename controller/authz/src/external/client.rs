@@ -11,7 +11,9 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
-use sluice_ir::{Backend, CDN_LOOP, Expression, ExpressionPart, ExternalAuth, Hostname, Variable};
+use sluice_ir::{
+    Backend, CDN_LOOP, Endpoint, Expression, ExpressionPart, ExternalAuth, Hostname, Variable,
+};
 use sluice_xds_server::AuthzRequest;
 use tokio::time::timeout;
 
@@ -163,16 +165,16 @@ fn names_authority(url: &Expression) -> bool {
     url.0.len() == 1 || rest.contains(['/', '?', '#'])
 }
 
-/// All pods that take something new, each time beginning with another.
+/// All pods that take something new, each time beginning with another; backups come after them, and last what fails its checks.
 fn in_turn(pods: &Backend) -> Vec<SocketAddr> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let ready = pods.endpoints.iter().filter(|endpoint| !endpoint.draining);
-    let mut addresses: Vec<SocketAddr> = ready.map(|endpoint| endpoint.address).collect();
-    if !addresses.is_empty() {
-        let first = TURN.fetch_add(1, Ordering::Relaxed) % addresses.len();
-        addresses.rotate_left(first);
-    }
-    addresses
+    let mut ready: Vec<&Endpoint> = ready.collect();
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    let first = turn.checked_rem(ready.len());
+    ready.rotate_left(first.unwrap_or_default());
+    ready.sort_by_key(|endpoint| (endpoint.unhealthy, endpoint.backup));
+    ready.iter().map(|endpoint| endpoint.address).collect()
 }
 
 fn place(url: &str) -> anyhow::Result<ServiceUrl> {

@@ -21,12 +21,13 @@ use hyper::http::response::Parts;
 use hyper::{Request, Uri};
 use hyper_util::client::legacy::{Client, Error as SendError};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use sluice_dial::Stream;
 use sluice_translate::Provenance;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower::Service;
 
-use super::dial::{self, Dialer, Stream};
+use super::dial::Dialer;
 
 /// Requests to one origin at a time; further ones wait for their turn.
 const MOST: usize = 256;
@@ -214,7 +215,7 @@ async fn connect(uri: &Uri, dialer: &Dialer) -> std::io::Result<Box<dyn Stream>>
             Provenance::Resolved,
         ),
     };
-    dial::dial(&addresses, tls.as_deref(), &dialer.policy(), from).await
+    sluice_dial::dial(&addresses, tls.as_deref(), &dialer.policy(), from).await
 }
 
 impl Origin {

@@ -29,13 +29,15 @@ pub fn pods(config: &Config) -> BTreeMap<String, String> {
 
 fn listed(backend: &Backend) -> String {
     let mut text = String::new();
-    for endpoint in backend
-        .endpoints
-        .iter()
-        .filter(|endpoint| !endpoint.draining)
-    {
+    let lasting = || {
+        let endpoints = backend.endpoints.iter();
+        endpoints.filter(|endpoint| !endpoint.draining)
+    };
+    let none_is_healthy = lasting().all(|endpoint| endpoint.unhealthy);
+    for endpoint in lasting().filter(|endpoint| none_is_healthy || !endpoint.unhealthy) {
+        let backup = if endpoint.backup { " backup" } else { "" };
         // Writing to a String does not fail.
-        let _ = writeln!(text, "{} {}", endpoint.address, endpoint.weight);
+        let _ = writeln!(text, "{} {}{backup}", endpoint.address, endpoint.weight);
     }
     text
 }

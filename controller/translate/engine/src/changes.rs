@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
 
 use crate::{Kind, ObjectKey, ObjectRef};
@@ -15,6 +16,8 @@ pub enum Change {
     Endpoints(BTreeSet<ObjectKey>),
     /// Only where a name leads.
     Name(DnsName),
+    /// Only the health of the endpoints of a backend.
+    Health(BackendId),
     /// Only which machines run Sluice.
     Machines,
     /// Whatever follows from one object.
@@ -30,6 +33,7 @@ pub struct Changes {
     objects: BTreeSet<ObjectRef>,
     endpoints: BTreeSet<ObjectKey>,
     names: BTreeSet<DnsName>,
+    health: BTreeSet<BackendId>,
     machines: bool,
 }
 
@@ -69,6 +73,7 @@ impl Changes {
             Change::Nothing => {}
             Change::Endpoints(services) => self.endpoints.extend(services),
             Change::Name(name) => drop(self.names.insert(name)),
+            Change::Health(backend) => drop(self.health.insert(backend)),
             Change::Machines => self.machines = true,
             Change::Object(object) => drop(self.objects.insert(object)),
             Change::Everything => self.everything = true,
@@ -109,6 +114,12 @@ impl Changes {
     #[must_use]
     pub fn names(&self) -> &BTreeSet<DnsName> {
         &self.names
+    }
+
+    /// The backends whose endpoints have another health.
+    #[must_use]
+    pub fn health(&self) -> &BTreeSet<BackendId> {
+        &self.health
     }
 
     /// The Services whose endpoints have changed.

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ServicePort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::own_addresses::AddressChecker;
-use crate::pods::Share;
+use crate::pods::{Role, Share};
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::zones::Zones;
@@ -46,7 +46,8 @@ pub(crate) fn resolve(
     } in listed
     {
         let namespace = &wanted.service.namespace;
-        let (weight, rests) = match cluster.pods.share(endpoint, namespace, reports) {
+        let Role { share, backup } = cluster.pods.role(endpoint, namespace, reports);
+        let (weight, rests) = match share {
             Share::Weight(weight) => (weight, false),
             Share::Sessions => (NonZeroU16::MIN, true),
         };
@@ -68,6 +69,8 @@ pub(crate) fn resolve(
                 weight,
                 zones,
                 draining: terminates || rests,
+                backup,
+                unhealthy: false,
             };
             // Ready in one slice is ready.
             found

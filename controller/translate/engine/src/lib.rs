@@ -23,6 +23,7 @@ mod backends;
 mod canaries;
 mod changes;
 mod components;
+mod endpoint_health;
 mod endpoints;
 mod external_host;
 pub mod ids;
@@ -61,6 +62,7 @@ pub use backends::{
 };
 pub use canaries::{CanaryCandidate, MAX_CANARIES};
 pub use changes::{Change, Changes};
+pub use endpoint_health::EndpointHealth;
 pub use external_host::ExternalHost;
 pub use input::{Member, Membership, RouteInput, SharedInputs};
 pub use kind::Kind;

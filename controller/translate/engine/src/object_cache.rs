@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
+use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
 
 use crate::known_secret::KnownSecret;
 use crate::pods::{Pods, services_of};
-use crate::{Change, EndpointSlice, Kind, Object, ObjectKey, Pod, Resolution};
+use crate::{Change, EndpointHealth, EndpointSlice, Kind, Object, ObjectKey, Pod, Resolution};
 
 /// Objects that routes may refer to, by kind and name, and other facts about the cluster.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,8 @@ pub struct ObjectCache {
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     /// Answers of DNS.
     resolutions: BTreeMap<DnsName, Resolution>,
+    /// Results of health checks, where there is something to say.
+    health: BTreeMap<BackendId, EndpointHealth>,
     /// The addresses of the machines that run Sluice, as the controller itself knows them.
     machines: BTreeSet<IpAddr>,
 }
@@ -93,6 +96,25 @@ impl ObjectCache {
         } else {
             Change::Name(name)
         }
+    }
+
+    /// Sets the health of a backend's endpoints.
+    pub fn set_health(&mut self, backend: BackendId, health: EndpointHealth) -> Change {
+        let before = self.health.get(&backend).cloned().unwrap_or_default();
+        if before == health {
+            return Change::Nothing;
+        }
+        self.health.insert(backend.clone(), health);
+        Change::Health(backend)
+    }
+
+    /// Drops the health of a backend's endpoints: they are no longer checked.
+    pub fn forget_health(&mut self, backend: &BackendId) {
+        self.health.remove(backend);
+    }
+
+    pub(crate) fn health(&self, backend: &BackendId) -> Option<&EndpointHealth> {
+        self.health.get(backend)
     }
 
     /// Sets the addresses of the machines that run Sluice, beside those that the options name.

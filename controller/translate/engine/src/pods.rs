@@ -1,6 +1,6 @@
-//! Weights that pods set for themselves: their share of the requests.
+//! The role that pods set for themselves: their share of the requests, and if they are a backup.
 //!
-//! Only pods with the annotation are kept. A cluster may hold a hundred thousand others.
+//! Only pods with an annotation of ours are kept. A cluster may hold a hundred thousand others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
@@ -8,7 +8,7 @@ use std::num::NonZeroU16;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use sluice_ir::ReasonCode;
-use sluice_syntax::shortened;
+use sluice_syntax::{shortened, value};
 
 use crate::report::Reporter;
 use crate::slices::Endpoint;
@@ -16,6 +16,8 @@ use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
 
 /// The annotation of a pod with its weight.
 const WEIGHT: &str = "sluice.dev/weight";
+/// The annotation of a pod that is a backup.
+const BACKUP: &str = "sluice.dev/backup";
 /// The largest: a ring of hashes has 160 points for each unit of the mean, and shares beyond this are a mistake.
 const MAX_WEIGHT: u16 = 1000;
 
@@ -35,75 +37,101 @@ pub(crate) enum Share {
     Sessions,
 }
 
-/// The pods that say their weight, and what they wrote.
+/// Role of a pod among the endpoints of a Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Role {
+    pub(crate) share: Share,
+    /// It gets requests only when no other endpoint may be chosen.
+    pub(crate) backup: bool,
+}
+
+/// The pods that say their role, and what they wrote.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pods {
-    weights: BTreeMap<ObjectKey, String>,
+    written: BTreeMap<ObjectKey, Written>,
+}
+
+/// The annotations of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Written {
+    weight: Option<String>,
+    backup: Option<String>,
 }
 
 impl Pods {
-    /// `true`: its weight is another one now.
+    /// `true`: its role is another one now.
     pub(crate) fn apply(&mut self, key: &ObjectKey, pod: &Pod) -> bool {
-        let annotations = pod.metadata.annotations.as_ref();
-        match annotations.and_then(|annotations| annotations.get(WEIGHT)) {
-            Some(weight) => {
-                self.weights.insert(key.clone(), weight.clone()).as_ref() != Some(weight)
-            }
-            None => self.delete(key),
+        let annotation = |name| pod.metadata.annotations.as_ref()?.get(name).cloned();
+        let written = Written {
+            weight: annotation(WEIGHT),
+            backup: annotation(BACKUP),
+        };
+        if written == Written::default() {
+            return self.delete(key);
         }
+        self.written.insert(key.clone(), written.clone()) != Some(written)
     }
 
-    /// `true`: it had a weight.
+    /// `true`: it had said its role.
     pub(crate) fn delete(&mut self, key: &ObjectKey) -> bool {
-        self.weights.remove(key).is_some()
+        self.written.remove(key).is_some()
     }
 
-    /// The share of the pod behind an endpoint of a slice in this namespace.
-    pub(crate) fn share(
+    /// The role of the pod behind an endpoint of a slice in this namespace.
+    pub(crate) fn role(
         &self,
         endpoint: &Endpoint,
         namespace: &str,
         reports: &mut Vec<Report>,
-    ) -> Share {
+    ) -> Role {
         let Some(key) = pod_of(endpoint, namespace) else {
-            return Share::ONE;
+            return Role::DEFAULT;
         };
-        let Some(text) = self.weights.get(&key) else {
-            return Share::ONE;
+        let Some(Written { weight, backup }) = self.written.get(&key) else {
+            return Role::DEFAULT;
         };
-        Share::parse(text).unwrap_or_else(|| {
-            let field = format!("annotation {WEIGHT}");
-            let got = shortened(text);
-            let reason = format!("expected an integer from 0 to {MAX_WEIGHT}, got {got:?}");
-            let mut reporter = Reporter::new(
-                ObjectRef {
-                    kind: Kind::Pod,
-                    key,
-                },
-                reports,
-            );
+        let kind = Kind::Pod;
+        let mut reporter = Reporter::new(ObjectRef { kind, key }, reports);
+        let mut invalid = |annotation, expected: &str, text: &str, consequence| {
             reporter.report(
                 ReasonCode::InvalidValue,
                 Severity::Warning,
-                field,
-                reason,
-                "weight 1 used",
+                format!("annotation {annotation}"),
+                format!("expected {expected}, got {:?}", shortened(text)),
+                consequence,
             );
-            Share::ONE
-        })
+        };
+        let mut role = Role::DEFAULT;
+        if let Some(text) = weight {
+            match Share::parse(text) {
+                Ok(share) => role.share = share,
+                Err(expected) => invalid(WEIGHT, &expected, text, "weight 1 used"),
+            }
+        }
+        if let Some(text) = backup {
+            match value::bool(text.trim()) {
+                Ok(backup) => role.backup = backup,
+                Err(expected) => invalid(BACKUP, &expected, text, "it is no backup"),
+            }
+        }
+        role
     }
 }
 
-impl Share {
-    const ONE: Share = Share::Weight(NonZeroU16::MIN);
+impl Role {
+    const DEFAULT: Role = Role {
+        share: Share::Weight(NonZeroU16::MIN),
+        backup: false,
+    };
+}
 
-    fn parse(text: &str) -> Option<Self> {
-        let weight: u16 = text
-            .trim()
-            .parse()
-            .ok()
-            .filter(|weight| *weight <= MAX_WEIGHT)?;
-        Some(NonZeroU16::new(weight).map_or(Share::Sessions, Share::Weight))
+impl Share {
+    fn parse(text: &str) -> value::Parsed<Self> {
+        let weight: Option<u16> = text.trim().parse().ok();
+        match weight.filter(|weight| *weight <= MAX_WEIGHT) {
+            Some(weight) => Ok(NonZeroU16::new(weight).map_or(Share::Sessions, Share::Weight)),
+            None => Err(format!("an integer from 0 to {MAX_WEIGHT}").into()),
+        }
     }
 }
 

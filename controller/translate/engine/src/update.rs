@@ -56,7 +56,7 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
         updated
     }
 
-    /// Backends whose Service, endpoints or DNS name have changed.
+    /// Backends whose Service, endpoints, their health or DNS name have changed.
     fn backends_of<'s>(&'s self, changes: &'s Changes) -> impl Iterator<Item = &'s BackendId> {
         let is_service = |object: &&ObjectRef| object.kind == Kind::Service;
         let services = changes.objects().iter().filter(is_service);
@@ -65,7 +65,8 @@ impl<S: Clone + std::fmt::Debug + Default + PartialEq> Translation<S> {
             .chain(changes.endpoints());
         let of_services = services.flat_map(|service| self.registry.of_service(service));
         let names = changes.names().iter();
-        of_services.chain(names.flat_map(|name| self.names.backends(name)))
+        let of_names = names.flat_map(|name| self.names.backends(name));
+        of_services.chain(of_names).chain(changes.health())
     }
 
     /// Translates everything, and notes what was there before. Returns the route groups.

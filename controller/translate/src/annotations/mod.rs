@@ -20,6 +20,7 @@ mod cors;
 mod errors;
 mod hash;
 mod headers;
+mod health_check;
 mod intake;
 mod ip_access;
 mod limits;
@@ -311,6 +312,7 @@ fn upstream_settings(
 ) -> UpstreamSettings {
     let spoken = backend::spoken(view, options.data_plane);
     let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
+    let with_certificate = tls.certificate.is_some() && !matches!(spoken.tls, backend::Tls::Never);
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
         connect_timeout,
         protocol: spoken.protocol,
@@ -331,13 +333,18 @@ fn upstream_settings(
     let canary_is_sticky = !affinity::is_legacy(view);
     let prefer_zone = zone::prefer_zone(view, options.topology_aware_routing);
     let service_upstream = load_balance::service_upstream(view, globals);
+    let reached = health_check::Reached {
+        protocol: spoken.protocol,
+        with_certificate,
+        service_upstream,
+    };
     UpstreamSettings {
         transport: transport(always, connect_timeout),
         for_https,
         balance: Balance {
             load_balance,
             affinity,
-            health: outlier_detection::outlier_detection(view),
+            health: outlier_detection::outlier_detection(view, reached),
             prefer_zone,
             service_upstream,
         },

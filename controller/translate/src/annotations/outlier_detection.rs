@@ -1,4 +1,4 @@
-//! Outlier detection, slow start and load factor: annotations of Sluice's own, `sluice.dev/...`.
+//! Outlier detection, health checks, slow start and load factor: annotations of Sluice's own, `sluice.dev/...`.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -8,7 +8,7 @@ use sluice_syntax::value::{self, Parsed};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
-use super::zone;
+use super::{health_check, zone};
 use crate::risk::Risk;
 
 /// Default ejection time, in seconds.
@@ -70,16 +70,64 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .full(),
+        annotation(
+            health_check::PATH,
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(health_check::HOST, Value::Text, Risk::Low, Scope::Location).full(),
+        annotation(health_check::PORT, Value::Int, Risk::Low, Scope::Location).full(),
+        annotation(
+            health_check::INTERVAL,
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            health_check::TIMEOUT,
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            health_check::HEALTHY,
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            health_check::UNHEALTHY,
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            health_check::STATUS,
+            Value::Text,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
     ],
 };
 
-pub(super) fn outlier_detection(view: &mut View<'_, '_>) -> HealthPolicy {
+pub(super) fn outlier_detection(
+    view: &mut View<'_, '_>,
+    reached: health_check::Reached,
+) -> HealthPolicy {
     let slow_start = view
         .read("sluice.dev/slow-start", value::seconds)
         .and_then(NonZeroU32::new);
     HealthPolicy {
         slow_start,
         outlier_detection: ejection(view),
+        check: health_check::health_check(view, reached),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The pods behind a backend: EDS.
 
+use std::collections::BTreeMap;
+
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint as EnvoyEndpoint, LbEndpoint, LocalityLbEndpoints,
@@ -9,20 +11,52 @@ use sluice_ir::{Backend, BackendId, Endpoint, Protocol};
 
 use super::proto::address;
 
+const PRIMARIES: u32 = 0;
+const BACKUPS: u32 = 1;
+const UNHEALTHY: u32 = 2;
+
 /// The endpoints of one backend. None at all is an assignment too: requests get 503. Pods that speak FastCGI get none: HTTP would
 /// be noise to them.
+///
+/// Backups have a lower priority, and unhealthy endpoints the lowest: where Envoy balances by itself, they serve when there is
+/// nobody else. The filter's choice does not look at priorities.
 #[must_use]
 pub fn load_assignment(id: &BackendId, backend: &Backend) -> ClusterLoadAssignment {
     let is_spoken = backend.transport.protocol != Protocol::FastCgi;
     let endpoints = backend.endpoints.iter().filter(|_| is_spoken);
-    let locality = LocalityLbEndpoints {
-        lb_endpoints: endpoints.map(endpoint).collect(),
-        ..Default::default()
-    };
+    let mut priorities = BTreeMap::from([(PRIMARIES, Vec::new())]);
+    for endpoint in endpoints {
+        let of_priority = priorities.entry(priority(endpoint)).or_default();
+        of_priority.push(endpoint);
+    }
+    // There must be no gap between priorities.
+    let last = priorities.keys().next_back().copied().unwrap_or(PRIMARIES);
+    let localities = (PRIMARIES..=last).map(|priority| {
+        let endpoints = priorities.get(&priority).map(Vec::as_slice);
+        locality(priority, endpoints.unwrap_or_default())
+    });
     ClusterLoadAssignment {
         cluster_name: id.as_str().to_owned(),
-        endpoints: vec![locality],
+        endpoints: localities.collect(),
         ..ClusterLoadAssignment::default()
+    }
+}
+
+fn priority(endpoint: &Endpoint) -> u32 {
+    match endpoint {
+        Endpoint {
+            unhealthy: true, ..
+        } => UNHEALTHY,
+        Endpoint { backup: true, .. } => BACKUPS,
+        _ => PRIMARIES,
+    }
+}
+
+fn locality(priority: u32, endpoints: &[&Endpoint]) -> LocalityLbEndpoints {
+    LocalityLbEndpoints {
+        lb_endpoints: endpoints.iter().copied().map(endpoint).collect(),
+        priority,
+        ..LocalityLbEndpoints::default()
     }
 }
 
@@ -73,6 +107,26 @@ mod tests {
         let assignment = load_assignment(&BackendId::new("default/shop/80"), &backend(&[]));
         assert_eq!(assignment.cluster_name, "default/shop/80");
         assert!(assignment.endpoints[0].lb_endpoints.is_empty());
+    }
+
+    #[test]
+    fn backups_and_unhealthy_endpoints_have_priorities_without_a_gap() {
+        let mut backend = backend(&["10.0.0.1:80", "10.0.0.2:80"]);
+        let counts = |backend: &Backend| -> Vec<_> {
+            let assignment = load_assignment(&BackendId::new("default/shop/80"), backend);
+            let of =
+                |locality: &LocalityLbEndpoints| (locality.priority, locality.lb_endpoints.len());
+            assignment.endpoints.iter().map(of).collect()
+        };
+        assert_eq!(counts(&backend), [(0, 2)]);
+        backend.endpoints[0].backup = true;
+        assert_eq!(counts(&backend), [(0, 1), (1, 1)]);
+        backend.endpoints[1].backup = true;
+        assert_eq!(counts(&backend), [(0, 0), (1, 2)]);
+        backend.endpoints[0].unhealthy = true;
+        assert_eq!(counts(&backend), [(0, 0), (1, 1), (2, 1)]);
+        backend.endpoints[1].backup = false;
+        assert_eq!(counts(&backend), [(0, 1), (1, 0), (2, 1)]);
     }
 
     #[test]

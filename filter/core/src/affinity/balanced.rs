@@ -1,7 +1,7 @@
 //! Balanced sessions: the cookie is a key of a consistent hash. New endpoints take their part of the sessions.
 //!
 //! Any text is a key, also one that a client made up, as in ingress-nginx. A draining endpoint keeps its points, so its sessions stay;
-//! new keys are drawn until they fall on an endpoint that gets new sessions, and on the same one when it is warm.
+//! a backup has points only while no primary gets requests. New keys are drawn until they fall on an endpoint that gets new sessions, and on the same one when it is warm.
 
 use crate::balance::ring::{Point, hash};
 use crate::balance::{Candidates, PickContext, draw};
@@ -18,7 +18,9 @@ const KEYS: u64 = 20;
 
 impl Sessions for Balanced {
     fn locate(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
-        owner(context, key, |point| is_warm(context, point))
+        owner(context, key, |point| {
+            serves(context, point) && is_warm(context, point)
+        })
     }
 
     fn fallback(&self, context: &PickContext<'_>, key: &[u8]) -> Option<EndpointIdx> {
@@ -36,7 +38,8 @@ impl Sessions for Balanced {
         for n in 0..KEYS {
             let key = SessionKey::draw(n, context.now, rng);
             let now = self.locate(context, key.as_bytes())?;
-            let lasts = || owner(context, key.as_bytes(), |_| true) == Some(now);
+            let lasts =
+                || owner(context, key.as_bytes(), |point| serves(context, point)) == Some(now);
             if context.eligible.is_ready(now) && !tried.has(now) && lasts() {
                 return Some((now, Some(key)));
             }
@@ -55,6 +58,11 @@ fn owner(
         .walk(hash(key))
         .find(|&point| fits(point))
         .map(Point::node)
+}
+
+/// A backup of primaries that serve has no sessions.
+fn serves(context: &PickContext<'_>, point: Point) -> bool {
+    !context.eligible.is_waiting(point.node())
 }
 
 /// Sessions move to a new endpoint one after the other, as it grows to its share.

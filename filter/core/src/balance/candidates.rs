@@ -54,7 +54,7 @@ impl Candidates {
             .eligible
             .position(first)
             .map_or(first, |position| position + 1);
-        for set in [context.eligible.ready(), context.eligible.spare()] {
+        for set in std::iter::once(context.eligible.ready()).chain(context.eligible.spare()) {
             self.take_round(set, start, attempts);
         }
         let different = self.len;

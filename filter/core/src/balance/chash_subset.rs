@@ -11,9 +11,16 @@ use crate::{EndpointIdx, Endpoints, Rng};
 use super::ring::{Ring, hash};
 use super::{Balancer, Candidates, Needs, PickContext, Setup};
 
-/// The groups of one backend.
+/// The groups of one backend: those of its primaries, and those of its backups.
 #[derive(Debug)]
 pub struct ChashSubset {
+    primaries: Groups,
+    backups: Groups,
+}
+
+/// Groups of endpoints, and the ring of their names.
+#[derive(Debug)]
+struct Groups {
     members: Vec<EndpointIdx>,
     size: usize,
     ring: Ring,
@@ -24,15 +31,39 @@ impl ChashSubset {
     #[must_use]
     pub fn from_endpoints(endpoints: &Endpoints, size: usize) -> Self {
         let size = size.clamp(1, LARGEST_SUBSET.into());
+        let all = || 0..endpoints.len();
         let lasting = |idx: &EndpointIdx| {
             endpoints
                 .traits(*idx)
                 .is_some_and(|traits| !traits.draining)
         };
-        let mut all: Vec<EndpointIdx> = (0..endpoints.len()).filter(lasting).collect();
-        if all.is_empty() {
-            all = (0..endpoints.len()).collect();
+        let is_backup =
+            |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| traits.backup);
+        let (mut backups, mut primaries): (Vec<EndpointIdx>, Vec<EndpointIdx>) =
+            all().filter(lasting).partition(is_backup);
+        if backups.is_empty() && primaries.is_empty() {
+            (backups, primaries) = all().partition(is_backup);
         }
+        ChashSubset {
+            primaries: Groups::new(&primaries, endpoints, size),
+            backups: Groups::new(&backups, endpoints, size),
+        }
+    }
+
+    /// The groups of primaries, `set1` first.
+    pub fn groups(&self) -> impl Iterator<Item = &[EndpointIdx]> {
+        self.primaries.members.chunks(self.primaries.size)
+    }
+
+    /// The group of a key, from 0.
+    #[must_use]
+    pub fn group(&self, key: &[u8]) -> Option<usize> {
+        self.primaries.ring.node(key)
+    }
+}
+
+impl Groups {
+    fn new(all: &[EndpointIdx], endpoints: &Endpoints, size: usize) -> Self {
         let groups = all.len().div_ceil(size);
         let members: Vec<EndpointIdx> = all.iter().cycle().take(groups * size).copied().collect();
         let names: Vec<String> = (1..=groups).map(|n| format!("set{n}")).collect();
@@ -45,22 +76,40 @@ impl ChashSubset {
         };
         let weights = members.chunks(size).map(weight);
         let ring = Ring::new(names.iter().map(String::as_str).zip(weights));
-        ChashSubset {
+        Groups {
             members,
             size,
             ring,
         }
     }
 
-    /// The groups, `set1` first.
-    pub fn groups(&self) -> impl Iterator<Item = &[EndpointIdx]> {
-        self.members.chunks(self.size)
-    }
-
-    /// The group of a key, from 0.
-    #[must_use]
-    pub fn group(&self, key: &[u8]) -> Option<usize> {
-        self.ring.node(key)
+    /// Adds what is wanted and ready of the groups from the key's on.
+    fn pick(
+        &self,
+        candidates: &mut Candidates,
+        wanted: usize,
+        context: &PickContext<'_>,
+        rng: &mut impl Rng,
+    ) {
+        let mut last = None;
+        for point in self.ring.walk(hash(context.key)) {
+            if candidates.len() >= wanted {
+                break;
+            }
+            if last.replace(point.node()) == Some(point.node()) {
+                continue;
+            }
+            let group = self
+                .members
+                .chunks(self.size)
+                .nth(point.node())
+                .unwrap_or_default();
+            while candidates.len() < wanted
+                && let Some(idx) = Self::draw(group, context, candidates, rng)
+            {
+                candidates.push(idx);
+            }
+        }
     }
 
     /// A member by chance, by its share, that was not tried.
@@ -109,24 +158,8 @@ impl Balancer for ChashSubset {
             .attempts
             .min(context.eligible.ready().len())
             .clamp(1, Candidates::MAX);
-        let mut last = None;
-        for point in self.ring.walk(hash(context.key)) {
-            if last.replace(point.node()) == Some(point.node()) {
-                continue;
-            }
-            let group = self
-                .members
-                .chunks(self.size)
-                .nth(point.node())
-                .unwrap_or_default();
-            while candidates.len() < wanted
-                && let Some(idx) = Self::draw(group, context, &candidates, rng)
-            {
-                candidates.push(idx);
-            }
-            if candidates.len() >= wanted {
-                break;
-            }
+        for groups in [&self.primaries, &self.backups] {
+            groups.pick(&mut candidates, wanted, context, rng);
         }
         candidates
     }

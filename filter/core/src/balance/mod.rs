@@ -3,7 +3,7 @@
 //! To add one, write its file, and name it twice here: as a module and in the list of `balancers!`. The wire format,
 //! the annotation `load-balance` and the admin API take its name and its needs from there.
 //!
-//! Every algorithm picks among [`EligibleEndpoints`], so draining, ejection and zones are no concern of it, and none reads
+//! Every algorithm picks among [`EligibleEndpoints`], so draining, ejection, backups and zones are no concern of it, and none reads
 //! all endpoints for a pick.
 //!
 //! [`EligibleEndpoints`]: crate::eligible::EligibleEndpoints

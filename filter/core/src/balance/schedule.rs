@@ -61,15 +61,19 @@ impl Schedule {
         }
     }
 
-    /// Next endpoint of the schedule. Those that are not ready are skipped.
+    /// Next endpoint of the schedule. Those that are not ready are skipped, for the whole turn of a weight of one: by their own
+    /// weight they would be met over and over, and a heavy backup would hide the others.
     pub(super) fn next(&mut self, context: &PickContext<'_>) -> Option<EndpointIdx> {
-        for _ in 0..self.queue.len() {
+        // Each that is skipped may be ahead by one turn.
+        for _ in 0..2 * self.queue.len() {
             let mut top = self.queue.peek_mut()?;
             let idx = top.0.idx;
-            top.0.deadline += 1.0 / context.share(idx);
+            let turn = 1.0 / context.share(idx);
             if context.eligible.is_ready(idx) {
+                top.0.deadline += turn;
                 return Some(idx);
             }
+            top.0.deadline += turn.max(1.0);
         }
         None
     }

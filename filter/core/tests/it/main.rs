@@ -1,5 +1,6 @@
 //! Decisions of the core, from wire documents to candidates and cookies.
 
+mod backups;
 mod canaries;
 mod known_bugs;
 mod outcomes;

@@ -18,24 +18,30 @@ fn policy() -> impl Strategy<Value = LoadBalance> {
     ]
 }
 
-/// Weight, zone and draining of each endpoint.
+/// Weight, zone, draining, backup and health of each endpoint.
 fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
     let one = (
         1u16..5,
         prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))],
         prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
     );
     prop::collection::vec(one, 1..40).prop_map(|all| {
         let describe =
-            |(n, (weight, zone, draining)): (usize, (u16, Option<&str>, bool))| Endpoint {
+            |(n, (weight, zone, draining, backup, unhealthy)): (usize, Described)| Endpoint {
                 weight: weight.try_into().unwrap(),
                 zones: zone.map(str::to_owned).into_iter().collect(),
                 draining,
+                backup,
+                unhealthy,
                 ..Endpoint::at(address(n + 1))
             };
         all.into_iter().enumerate().map(describe).collect()
     })
 }
+
+type Described = (u16, Option<&'static str>, bool, bool, bool);
 
 fn user(n: usize) -> Headers {
     Headers::default().with("x-user", &n.to_string())

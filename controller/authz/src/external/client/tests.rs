@@ -157,3 +157,34 @@ async fn auth_requests_cause_no_others() {
         .is_err()
     );
 }
+
+#[test]
+fn backups_and_unhealthy_pods_are_asked_after_all_others_and_pods_that_terminate_never() {
+    let endpoint = |n: u8, draining, backup| Endpoint {
+        draining,
+        backup,
+        ..Endpoint::at(SocketAddr::from(([10, 0, 0, n], 80)))
+    };
+    let pods = Backend {
+        endpoints: vec![
+            endpoint(1, false, true),
+            endpoint(2, false, false),
+            endpoint(3, true, false),
+            endpoint(4, false, false),
+            endpoint(5, false, true),
+            Endpoint {
+                unhealthy: true,
+                ..endpoint(6, false, false)
+            },
+        ],
+        ..Backend::default()
+    };
+    for _ in 0..10 {
+        let last = |address: &SocketAddr| address.ip().to_string();
+        let mut turn: Vec<_> = in_turn(&pods).iter().map(last).collect();
+        turn[..2].sort();
+        turn[2..4].sort();
+        let expected = [2, 4, 1, 5, 6].map(|n| format!("10.0.0.{n}"));
+        assert_eq!(turn, expected);
+    }
+}

@@ -11,7 +11,8 @@ use crate::own_addresses::AddressChecker;
 use crate::report::Reporter;
 use crate::used_names::WantedName;
 use crate::{
-    AddressPolicy, Kind, ObjectCache, ObjectKey, ObjectRef, Report, Severity, UpstreamOptions,
+    AddressPolicy, EndpointHealth, Kind, ObjectCache, ObjectKey, ObjectRef, Report, Severity,
+    UpstreamOptions,
 };
 
 /// A backend, and its reports.
@@ -58,6 +59,9 @@ pub(crate) fn resolve(
             let namespaces = sites.map(|site| &site.object.key.namespace);
             resolved.name = wanted(host.clone(), namespaces);
         }
+    }
+    if let Some(health) = cluster.health(id) {
+        resolved.take_health(health, source);
     }
     resolved.found_own = checker.found_own();
     resolved
@@ -120,6 +124,31 @@ impl Resolved {
                 )
             }
         };
+    }
+}
+
+impl Resolved {
+    /// Marks what fails its checks, and reports what is not checked.
+    fn take_health(&mut self, health: &EndpointHealth, source: &Source) {
+        if self.backend.health.check.is_none() {
+            return;
+        }
+        for endpoint in &mut self.backend.endpoints {
+            endpoint.unhealthy = health.unhealthy.contains(&endpoint.address);
+        }
+        for site in source.sites.iter().filter(|_| health.unchecked > 0) {
+            let reason = format!(
+                "{} of its endpoints are not checked: its namespace has too many",
+                health.unchecked
+            );
+            Reporter::new(site.object.clone(), &mut self.reports).report(
+                ReasonCode::LimitExceeded,
+                Severity::Warning,
+                site.field.clone(),
+                reason,
+                "they count as healthy",
+            );
+        }
     }
 }
 

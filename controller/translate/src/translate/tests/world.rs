@@ -7,8 +7,11 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
+use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
-use sluice_translate_engine::{AddressPolicy, Change, Kind, Object, ObjectKey, Resolution};
+use sluice_translate_engine::{
+    AddressPolicy, Change, EndpointHealth, Kind, Object, ObjectKey, Resolution,
+};
 
 use crate::{Options, Resources};
 
@@ -32,6 +35,7 @@ pub(super) enum Step {
     Delete(Kind, ObjectKey),
     Resolve(DnsName, Resolution),
     Machines(BTreeSet<IpAddr>),
+    Health(BackendId, EndpointHealth),
 }
 
 impl Step {
@@ -40,6 +44,7 @@ impl Step {
             Step::Apply(object) => resources.apply(Object::clone(object)),
             Step::Delete(kind, key) => resources.delete(*kind, key),
             Step::Machines(addresses) => resources.know_machines(addresses.clone()),
+            Step::Health(backend, health) => resources.set_health(backend.clone(), health.clone()),
             Step::Resolve(name, resolution) => resources.resolve(name.clone(), resolution.clone()),
         }
     }
@@ -100,6 +105,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         2 => (namespace(), select(&["pair", "users"][..]), any::<bool>())
             .prop_map(|(ns, name, good)| apply(secret(ns, name, good))),
         2 => some_resolution(),
+        2 => some_health(),
         2 => subsequence(vec![[10, 0, 0, 1], [10, 2, 0, 1], [10, 1, 1, 1]], 0..=3)
             .prop_map(|all| Step::Machines(all.into_iter().map(IpAddr::from).collect())),
         1 => some_config_map().prop_map(apply),
@@ -109,6 +115,24 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             Step::Delete(kind, ObjectKey::new(namespace, name))
         }),
     ]
+}
+
+/// Of a backend, or of one that nobody has.
+fn some_health() -> impl Strategy<Value = Step> {
+    let backend = (
+        select(&NAMESPACES[..]),
+        select(&SERVICES[..]),
+        select(&["80", "http"][..]),
+    );
+    let addresses = subsequence(vec!["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.1:80"], 0..=3);
+    (backend, addresses, 0..2_usize).prop_map(|((namespace, name, port), unhealthy, unchecked)| {
+        let unhealthy = unhealthy.iter().map(|address| address.parse().unwrap());
+        let health = EndpointHealth {
+            unhealthy: unhealthy.collect(),
+            unchecked,
+        };
+        Step::Health(BackendId::new(format!("{namespace}/{name}/{port}")), health)
+    })
 }
 
 /// Of a name that Services and annotations have, or of one that nobody has. One address is forbidden.

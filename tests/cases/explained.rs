@@ -102,10 +102,11 @@ fn is_decided_elsewhere(check: &Check, explanation: &Value) -> bool {
     let policies = &explanation["route"]["policies"];
     let status = check.then.status.as_ref().and_then(Value::as_u64);
     let is_guarded = GUARDS.iter().any(|name| policies.get(name).is_some());
-    let is_guarded = is_guarded || explanation.get("client_certificates").is_some();
-    let is_refused = matches!(status, Some(302 | 400 | 401 | 403 | 429 | 503));
+    let is_refused = is_guarded && matches!(status, Some(302 | 401 | 403 | 429 | 503));
+    // With a certificate of the client's or without: the request does not say.
+    let is_unknown = explanation.get("client_certificates").is_some() && status >= Some(300);
     let is_of_errors = check.then.upstream_headers.contains_key("x-code");
-    is_guarded && is_refused || is_of_errors
+    is_refused || is_unknown || is_of_errors
 }
 
 /// Compares what is said with what is expected of the data planes.

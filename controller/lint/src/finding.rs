@@ -97,6 +97,8 @@ pub(crate) struct Summary {
     pub(crate) settings: usize,
     /// Documents that should be objects and are not.
     pub(crate) unreadable: usize,
+    /// Objects that are not checked, because others have their names.
+    pub(crate) duplicates: usize,
 }
 
 /// Result of `sluice lint`.
@@ -218,7 +220,12 @@ impl Findings {
             unreadable: self
                 .documents
                 .iter()
-                .filter(|problem| !problem.harmless || problem.is_foreign)
+                .filter(|problem| !problem.harmless && !problem.is_duplicate || problem.is_foreign)
+                .count(),
+            duplicates: self
+                .documents
+                .iter()
+                .filter(|problem| !problem.harmless && problem.is_duplicate)
                 .count(),
         }
     }

@@ -3,10 +3,11 @@
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
 use serde_json::Value;
-use sluice_translate::{InvalidObject, Object, leftovers, upgrade};
+use sluice_translate::{InvalidObject, Kind, Object, leftovers, upgrade};
 
 use crate::Problem;
 use crate::lines::{DOCUMENT, Lines};
+use crate::templates::{fields_with_action, may_be_object, may_be_template};
 
 /// One document, read.
 pub(crate) struct Document<'a> {
@@ -93,7 +94,7 @@ fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
     match serde_saphyr::from_str(text) {
         Ok(value) => {
             for (field, item) in items(value) {
-                let object = read_object(item, &mut remarks, &field, text.contains("{{"));
+                let object = read_object(item, &mut remarks, &field);
                 document
                     .objects
                     .extend(object.map(|object| (field, object)));
@@ -103,10 +104,10 @@ fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
             let at = error
                 .location()
                 .and_then(|at| usize::try_from(at.line()).ok());
-            let line = first_line + at.unwrap_or(1).saturating_sub(1);
+            let at = at.unwrap_or(1).max(1);
             document.problems.push(Problem {
-                line: Some(line),
-                is_foreign: true,
+                line: Some(first_line + at - 1),
+                is_foreign: !may_be_object(text) || may_be_template(text, at),
                 ..Problem::new(place, not_yaml(&error.to_string()))
             });
         }
@@ -145,28 +146,24 @@ struct Remark {
 impl Remark {
     fn at(self, place: &str, lines: &Lines) -> Problem {
         Problem {
-            place: place.to_owned(),
             line: Some(lines.nearest(&self.field)),
-            reason: self.reason,
             harmless: self.harmless,
             is_foreign: self.is_foreign,
+            ..Problem::new(place, self.reason)
         }
     }
 }
 
-/// One object; `within`: its field of the document. Of a template, names are what they become.
-fn read_object(
-    mut item: Value,
-    remarks: &mut Vec<Remark>,
-    within: &str,
-    is_template: bool,
-) -> Option<Object> {
+/// One object; `within`: its field of the document.
+fn read_object(mut item: Value, remarks: &mut Vec<Remark>, within: &str) -> Option<Object> {
     let field_of = |field: &str| match within {
         DOCUMENT => field.to_owned(),
         within => format!("{within}.{field}"),
     };
     let old = upgrade(&mut item);
     let leftovers = leftovers(&item);
+    let templated = fields_with_action(&item);
+    let is_object = names_an_object(&item);
     match Object::with_unknown_fields(item) {
         Ok((object, mut unknown)) => {
             // What is not served for it is reported with its Ingress.
@@ -191,8 +188,10 @@ fn read_object(
         Err(error) => {
             let (field, is_foreign) = match &error {
                 InvalidObject::UnknownKind { .. } => ("kind", false),
-                InvalidObject::NoObject { field } => (*field, true),
-                InvalidObject::Malformed { field, .. } => (field.as_str(), is_template),
+                InvalidObject::NoObject { field } => (*field, !is_object),
+                InvalidObject::Malformed { field, .. } => {
+                    (field.as_str(), templated.contains(field))
+                }
             };
             remarks.push(Remark {
                 field: field_of(field),
@@ -203,6 +202,15 @@ fn read_object(
             None
         }
     }
+}
+
+/// True if a document is meant as an object, though its kind or its version is missing.
+fn names_an_object(item: &Value) -> bool {
+    let text = |field| item.get(field).and_then(Value::as_str);
+    let has_kind = Kind::ALL
+        .iter()
+        .any(|kind| Some(kind.as_str()) == text("kind"));
+    has_kind || text("apiVersion").is_some() && item.get("metadata").is_some()
 }
 
 fn outdated(object: &Object, version: &str) -> String {
@@ -242,7 +250,7 @@ mod tests {
         let (objects, problems) = parse("x.yaml", &text);
         assert_eq!(objects.len(), 2);
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].is_foreign);
+        assert!(!problems[0].is_foreign);
         assert!(
             problems[0]
                 .to_string()
@@ -304,6 +312,36 @@ mod tests {
             "{said:?}"
         );
         assert!(problems.iter().all(|problem| problem.harmless));
+    }
+
+    #[test]
+    fn only_what_names_no_object_or_is_a_template_is_foreign() {
+        let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: NAME}\n";
+        let named = |name: &str| ingress.replace("NAME", name);
+        for (text, is_foreign) in [
+            ("replicas: 2\n".to_owned(), true),
+            ("replicas: [\n".to_owned(), true),
+            ("apiVersion: v2\nname: chart\n".to_owned(), true),
+            (named("{{ .Name }}"), true),
+            (named("\"{{ .Name }}\""), true),
+            (
+                named("\"{{ .Name }}\"").replace("{name", "{namespace: A_B, name"),
+                true,
+            ),
+            (named("A_B"), false),
+            (format!("# {{{{docs}}}}\n{}", named("A_B")), false),
+            (named("A_B, labels: {a: \"{{ .Name }}\"}"), false),
+            (named("a").replace("kind: Ingress\n", ""), false),
+            (
+                named("a").replace("apiVersion: networking.k8s.io/v1\n", ""),
+                false,
+            ),
+            (format!("# {{{{docs}}}}\n{}spec: [\n", named("a")), false),
+        ] {
+            let (_, problems) = parse("x.yaml", &text);
+            assert_eq!(problems.len(), 1, "{text}");
+            assert_eq!(problems[0].is_foreign, is_foreign, "{text}{}", problems[0]);
+        }
     }
 
     #[test]

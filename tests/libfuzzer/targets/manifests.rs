@@ -10,6 +10,9 @@ mod documents;
 #[allow(dead_code, reason = "the same")]
 #[path = "../../../controller/source/src/lines.rs"]
 mod lines;
+#[allow(dead_code, reason = "the same")]
+#[path = "../../../controller/source/src/templates.rs"]
+mod templates;
 
 /// As `controller/source` has it.
 pub struct Problem {

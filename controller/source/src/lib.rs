@@ -15,6 +15,7 @@ mod folder;
 mod lines;
 mod once;
 mod templates;
+mod yaml;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

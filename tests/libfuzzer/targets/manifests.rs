@@ -13,6 +13,9 @@ mod lines;
 #[allow(dead_code, reason = "the same")]
 #[path = "../../../controller/source/src/templates.rs"]
 mod templates;
+#[allow(dead_code, reason = "the same")]
+#[path = "../../../controller/source/src/yaml.rs"]
+mod yaml;
 
 /// As `controller/source` has it.
 pub struct Problem {

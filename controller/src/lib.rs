@@ -30,6 +30,7 @@ mod options;
 mod output;
 mod render;
 mod run;
+mod signals;
 
 use std::process::ExitCode;
 

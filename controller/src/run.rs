@@ -19,7 +19,6 @@ use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options};
 use sluice_xds::{Certificate, KEY_FILE, Settings};
 use sluice_xds_server::Store;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
@@ -28,6 +27,7 @@ use crate::admin_services::{AdminServices, ObserverInputs};
 use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
+use crate::signals::{Signals, unless_stopped};
 use crate::{certificate, data_plane, log, options};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
@@ -129,10 +129,10 @@ async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::R
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let tasks = Tasks::default();
-    let started = tokio::select! {
-        started = start(args, &tasks) => started?,
-        () = signals.wait() => return Ok(()),
-        failure = tasks.failed() => return Err(failure.into()),
+    let start = start(args, &tasks);
+    let Some(started) = unless_stopped(start, signals.wait(), &tasks).await? else {
+        info!("stopping before anything was served");
+        return Ok(());
     };
     let grace = tokio::select! {
         () = signals.wait() => args.shutdown.shutdown_grace_period,
@@ -360,29 +360,4 @@ fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address>
         }
         (Some(ListenAddress::Tcp(address)), None) => Address::Tcp(*address),
     })
-}
-
-pub(crate) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    pub(crate) fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Signals {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    pub(crate) async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
 }

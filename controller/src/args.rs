@@ -2,6 +2,7 @@
 
 mod certgen;
 mod cluster;
+mod conditional;
 mod dbg;
 mod envoy;
 mod log;
@@ -59,6 +60,8 @@ impl Args {
         let mut args = Args::from_arg_matches(&matches)?;
         if let Command::Run(run) = &mut args.command {
             run.without_effect = without_effect::given(&matches);
+            let others = conditional::given(&matches, run, sluice_kube::is_in_cluster());
+            run.without_effect.extend(others);
         }
         Ok(args)
     }

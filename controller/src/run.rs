@@ -203,7 +203,11 @@ fn served(
 /// Key of the nonces of digest authentication. It comes from the private key that all replicas have; without one, from that of the
 /// run directory, which the next controller has.
 fn nonces(args: &Run, default: &Certificate) -> anyhow::Result<NonceKey> {
-    let Some(folder) = &args.xds_certificates else {
+    let remote = args
+        .xds_certificates
+        .as_ref()
+        .filter(|_| args.data_plane == DataPlane::None);
+    let Some(folder) = remote else {
         return Ok(NonceKey::from_secret(default.key.as_bytes()));
     };
     let path = folder.join(KEY_FILE);

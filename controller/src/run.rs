@@ -58,7 +58,13 @@ fn check(args: &Run) -> anyhow::Result<()> {
     if let ObjectSource::Files(folder) = object_source::from_args(args)?
         && !folder.is_dir()
     {
-        bail!("--manifests {}: no such folder", folder.display());
+        let folder_name = folder.display();
+        match folder.exists() {
+            true => bail!(
+                "--manifests {folder_name}: is a file; expected a folder (`sluice lint` takes files)"
+            ),
+            false => bail!("--manifests {folder_name}: no such folder"),
+        }
     }
     let (http, https) = (args.listeners.http_port, args.listeners.https_port);
     if http == https {
@@ -74,7 +80,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
 fn check_xds(args: &Run) -> anyhow::Result<()> {
     match (&args.xds_address, &args.xds_certificates) {
         (Some(ListenAddress::Tcp(_)), Some(_)) if args.xds_plaintext => {
-            bail!("--xds-plaintext: not with --xds-certificates")
+            bail!("--xds-plaintext cannot be combined with --xds-certificates")
         }
         (Some(ListenAddress::Tcp(address)), None) if !args.xds_plaintext => bail!(
             "--xds-address {address}: private keys are served here to any client that connects; give \

@@ -82,6 +82,7 @@ fn is_blank(document: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
+const TEMPLATE: &str = "; it looks like a template: render it first (helm template)";
 const UNKNOWN_FIELD: &str = "unknown field; ignored, as the API server does";
 
 fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
@@ -103,11 +104,17 @@ fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
                     .extend(object.map(|object| (field, object)));
             }
         }
-        Err(Mistake { line, reason }) => document.problems.push(Problem {
-            line: Some(first_line + line - 1),
-            is_foreign: !may_be_object(text) || may_be_template(text, line),
-            ..Problem::new(place, reason)
-        }),
+        Err(Mistake { line, mut reason }) => {
+            let is_template = may_be_template(text, line);
+            if is_template {
+                reason += TEMPLATE;
+            }
+            document.problems.push(Problem {
+                line: Some(first_line + line - 1),
+                is_foreign: is_template || !may_be_object(text),
+                ..Problem::new(place, reason)
+            });
+        }
     }
     if !remarks.is_empty() {
         let lines = document.lines();
@@ -151,6 +158,14 @@ impl Remark {
     }
 }
 
+/// The field of a document, of the object that is within it.
+fn field_within(within: &str, field: &str) -> String {
+    match within {
+        DOCUMENT => field.to_owned(),
+        within => format!("{within}.{field}"),
+    }
+}
+
 /// One object; `within`: its field of the document, in which there may be template actions.
 fn read_object(
     mut item: Value,
@@ -158,64 +173,84 @@ fn read_object(
     within: &str,
     has_action: bool,
 ) -> Option<Object> {
-    let field_of = |field: &str| match within {
-        DOCUMENT => field.to_owned(),
-        within => format!("{within}.{field}"),
+    let note = |field: &str, reason: String| Remark {
+        field: field_within(within, field),
+        reason,
+        harmless: true,
+        is_foreign: false,
     };
     let old = upgrade(&mut item);
     let leftovers = leftovers(&item);
-    let templated = match has_action {
-        true => fields_with_action(&item),
-        false => Vec::new(),
-    };
-    let is_object = names_an_object(&item);
-    match Object::with_unknown_fields(item) {
-        Ok((object, mut unknown)) => {
-            // What is not served for it is reported with its Ingress.
-            let reference = object.reference();
-            let note = |field: &str, reason: &str| Remark {
-                field: field_of(field),
-                reason: format!("{reference}: {field}: {reason}"),
-                harmless: true,
-                is_foreign: false,
-            };
-            remarks.extend(leftovers.iter().map(|(field, reason)| note(field, reason)));
-            unknown.retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
-            remarks.extend(unknown.iter().map(|field| note(field, UNKNOWN_FIELD)));
-            remarks.extend(old.map(|version| Remark {
-                field: field_of("apiVersion"),
-                reason: outdated(&object, &version),
-                harmless: true,
-                is_foreign: false,
-            }));
-            Some(object)
-        }
+    let intent = Intent::new(&item, has_action);
+    let (object, mut unknown) = match Object::with_unknown_fields(item) {
+        Ok(read) => read,
         Err(error) => {
-            let (field, is_foreign) = match &error {
-                InvalidObject::UnknownKind { .. } => ("kind", false),
-                InvalidObject::NoObject { field } => (*field, !is_object),
-                InvalidObject::Malformed { field, .. } => {
-                    (field.as_str(), templated.contains(field))
-                }
-            };
-            remarks.push(Remark {
-                field: field_of(field),
-                reason: error.to_string(),
-                harmless: matches!(error, InvalidObject::UnknownKind { .. }),
-                is_foreign,
-            });
-            None
+            remarks.push(intent.remark(&error, within));
+            return None;
         }
-    }
+    };
+    // What is not served for it is reported with its Ingress.
+    let reference = object.reference();
+    let about = |field: &str, reason: &str| note(field, format!("{reference}: {field}: {reason}"));
+    remarks.extend(leftovers.iter().map(|(field, reason)| about(field, reason)));
+    unknown.retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
+    remarks.extend(unknown.iter().map(|field| about(field, UNKNOWN_FIELD)));
+    remarks.extend(old.map(|version| note("apiVersion", outdated(&object, &version))));
+    Some(object)
 }
 
-/// True if a document is meant as an object, though its kind or its version is missing.
-fn names_an_object(item: &Value) -> bool {
-    let text = |field| item.get(field).and_then(Value::as_str);
-    let has_kind = Kind::ALL
-        .iter()
-        .any(|kind| Some(kind.as_str()) == text("kind"));
-    has_kind || text("apiVersion").is_some() && item.get("metadata").is_some()
+/// Intent of a document that is no object.
+struct Intent {
+    /// An object, though its kind or its version is missing.
+    object: bool,
+    /// An Ingress, also with a wrong version or in other letters: it is none of the kinds that have nothing to do with us.
+    ingress: bool,
+    /// Fields with template actions.
+    templated: Vec<String>,
+}
+
+impl Intent {
+    fn new(item: &Value, has_action: bool) -> Self {
+        let text = |field| item.get(field).and_then(Value::as_str);
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        let group = version.and_then(|version| version.split_once('/'));
+        let has_kind = Kind::ALL.iter().any(|known| Some(known.as_str()) == kind);
+        Intent {
+            object: has_kind || version.is_some() && item.get("metadata").is_some(),
+            ingress: matches!(group, Some(("networking.k8s.io" | "extensions", _)))
+                && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("Ingress")),
+            templated: match has_action {
+                true => fields_with_action(item),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    fn remark(&self, error: &InvalidObject, within: &str) -> Remark {
+        let mut reason = error.to_string();
+        let (field, harmless, is_foreign) = match error {
+            InvalidObject::UnknownKind { .. } => ("kind", !self.ingress, false),
+            InvalidObject::NoObject { field } => {
+                if within != DOCUMENT {
+                    reason = reason.replacen("document", within, 1);
+                }
+                (*field, false, !self.object)
+            }
+            InvalidObject::Malformed { field, .. } => {
+                let is_template = self.templated.contains(field);
+                if is_template {
+                    reason += TEMPLATE;
+                }
+                (field.as_str(), false, is_template)
+            }
+        };
+        Remark {
+            field: field_within(within, field),
+            reason,
+            harmless,
+            is_foreign,
+        }
+    }
 }
 
 fn outdated(object: &Object, version: &str) -> String {
@@ -226,137 +261,4 @@ fn outdated(object: &Object, version: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n";
-
-    #[test]
-    fn a_bad_document_costs_only_itself() {
-        let text = format!(
-            "{SERVICE}---\nkind: [\n--- # next\n{}",
-            SERVICE.replace("name: a", "name: b")
-        );
-        let (objects, problems) = parse("x.yaml", &text);
-        assert_eq!(objects.len(), 2);
-        assert_eq!(problems.len(), 1);
-        assert!(!problems[0].is_foreign);
-        assert!(
-            problems[0]
-                .to_string()
-                .starts_with("x.yaml:5: expected YAML"),
-            "{}",
-            problems[0]
-        );
-    }
-
-    #[test]
-    fn a_key_that_is_there_twice_is_named() {
-        let (_, problems) = parse("x.yaml", "kind: Service\nkind: Ingress\n");
-        let told = problems[0].to_string();
-        assert!(told.contains("duplicate mapping key: kind"), "{told}");
-        assert!(!told.contains("DuplicateKeyPolicy"), "{told}");
-    }
-
-    #[test]
-    fn dashes_inside_a_line_end_nothing() {
-        let text = format!("# ---\n{SERVICE}  # a --- b\n----\n");
-        assert_eq!(split(&text).count(), 1);
-    }
-
-    #[test]
-    fn a_list_is_its_items() {
-        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
-        assert_eq!(parse("x.yaml", text).0.len(), 1);
-    }
-
-    /// Nothing looks at the whole document for each item.
-    #[test]
-    fn a_list_costs_its_items_and_not_their_square() {
-        let item = "- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
-        let comment = format!("# {}\n", "x ".repeat(2_000_000));
-        let seconds = |items: &str, comment: &str| {
-            let text = format!("apiVersion: v1\nkind: List\nitems:\n{items}{comment}");
-            let began = std::time::Instant::now();
-            parse("x.yaml", &text);
-            began.elapsed()
-        };
-        let one = seconds(item, &comment);
-        let many = seconds(&item.repeat(1_000), "");
-        let both = seconds(&item.repeat(1_000), &comment);
-        assert!(both < (one + many) * 4, "{one:?}, {many:?}, {both:?}");
-    }
-
-    #[test]
-    fn an_ingress_of_an_old_version_is_read_with_a_note() {
-        let text = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n";
-        let (objects, problems) = parse("x.yaml", text);
-        assert_eq!(objects.len(), 1);
-        assert!(
-            problems[0].harmless && problems[0].reason.contains("since Kubernetes 1.22"),
-            "{}",
-            problems[0]
-        );
-    }
-
-    #[test]
-    fn what_an_ingress_has_no_field_for_is_noted_once() {
-        let path = "{path: /, pathType: Exact, backend: {serviceName: a, servicePort: 80}}";
-        let text = format!(
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: a}}\n\
-             spec: {{ingressclass: x, rules: [{{http: {{paths: [{path}]}}}}]}}\n"
-        );
-        let (objects, problems) = parse("x.yaml", &text);
-        assert_eq!(objects.len(), 1);
-        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(
-            said[0].contains("backend: expected service, got serviceName"),
-            "{said:?}"
-        );
-        assert!(
-            said[1].contains("spec.ingressclass: unknown field; ignored"),
-            "{said:?}"
-        );
-        assert!(problems.iter().all(|problem| problem.harmless));
-    }
-
-    #[test]
-    fn only_what_names_no_object_or_is_a_template_is_foreign() {
-        let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: NAME}\n";
-        let named = |name: &str| ingress.replace("NAME", name);
-        for (text, is_foreign) in [
-            ("replicas: 2\n".to_owned(), true),
-            ("replicas: [\n".to_owned(), true),
-            ("apiVersion: v2\nname: chart\n".to_owned(), true),
-            (named("{{ .Name }}"), true),
-            (named("\"{{ .Name }}\""), true),
-            (
-                named("\"{{ .Name }}\"").replace("{name", "{namespace: A_B, name"),
-                true,
-            ),
-            (named("A_B"), false),
-            (format!("# {{{{docs}}}}\n{}", named("A_B")), false),
-            (named("A_B, labels: {a: \"{{ .Name }}\"}"), false),
-            (named("a").replace("kind: Ingress\n", ""), false),
-            (
-                named("a").replace("apiVersion: networking.k8s.io/v1\n", ""),
-                false,
-            ),
-            (format!("# {{{{docs}}}}\n{}spec: [\n", named("a")), false),
-        ] {
-            let (_, problems) = parse("x.yaml", &text);
-            assert_eq!(problems.len(), 1, "{text}");
-            assert_eq!(problems[0].is_foreign, is_foreign, "{text}{}", problems[0]);
-        }
-    }
-
-    #[test]
-    fn other_kinds_are_harmless() {
-        let (_, problems) = parse(
-            "x.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
-        );
-        assert!(problems[0].harmless);
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use sluice_translate::{Object, ObjectRef};
 
 use crate::documents::documents;
-use crate::folder::{self, LARGEST};
+use crate::folder::{self, LARGEST, Listing};
 use crate::lines::{DOCUMENT, Lines};
 use crate::{Event, Problem};
 
@@ -134,11 +134,22 @@ impl Once {
     fn path(&mut self, path: &Path) -> anyhow::Result<()> {
         let name = path.display();
         if !path.exists() {
-            bail!("{name}: no such file or folder");
+            match path.is_symlink() {
+                true => bail!("{name}: a link to a file or folder that is not there"),
+                false => bail!("{name}: no such file or folder"),
+            }
         }
         let is_folder = path.is_dir();
-        let manifests = folder::manifests(path, || ()).with_context(|| name.to_string())?;
-        let mut has_content = false;
+        let Listing {
+            manifests,
+            unreadable,
+        } = folder::listing(path, || ());
+        let mut has_content = !unreadable.is_empty();
+        for (path, error) in unreadable {
+            let reason = format!("cannot be read: {error}; not checked");
+            let problem = Problem::new(path.display().to_string(), reason);
+            self.reading.events.push(Event::Problem(problem));
+        }
         for (file, fingerprint) in manifests {
             let file = tidy(&file);
             let place = file.display().to_string();
@@ -155,10 +166,11 @@ impl Once {
                 }
             };
         }
-        if !has_content {
-            bail!("{name}: no manifests in it (*.yaml, *.yml, *.json)");
+        match (has_content, is_folder) {
+            (true, _) => Ok(()),
+            (false, true) => bail!("{name}: no manifests in it (*.yaml, *.yml, *.json)"),
+            (false, false) => bail!("{name}: nothing in it but blank lines and comments"),
         }
-        Ok(())
     }
 
     /// True if there is anything in it.

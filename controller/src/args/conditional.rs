@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 
 use super::{DataPlane, NginxHost, ObjectSource, Run};
 
-/// When flags have an effect.
+/// Condition under which flags have an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     /// Objects come from a cluster.
@@ -104,7 +104,7 @@ pub(super) fn given(matches: &ArgMatches, run: &Run, in_cluster: bool) -> Vec<St
 }
 
 impl Condition {
-    /// What is missing for an effect, if anything.
+    /// Missing requirement of an effect, if there is one.
     fn missing(self, run: &Run, is_cluster: bool) -> Option<&'static str> {
         let plane = run.data_plane;
         let (holds, reason) = match self {

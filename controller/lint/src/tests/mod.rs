@@ -133,7 +133,7 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
     );
 }
 
-/// Whether a file that lies in a folder fails a check: named itself, and as one of its folder.
+/// True if a check fails: of a file that is named itself, and of its folder.
 fn fails(text: &str) -> [bool; 2] {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("in.yaml");

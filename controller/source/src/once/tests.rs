@@ -175,13 +175,39 @@ fn a_broken_object_in_a_folder_is_an_error() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_mistyped_path_and_a_folder_without_manifests_are_errors() -> anyhow::Result<()> {
+fn a_mistyped_path_and_what_has_no_manifests_in_it_are_errors() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let missing = Input::Path(folder.path().join("no"));
-    let empty = Input::Path(folder.path().to_owned());
-    for (input, reason) in [(missing, "no such file"), (empty, "no manifests in it")] {
-        let error = read_inputs(&[input]).err().map(|error| error.to_string());
+    let [missing, empty, blank, link] =
+        ["no", "empty", "blank.yaml", "link.yaml"].map(|name| folder.path().join(name));
+    fs::create_dir(&empty)?;
+    fs::write(&blank, "# nothing\n---\n")?;
+    std::os::unix::fs::symlink("nowhere", &link)?;
+    for (input, reason) in [
+        (missing, "no such file"),
+        (empty, "no manifests in it"),
+        (blank, "nothing in it but"),
+        (link, "a link to a file or folder that is not there"),
+    ] {
+        let error = read_inputs(&[Input::Path(input)])
+            .err()
+            .map(|error| error.to_string());
         assert!(error.is_some_and(|text| text.contains(reason)), "{reason}");
     }
+    Ok(())
+}
+
+/// The rest is checked, and the check does not pass.
+#[test]
+fn what_cannot_be_read_in_a_folder_is_an_error_with_its_path() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("a.yaml"), service("a"))?;
+    let link = folder.path().join("b.yaml");
+    std::os::unix::fs::symlink("nowhere", &link)?;
+    let reading = read_inputs(&[Input::Path(folder.path().to_owned())])?;
+    let problems = problems(&reading);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].place, link.display().to_string());
+    assert!(!problems[0].harmless && problems[0].reason.starts_with("cannot be read: "));
+    assert!(reading.places.find(&object("a"), "").is_some());
     Ok(())
 }

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
-use crate::admin_services::{AdminServices, ObserverInputs};
+use crate::admin_services::{AdminInputs, AdminServices};
 use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
@@ -240,7 +240,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     let firewall = firewall(args, &run_dir, tasks);
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
-    let inputs = ObserverInputs {
+    let inputs = AdminInputs {
         view: &view,
         served: &served,
         tasks,

@@ -138,7 +138,7 @@ impl Findings {
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
-            let mut finding = Finding::of(ingress, &reports, &outcome, extent, options);
+            let mut finding = Finding::from_reports(ingress, &reports, &outcome, extent, options);
             if let Some(remark) = hints::about_namespace(ingress, options) {
                 finding.verdict = Verdict::NotWatched;
                 finding.remarks = vec![remark];
@@ -240,7 +240,7 @@ struct Outcome {
 }
 
 impl Finding {
-    fn of(
+    fn from_reports(
         ingress: &Ingress,
         reports: &[&Report],
         outcome: &Outcome,

@@ -135,17 +135,17 @@ fn a_command_line_that_names_nothing_or_two_sources_is_refused() -> Result<()> {
         (
             vec![NUMBER, "--source", "kube"],
             "",
-            "PATH: not with a cluster",
+            "PATH cannot be combined with a cluster",
         ),
         (
             vec![NUMBER, "--kubeconfig", "k"],
             "",
-            "PATH: not with a cluster",
+            "PATH cannot be combined with a cluster",
         ),
         (
             vec!["-", "--apiserver-host", "http://h"],
             "",
-            "PATH: not with a cluster",
+            "PATH cannot be combined with a cluster",
         ),
     ] {
         let done = run(&arguments, Some(stdin))?;

@@ -1,4 +1,4 @@
-//! Servers for admin_services of the controller: probes, Prometheus, `sluice dbg`, the API server's webhook calls.
+//! Servers of the admin interface: probes, Prometheus, `sluice dbg`, and the webhook.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use sluice_state::View;
 const ADMIN: &str = "admin.sock";
 
 /// Inputs of these servers.
-pub(crate) struct ObserverInputs<'a> {
+pub(crate) struct AdminInputs<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
     pub(crate) tasks: &'a Tasks,
@@ -41,9 +41,9 @@ impl AdminServices {
     pub(crate) async fn start(
         args: &Run,
         run_dir: &Path,
-        at: ObserverInputs<'_>,
+        at: AdminInputs<'_>,
     ) -> anyhow::Result<Self> {
-        let ObserverInputs {
+        let AdminInputs {
             view,
             served,
             tasks,

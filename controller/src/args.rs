@@ -2,7 +2,9 @@
 
 mod certgen;
 mod cluster;
+mod conditional;
 mod dbg;
+mod environment;
 mod envoy;
 mod log;
 mod nginx;
@@ -12,7 +14,7 @@ mod unsupported_flags;
 mod without_effect;
 mod xds;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -56,11 +58,16 @@ impl Args {
     pub(crate) fn parse_from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let command = pflag::as_pflag(without_effect::accepted(Args::command()));
+        let command = without_effect::accepted(Args::command());
+        let variable = |name: &OsStr| std::env::var_os(name);
+        let command = environment::without_empty_variables(command, &variable);
+        let command = pflag::as_pflag(command);
         let matches = command.try_get_matches_from(words)?;
         let mut args = Args::from_arg_matches(&matches)?;
         if let Command::Run(run) = &mut args.command {
             run.without_effect = without_effect::given(&matches);
+            let others = conditional::given(&matches, run, sluice_kube::is_in_cluster());
+            run.without_effect.extend(others);
         }
         Ok(args)
     }
@@ -293,7 +300,7 @@ pub(crate) struct Run {
     pub(crate) xds_plaintext: bool,
     /// DNS server for names of upstreams (ExternalName, auth-url, mirror-target) [default: those in /etc/resolv.conf].
     /// Repeatable.
-    #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',', value_parser = socket_address)]
     pub(crate) dns_server: Vec<SocketAddr>,
     /// Directory with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), reloaded on
     /// change.
@@ -311,8 +318,13 @@ pub(crate) struct Run {
     pub(crate) log: LogFlags,
 }
 
-fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
-    text.parse().map(Duration::from_secs)
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs);
+    seconds.map_err(|_| "expected a number of seconds".to_owned())
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected IP:PORT".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::args::RunEnvoy;
-use crate::run::Signals;
+use crate::signals::Signals;
 use crate::{data_plane, log};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {

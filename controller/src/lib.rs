@@ -9,8 +9,7 @@
 //!
 //! In a cluster the last arrow crosses machines: `sluice_server` requires a client certificate, and `envoy` supervises there.
 //!
-//! This crate decides when to translate, in which order to publish, and how long to wait. The content is decided by the crates
-//! below it: `translate`, `plugin`, `xds` and `nginx`.
+//! When to translate, and in which order to publish, is decided in `publish`; the content in `translate`, `plugin`, `xds` and `nginx`.
 
 mod admin_services;
 mod args;
@@ -30,6 +29,7 @@ mod options;
 mod output;
 mod render;
 mod run;
+mod signals;
 mod values;
 
 use std::process::ExitCode;

@@ -46,7 +46,9 @@ impl Lint {
             };
         }
         if self.source.names_a_cluster() {
-            bail!("PATH: not with a cluster (--source kube, --kubeconfig, --apiserver-host)");
+            bail!(
+                "PATH cannot be combined with a cluster (--source kube, --kubeconfig, --apiserver-host)"
+            );
         }
         let paths = self.source.manifests.iter().chain(&self.paths);
         Ok(Some(paths.cloned().collect()))

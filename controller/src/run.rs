@@ -20,15 +20,15 @@ use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options};
 use sluice_xds::{Certificate, KEY_FILE, Settings};
 use sluice_xds_server::Store;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
-use crate::admin_services::{AdminServices, ObserverInputs};
+use crate::admin_services::{AdminInputs, AdminServices};
 use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
+use crate::signals::{Signals, unless_stopped};
 use crate::{certificate, data_plane, log, options};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
@@ -59,7 +59,13 @@ fn check(args: &Run) -> anyhow::Result<()> {
     if let ObjectSource::Files(folder) = object_source::from_args(args)?
         && !folder.is_dir()
     {
-        bail!("--manifests {}: no such folder", folder.display());
+        let folder_name = folder.display();
+        match folder.exists() {
+            true => bail!(
+                "--manifests {folder_name}: is a file; expected a folder (`sluice lint` takes files)"
+            ),
+            false => bail!("--manifests {folder_name}: no such folder"),
+        }
     }
     let (http, https) = (args.listeners.http_port, args.listeners.https_port);
     if http == https {
@@ -75,7 +81,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
 fn check_xds(args: &Run) -> anyhow::Result<()> {
     match (&args.xds_address, &args.xds_certificates) {
         (Some(ListenAddress::Tcp(_)), Some(_)) if args.xds_plaintext => {
-            bail!("--xds-plaintext: not with --xds-certificates")
+            bail!("--xds-plaintext cannot be combined with --xds-certificates")
         }
         (Some(ListenAddress::Tcp(address)), None) if !args.xds_plaintext => bail!(
             "--xds-address {address}: private keys are served here to any client that connects; give \
@@ -130,10 +136,10 @@ async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::R
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let tasks = Tasks::default();
-    let started = tokio::select! {
-        started = start(args, &tasks) => started?,
-        () = signals.wait() => return Ok(()),
-        failure = tasks.failed() => return Err(failure.into()),
+    let start = start(args, &tasks);
+    let Some(started) = unless_stopped(start, signals.wait(), &tasks).await? else {
+        info!("stopping before anything was served");
+        return Ok(());
     };
     let grace = tokio::select! {
         () = signals.wait() => args.shutdown.shutdown_grace_period,
@@ -204,7 +210,11 @@ fn served(
 /// Key of the nonces of digest authentication. It comes from the private key that all replicas have; without one, from that of the
 /// run directory, which the next controller has.
 fn nonces(args: &Run, default: &Certificate) -> anyhow::Result<NonceKey> {
-    let Some(folder) = &args.xds_certificates else {
+    let remote = args
+        .xds_certificates
+        .as_ref()
+        .filter(|_| args.data_plane == DataPlane::None);
+    let Some(folder) = remote else {
         return Ok(NonceKey::from_secret(default.key.as_bytes()));
     };
     let path = folder.join(KEY_FILE);
@@ -231,7 +241,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     let firewall = firewall(args, &run_dir, tasks);
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
-    let inputs = ObserverInputs {
+    let inputs = AdminInputs {
         view: &view,
         served: &served,
         tasks,
@@ -369,29 +379,4 @@ fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address>
         }
         (Some(ListenAddress::Tcp(address)), None) => Address::Tcp(*address),
     })
-}
-
-pub(crate) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    pub(crate) fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Signals {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    pub(crate) async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
 }

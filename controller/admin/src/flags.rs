@@ -40,11 +40,12 @@ impl AdminFlags {
     }
 }
 
-/// A path as it is, and nothing that a router could read as a pattern.
-fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
-    text.parse().map(Duration::from_secs)
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs);
+    seconds.map_err(|_| "expected a number of seconds".to_owned())
 }
 
+/// A path as it is, and nothing that a router could read as a pattern.
 fn path(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
     match text.strip_prefix('/') {

@@ -13,13 +13,13 @@
 //! Absent on purpose: the translation of rules (`translate`), and their text (`ir`, `xds`).
 
 mod connection;
-mod handle;
+mod firewall;
 mod process;
 mod relay;
 mod supervisor;
 mod wire;
 
-pub use handle::{Firewall, Loading, Missing};
+pub use firewall::{Firewall, LoadOutcome, Missing};
 pub use process::{ProcessSettings, serve};
 pub use relay::relay;
 pub use sluice_modsecurity::NAME as LIBRARY;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tracing::debug;
 
-use crate::handle::Firewall;
+use crate::firewall::Firewall;
 
 /// Hands a stream on. One that breaks ends with an error here, too, so nothing is let through.
 pub async fn relay(State(firewall): State<Firewall>, request: Request) -> Response {

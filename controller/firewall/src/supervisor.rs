@@ -123,10 +123,11 @@ async fn follow(
             Ok(loaded) => {
                 match &loaded.no_engine {
                     Some(reason) => error!("no web application firewall: {reason}"),
-                    None => info!(
-                        "web application firewall: {} sets of rules",
-                        rules.sets.len()
-                    ),
+                    None => {
+                        let count = rules.sets.len();
+                        let plural = if count == 1 { "" } else { "s" };
+                        info!("web application firewall: {count} set{plural} of rules");
+                    }
                 }
                 let loaded = Arc::new(loaded);
                 answers.send_replace(Answer { number, loaded });

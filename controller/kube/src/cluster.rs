@@ -14,13 +14,15 @@ use crate::identity::Identity;
 use crate::watch::IngressRef;
 use crate::{Notification, events, lease, status};
 
-/// Objects to write, and the identity of the writer. Events are always written.
+/// Objects to write, and the identity of the writer. Events about reports are always written.
 #[derive(Clone, Debug)]
 pub struct Duties {
     /// The election to take part in; without one every replica writes Events, and none writes status.
     pub election: Option<Candidacy>,
     /// The status of Ingresses; `None`: it is left alone.
     pub status: Option<status::Settings>,
+    /// An Event `Sync` for each change of an Ingress.
+    pub sync_events: bool,
 }
 
 /// Leader election by a Lease.
@@ -105,7 +107,12 @@ impl ClusterTasks {
         let leads = election_of_ours
             .as_ref()
             .map_or(everybody, |election: &Election| election.leads.clone());
-        let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
+        let recorder = events::Recorder::new(
+            client.clone(),
+            identity.clone(),
+            leads.clone(),
+            duties.sync_events,
+        );
         tasks.spawn("event recorder", recorder.run(inbox.notifications));
         // As ingress-nginx: without an election no replica writes status, because all would.
         let writer = duties

@@ -94,8 +94,11 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> anyhow::Result<T> {
 /// A kubeconfig that a flag names.
 pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
     let describe = || format!("--kubeconfig {}", path.display());
-    let file = Kubeconfig::read_from(path).with_context(describe)?;
+    // kube names the path and the cause twice.
+    std::fs::File::open(path).with_context(describe)?;
+    let unusable = |error| anyhow::anyhow!("{}: {}", describe(), with_causes(&error));
+    let file = Kubeconfig::read_from(path).map_err(unusable)?;
     Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
-        .with_context(describe)
+        .map_err(unusable)
 }

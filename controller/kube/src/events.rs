@@ -57,13 +57,20 @@ pub(crate) struct Recorder {
     leads: watch::Receiver<bool>,
     /// Reports that hold, and when each is due.
     current: BTreeMap<Report, Instant>,
+    /// Without `--disable-sync-events`.
+    sync_events: bool,
     synced: Synced,
     allowance: Allowance,
     said_forbidden: bool,
 }
 
 impl Recorder {
-    pub(crate) fn new(client: Client, identity: Identity, leads: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        identity: Identity,
+        leads: watch::Receiver<bool>,
+        sync_events: bool,
+    ) -> Self {
         let allowance = Allowance {
             left: BURST,
             since: Instant::now(),
@@ -73,6 +80,7 @@ impl Recorder {
             identity,
             leads,
             current: BTreeMap::new(),
+            sync_events,
             synced: Synced::default(),
             allowance,
             said_forbidden: false,
@@ -119,6 +127,7 @@ impl Recorder {
                     self.current.insert(report, Instant::now());
                 }
                 Notification::ReportRemoved(report) => drop(self.current.remove(&report)),
+                Notification::IngressSynced { .. } if !self.sync_events => {}
                 Notification::IngressSynced { key, uid } => {
                     self.synced.add(key, uid, *self.leads.borrow());
                 }
@@ -373,6 +382,27 @@ mod tests {
     fn a_message_is_cut_at_a_character() {
         let long = text(&report("annotation x", &"ü".repeat(2000)));
         assert!(long.len() <= LONGEST_MESSAGE && long.ends_with('ü'));
+    }
+
+    #[tokio::test]
+    async fn sync_events_are_written_unless_they_are_disabled() {
+        let nothing = tower::service_fn(async |_: axum::http::Request<kube::client::Body>| {
+            Ok::<_, std::convert::Infallible>(axum::http::Response::new(axum::body::Body::empty()))
+        });
+        let client = Client::new(nothing, "default");
+        let (_leads, leads) = watch::channel(true);
+        for sync_events in [true, false] {
+            let mut recorder =
+                Recorder::new(client.clone(), identity(), leads.clone(), sync_events);
+            let key = ObjectKey::new("n", "a");
+            let uid = "u".to_owned();
+            recorder.take(vec![Notification::IngressSynced { key, uid }]);
+            let is_next = matches!(recorder.next(), Some((_, Next::Sync(_))));
+            assert_eq!(is_next, sync_events);
+            let wrong = report("annotation canary-weight", "expected an integer");
+            recorder.take(vec![Notification::ReportAdded(wrong)]);
+            assert_eq!(recorder.current.len(), 1);
+        }
     }
 
     #[test]

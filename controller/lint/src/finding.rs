@@ -97,6 +97,8 @@ pub(crate) struct Summary {
     pub(crate) settings: usize,
     /// Documents that should be objects and are not.
     pub(crate) unreadable: usize,
+    /// Objects that are not checked, because others have their names.
+    pub(crate) duplicates: usize,
 }
 
 /// Result of `sluice lint`.
@@ -136,7 +138,7 @@ impl Findings {
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
-            let mut finding = Finding::of(ingress, &reports, &outcome, extent, options);
+            let mut finding = Finding::from_reports(ingress, &reports, &outcome, extent, options);
             if let Some(remark) = hints::about_namespace(ingress, options) {
                 finding.verdict = Verdict::NotWatched;
                 finding.remarks = vec![remark];
@@ -218,7 +220,12 @@ impl Findings {
             unreadable: self
                 .documents
                 .iter()
-                .filter(|problem| !problem.harmless || problem.is_foreign)
+                .filter(|problem| !problem.harmless && !problem.is_duplicate || problem.is_foreign)
+                .count(),
+            duplicates: self
+                .documents
+                .iter()
+                .filter(|problem| !problem.harmless && problem.is_duplicate)
                 .count(),
         }
     }
@@ -233,7 +240,7 @@ struct Outcome {
 }
 
 impl Finding {
-    fn of(
+    fn from_reports(
         ingress: &Ingress,
         reports: &[&Report],
         outcome: &Outcome,

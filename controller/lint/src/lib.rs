@@ -42,7 +42,7 @@ pub enum Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// An Ingress does not work at all, one of its paths answers 503, a setting of the operator does not work, or a document cannot be
-    /// read.
+    /// read or is hidden by another of the same name.
     #[default]
     Error,
     /// Anything is not served as written.

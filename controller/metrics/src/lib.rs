@@ -13,6 +13,7 @@
 //! Counters are kept here; gauges that can be read elsewhere are read at each scrape.
 
 mod admission;
+mod buckets;
 mod cap;
 mod certificates;
 mod controller;
@@ -32,6 +33,7 @@ use sluice_xds_server::Store;
 use tracing::warn;
 
 pub use admission::Admission;
+pub use buckets::{Buckets, HistogramBuckets};
 pub use controller::Controller;
 pub use data_plane::{DataPlane, Running};
 pub use flags::MetricsFlags;

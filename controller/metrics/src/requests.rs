@@ -16,6 +16,7 @@ use sluice_ir::BackendId;
 use sluice_translate::{Snapshot, ids};
 use sluice_xds_server::AccessLogEntry;
 
+use super::buckets::Buckets;
 use super::cap::{Cap, OTHER};
 use super::controller::{PREFIX, opts};
 use crate::flags::MetricsFlags;
@@ -84,12 +85,12 @@ impl Requests {
         view: View,
     ) -> prometheus::Result<Self> {
         let keep = |name: &str| !is_excluded(name, &flags.exclude_socket_metrics);
-        let histogram = |name: &str, help: &str, buckets: &[f64]| {
-            let opts = HistogramOpts::from(opts(name, help)).buckets(buckets.to_vec());
+        let histogram = |name: &str, help: &str, buckets: &Buckets| {
+            let opts = HistogramOpts::from(opts(name, help)).buckets(buckets.bounds().to_vec());
             register(registry, keep(name), HistogramVec::new(opts, &LABELS)?)
         };
         let requests = IntCounterVec::new(opts("requests", "Requests of clients"), &LABELS)?;
-        let (times, lengths) = (&flags.time_buckets, &flags.length_buckets);
+        let (times, lengths) = (&flags.buckets.times, &flags.buckets.lengths);
         Ok(Requests(Arc::new(Inner {
             view,
             per_host: flags.metrics_per_host,
@@ -129,7 +130,7 @@ impl Requests {
             bytes_sent: histogram(
                 "bytes_sent",
                 "As response_size, in other buckets; deprecated",
-                &flags.size_buckets,
+                &flags.buckets.sizes,
             )?,
         })))
     }

@@ -74,7 +74,7 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
             pattern.len()
         ));
     }
-    let ast = parse(pattern, DEEPEST).map_err(|error| syntax::unknown(&error))?;
+    let ast = parse(pattern, DEEPEST).map_err(|error| syntax::parse_error(&error))?;
     let groups = syntax::check(pattern, &ast)?;
     let shape = Shape {
         groups: u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?,

@@ -7,7 +7,7 @@ use regex_syntax::ast::{
 };
 
 /// Reason why a pattern cannot be parsed.
-pub(crate) fn unknown(error: &Error) -> String {
+pub(crate) fn parse_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::UnsupportedLookAround => "lookaround such as (?!...) or (?=...)".to_owned(),
         ErrorKind::FlagUnrecognized => "a group of its own kind such as (?>...)".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_firewall::{Loading, Missing};
+use sluice_firewall::{LoadOutcome, Missing};
 use sluice_ir::{Action, Config, HttpRoute, ReasonCode, Server};
 use sluice_quarantine::{Part, Publication};
 use sluice_translate::{Kind, ObjectRef, Report, Severity, Snapshot};
@@ -34,7 +34,7 @@ impl Publisher {
     }
 
     /// Holds back what the engine does not take, as if a data plane had rejected it.
-    fn hold_refused(&mut self, config: &Config, loading: &Loading) {
+    fn hold_refused(&mut self, config: &Config, loading: &LoadOutcome) {
         let publication = Publication {
             config: config.clone(),
             snapshot: Arc::clone(&self.snapshot),
@@ -68,7 +68,7 @@ impl Publisher {
 }
 
 /// Without firewalls that are not there; paths whose engine may reject requests are closed.
-fn restricted(mut config: Config, loading: &Loading) -> Config {
+fn restricted(mut config: Config, loading: &LoadOutcome) -> Config {
     let is_unserved = |route: &HttpRoute| {
         loading.missing.contains_key(&route.id) || loading.refused.contains_key(&route.id)
     };
@@ -101,7 +101,7 @@ fn may_block(route: &HttpRoute, config: &Config) -> bool {
     waf.is_some_and(|waf| waf.may_block(config.global.waf.as_ref()))
 }
 
-fn reports(config: &Config, loading: &Loading, snapshot: &Snapshot) -> Vec<Report> {
+fn reports(config: &Config, loading: &LoadOutcome, snapshot: &Snapshot) -> Vec<Report> {
     if loading.missing.is_empty() {
         return Vec::new();
     }
@@ -111,7 +111,7 @@ fn reports(config: &Config, loading: &Loading, snapshot: &Snapshot) -> Vec<Repor
 
 fn report(
     route: &HttpRoute,
-    loading: &Loading,
+    loading: &LoadOutcome,
     config: &Config,
     snapshot: &Snapshot,
 ) -> Option<Report> {

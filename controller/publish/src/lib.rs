@@ -31,7 +31,7 @@ mod report_log;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_ir::Config;
+use sluice_ir::{Config, ServerName};
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -322,9 +322,11 @@ impl Publisher {
         let Config {
             servers, backends, ..
         } = &self.effective;
-        let sizes = (servers.len(), backends.len());
+        let others = usize::from(servers.get(&ServerName::CatchAll).is_some());
+        let sizes = (servers.len() - others, backends.len());
         if self.logged.replace(sizes) != Some(sizes) {
-            info!("published {} hosts, {} backends", sizes.0, sizes.1);
+            let (hosts, backends) = (counted(sizes.0, "host"), counted(sizes.1, "backend"));
+            info!("published {hosts}, {backends}");
         }
     }
 
@@ -334,6 +336,11 @@ impl Publisher {
             self.served.store.answered(generation, ACKNOWLEDGED).await;
         }
     }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 async fn until(at: Option<Instant>) {

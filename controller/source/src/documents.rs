@@ -3,10 +3,12 @@
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
 use serde_json::Value;
-use sluice_translate::{InvalidObject, Object, leftovers, upgrade};
+use sluice_translate::{InvalidObject, Kind, Object, leftovers, upgrade};
 
 use crate::Problem;
 use crate::lines::{DOCUMENT, Lines};
+use crate::templates::{fields_with_action, has_action, may_be_object, may_be_template};
+use crate::yaml::{self, Mistake};
 
 /// One document, read.
 pub(crate) struct Document<'a> {
@@ -80,6 +82,7 @@ fn is_blank(document: &str) -> bool {
         .all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
+const TEMPLATE: &str = "; it looks like a template: render it first (helm template)";
 const UNKNOWN_FIELD: &str = "unknown field; ignored, as the API server does";
 
 fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
@@ -90,24 +93,26 @@ fn read<'a>(place: &str, text: &'a str, first_line: usize) -> Document<'a> {
         problems: Vec::new(),
     };
     let mut remarks = Vec::new();
-    match serde_saphyr::from_str(text) {
+    match yaml::parse(text) {
         Ok(value) => {
+            // Once for all items of a list.
+            let has_action = has_action(text);
             for (field, item) in items(value) {
-                let object = read_object(item, &mut remarks, &field, text.contains("{{"));
+                let object = read_object(item, &mut remarks, &field, has_action);
                 document
                     .objects
                     .extend(object.map(|object| (field, object)));
             }
         }
-        Err(error) => {
-            let at = error
-                .location()
-                .and_then(|at| usize::try_from(at.line()).ok());
-            let line = first_line + at.unwrap_or(1).saturating_sub(1);
+        Err(Mistake { line, mut reason }) => {
+            let is_template = may_be_template(text, line);
+            if is_template {
+                reason += TEMPLATE;
+            }
             document.problems.push(Problem {
-                line: Some(line),
-                is_foreign: true,
-                ..Problem::new(place, not_yaml(&error.to_string()))
+                line: Some(first_line + line - 1),
+                is_foreign: is_template || !may_be_object(text),
+                ..Problem::new(place, reason)
             });
         }
     }
@@ -145,62 +150,105 @@ struct Remark {
 impl Remark {
     fn at(self, place: &str, lines: &Lines) -> Problem {
         Problem {
-            place: place.to_owned(),
             line: Some(lines.nearest(&self.field)),
-            reason: self.reason,
             harmless: self.harmless,
             is_foreign: self.is_foreign,
+            ..Problem::new(place, self.reason)
         }
     }
 }
 
-/// One object; `within`: its field of the document. Of a template, names are what they become.
+/// The field of a document, of the object that is within it.
+fn field_within(within: &str, field: &str) -> String {
+    match within {
+        DOCUMENT => field.to_owned(),
+        within => format!("{within}.{field}"),
+    }
+}
+
+/// One object; `within`: its field of the document, in which there may be template actions.
 fn read_object(
     mut item: Value,
     remarks: &mut Vec<Remark>,
     within: &str,
-    is_template: bool,
+    has_action: bool,
 ) -> Option<Object> {
-    let field_of = |field: &str| match within {
-        DOCUMENT => field.to_owned(),
-        within => format!("{within}.{field}"),
+    let note = |field: &str, reason: String| Remark {
+        field: field_within(within, field),
+        reason,
+        harmless: true,
+        is_foreign: false,
     };
     let old = upgrade(&mut item);
     let leftovers = leftovers(&item);
-    match Object::with_unknown_fields(item) {
-        Ok((object, mut unknown)) => {
-            // What is not served for it is reported with its Ingress.
-            let reference = object.reference();
-            let note = |field: &str, reason: &str| Remark {
-                field: field_of(field),
-                reason: format!("{reference}: {field}: {reason}"),
-                harmless: true,
-                is_foreign: false,
-            };
-            remarks.extend(leftovers.iter().map(|(field, reason)| note(field, reason)));
-            unknown.retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
-            remarks.extend(unknown.iter().map(|field| note(field, UNKNOWN_FIELD)));
-            remarks.extend(old.map(|version| Remark {
-                field: field_of("apiVersion"),
-                reason: outdated(&object, &version),
-                harmless: true,
-                is_foreign: false,
-            }));
-            Some(object)
-        }
+    let intent = Intent::new(&item, has_action);
+    let (object, mut unknown) = match Object::with_unknown_fields(item) {
+        Ok(read) => read,
         Err(error) => {
-            let (field, is_foreign) = match &error {
-                InvalidObject::UnknownKind { .. } => ("kind", false),
-                InvalidObject::NoObject { field } => (*field, true),
-                InvalidObject::Malformed { field, .. } => (field.as_str(), is_template),
-            };
-            remarks.push(Remark {
-                field: field_of(field),
-                reason: error.to_string(),
-                harmless: matches!(error, InvalidObject::UnknownKind { .. }),
-                is_foreign,
-            });
-            None
+            remarks.push(intent.remark(&error, within));
+            return None;
+        }
+    };
+    // What is not served for it is reported with its Ingress.
+    let reference = object.reference();
+    let about = |field: &str, reason: &str| note(field, format!("{reference}: {field}: {reason}"));
+    remarks.extend(leftovers.iter().map(|(field, reason)| about(field, reason)));
+    unknown.retain(|field| !leftovers.iter().any(|(named, _)| field.starts_with(named)));
+    remarks.extend(unknown.iter().map(|field| about(field, UNKNOWN_FIELD)));
+    remarks.extend(old.map(|version| note("apiVersion", outdated(&object, &version))));
+    Some(object)
+}
+
+/// Intent of a document that is no object.
+struct Intent {
+    /// An object, though its kind or its version is missing.
+    object: bool,
+    /// An Ingress, also with a wrong version or in other letters: it is none of the kinds that have nothing to do with us.
+    ingress: bool,
+    /// Fields with template actions.
+    templated: Vec<String>,
+}
+
+impl Intent {
+    fn new(item: &Value, has_action: bool) -> Self {
+        let text = |field| item.get(field).and_then(Value::as_str);
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        let group = version.and_then(|version| version.split_once('/'));
+        let has_kind = Kind::ALL.iter().any(|known| Some(known.as_str()) == kind);
+        Intent {
+            object: has_kind || version.is_some() && item.get("metadata").is_some(),
+            ingress: matches!(group, Some(("networking.k8s.io" | "extensions", _)))
+                && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("Ingress")),
+            templated: match has_action {
+                true => fields_with_action(item),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    fn remark(&self, error: &InvalidObject, within: &str) -> Remark {
+        let mut reason = error.to_string();
+        let (field, harmless, is_foreign) = match error {
+            InvalidObject::UnknownKind { .. } => ("kind", !self.ingress, false),
+            InvalidObject::NoObject { field } => {
+                if within != DOCUMENT {
+                    reason = reason.replacen("document", within, 1);
+                }
+                (*field, false, !self.object)
+            }
+            InvalidObject::Malformed { field, .. } => {
+                let is_template = self.templated.contains(field);
+                if is_template {
+                    reason += TEMPLATE;
+                }
+                (field.as_str(), false, is_template)
+            }
+        };
+        Remark {
+            field: field_within(within, field),
+            reason,
+            harmless,
+            is_foreign,
         }
     }
 }
@@ -212,106 +260,5 @@ fn outdated(object: &Object, version: &str) -> String {
     )
 }
 
-/// The parser draws a picture of the place under its message; a log line has room for the message.
-fn not_yaml(error: &str) -> String {
-    // The rest is for who calls the library.
-    let (error, _) = error
-        .split_once(", set DuplicateKeyPolicy")
-        .unwrap_or((error, ""));
-    let message = error.lines().next().unwrap_or_default().trim();
-    // The line is that of the document; the place has that of the file.
-    let message = message
-        .strip_prefix("error: line ")
-        .and_then(|rest| rest.split_once(": "))
-        .map_or(message, |(_, message)| message);
-    format!("expected YAML: {message}; document not served")
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n";
-
-    #[test]
-    fn a_bad_document_costs_only_itself() {
-        let text = format!(
-            "{SERVICE}---\nkind: [\n--- # next\n{}",
-            SERVICE.replace("name: a", "name: b")
-        );
-        let (objects, problems) = parse("x.yaml", &text);
-        assert_eq!(objects.len(), 2);
-        assert_eq!(problems.len(), 1);
-        assert!(problems[0].is_foreign);
-        assert!(
-            problems[0]
-                .to_string()
-                .starts_with("x.yaml:5: expected YAML"),
-            "{}",
-            problems[0]
-        );
-    }
-
-    #[test]
-    fn a_key_that_is_there_twice_is_named() {
-        let (_, problems) = parse("x.yaml", "kind: Service\nkind: Ingress\n");
-        let told = problems[0].to_string();
-        assert!(told.contains("duplicate mapping key: kind"), "{told}");
-        assert!(!told.contains("DuplicateKeyPolicy"), "{told}");
-    }
-
-    #[test]
-    fn dashes_inside_a_line_end_nothing() {
-        let text = format!("# ---\n{SERVICE}  # a --- b\n----\n");
-        assert_eq!(split(&text).count(), 1);
-    }
-
-    #[test]
-    fn a_list_is_its_items() {
-        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
-        assert_eq!(parse("x.yaml", text).0.len(), 1);
-    }
-
-    #[test]
-    fn an_ingress_of_an_old_version_is_read_with_a_note() {
-        let text = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n";
-        let (objects, problems) = parse("x.yaml", text);
-        assert_eq!(objects.len(), 1);
-        assert!(
-            problems[0].harmless && problems[0].reason.contains("since Kubernetes 1.22"),
-            "{}",
-            problems[0]
-        );
-    }
-
-    #[test]
-    fn what_an_ingress_has_no_field_for_is_noted_once() {
-        let path = "{path: /, pathType: Exact, backend: {serviceName: a, servicePort: 80}}";
-        let text = format!(
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: a}}\n\
-             spec: {{ingressclass: x, rules: [{{http: {{paths: [{path}]}}}}]}}\n"
-        );
-        let (objects, problems) = parse("x.yaml", &text);
-        assert_eq!(objects.len(), 1);
-        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(
-            said[0].contains("backend: expected service, got serviceName"),
-            "{said:?}"
-        );
-        assert!(
-            said[1].contains("spec.ingressclass: unknown field; ignored"),
-            "{said:?}"
-        );
-        assert!(problems.iter().all(|problem| problem.harmless));
-    }
-
-    #[test]
-    fn other_kinds_are_harmless() {
-        let (_, problems) = parse(
-            "x.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
-        );
-        assert!(problems[0].harmless);
-    }
-}
+mod tests;

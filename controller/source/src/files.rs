@@ -253,7 +253,7 @@ impl Index {
             return;
         }
         let place = self.place(path);
-        let (found, problems) = load(path, &place, fingerprint);
+        let (found, mut problems) = load(path, &place, fingerprint);
         let readable = problems.iter().all(|problem| problem.harmless);
         let file = self.files.entry(path.into()).or_insert(File {
             fingerprint,
@@ -263,7 +263,11 @@ impl Index {
         let before = std::mem::take(&mut file.objects);
         let mut now: BTreeMap<Name, Object> = BTreeMap::new();
         for object in found {
-            now.insert((object.kind(), object.key()), object);
+            if let Some(hidden) = now.insert((object.kind(), object.key()), object) {
+                let name = hidden.reference();
+                let reason = format!("{name} is in this file more than once; the last one is used");
+                problems.push(Problem::harmless(&*place, reason));
+            }
         }
         if !readable {
             // What cannot be read may be what is missing: nothing that serves is lost over it.

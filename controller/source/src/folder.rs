@@ -63,31 +63,76 @@ pub(crate) fn is_hidden(path: &Path) -> bool {
         .is_none_or(|name| name.starts_with('.'))
 }
 
-/// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
-/// `rest` is called after each file, to yield where there is no hurry.
+/// Manifests under a folder, and what could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) manifests: Manifests,
+    /// Folders that cannot be listed, and manifests that are links to nothing.
+    pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+/// Every manifest under a folder, in the order of their paths. Fails when it or one below it cannot be listed: what is in that one is
+/// not gone. `rest` is called after each file, to yield where there is no hurry.
 pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
-    if let Some(fingerprint) = Fingerprint::from_path(folder) {
-        return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
+    let Listing {
+        manifests,
+        unreadable,
+    } = listing(folder, rest);
+    // A link to nothing is a file that is about to come or to go.
+    let failed = unreadable
+        .into_iter()
+        .find(|(path, _)| !path.is_symlink() || path.is_dir());
+    match failed {
+        None => Ok(manifests),
+        Some((path, error)) if path == folder => Err(error),
+        Some((path, error)) => {
+            let reason = format!("{}: {error}", path.display());
+            Err(io::Error::new(error.kind(), reason))
+        }
     }
-    let mut found = BTreeMap::new();
+}
+
+/// The same with everything that can be read. A file is its own only manifest, whatever its name.
+pub(crate) fn listing(folder: &Path, rest: impl Fn()) -> Listing {
+    let mut found = Listing::default();
+    if let Some(fingerprint) = Fingerprint::from_path(folder) {
+        found.manifests.insert(folder.to_owned(), fingerprint);
+        return found;
+    }
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            if is_hidden(&path) {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            } else if is_manifest(&path)
-                && let Some(fingerprint) = Fingerprint::from_path(&path)
-            {
-                found.insert(path, fingerprint);
+        if let Err(error) = list(&folder, &mut folders, &mut found, &rest) {
+            found.unreadable.push((folder, error));
+        }
+    }
+    found
+}
+
+fn list(
+    folder: &Path,
+    folders: &mut Vec<PathBuf>,
+    found: &mut Listing,
+    rest: &impl Fn(),
+) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if is_hidden(&path) {
+            continue;
+        }
+        if path.is_dir() {
+            folders.push(path);
+        } else if is_manifest(&path) {
+            if let Some(fingerprint) = Fingerprint::from_path(&path) {
+                found.manifests.insert(path, fingerprint);
                 rest();
+            } else if path.is_symlink()
+                && let Err(error) = std::fs::metadata(&path)
+            {
+                found.unreadable.push((path, error));
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The text of a manifest, or why there is none.
@@ -109,6 +154,25 @@ pub(crate) fn text(path: &Path, fingerprint: Fingerprint) -> Result<String, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Root reads every folder: one that is gone stands for one that is forbidden.
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_named_and_fails_the_whole() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("a.yaml"), "")?;
+        let mut found = listing(folder.path(), || ());
+        assert_eq!((found.manifests.len(), found.unreadable.len()), (1, 0));
+        let gone = folder.path().join("gone");
+        let mut folders = Vec::new();
+        assert!(list(&gone, &mut folders, &mut found, &|| ()).is_err());
+        let found = listing(&gone, || ());
+        assert_eq!(found.unreadable[0].0, gone);
+        assert!(manifests(&gone, || ()).is_err());
+        std::os::unix::fs::symlink("nowhere", folder.path().join("b.yaml"))?;
+        assert_eq!(listing(folder.path(), || ()).unreadable.len(), 1);
+        assert_eq!(manifests(folder.path(), || ())?.len(), 1);
+        Ok(())
+    }
 
     #[test]
     fn temporary_files_of_editors_mean_nothing() {

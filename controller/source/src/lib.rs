@@ -14,6 +14,8 @@ mod files;
 mod folder;
 mod lines;
 mod once;
+mod templates;
+mod yaml;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -56,6 +58,9 @@ pub struct Problem {
     /// True if no Kubernetes object is recognisable: a template, a file of another program.
     #[serde(skip)]
     pub is_foreign: bool,
+    /// True if it is about an object that another one of the same name hides.
+    #[serde(skip)]
+    pub is_duplicate: bool,
 }
 
 impl Problem {
@@ -67,6 +72,7 @@ impl Problem {
             reason: reason.into(),
             harmless: false,
             is_foreign: false,
+            is_duplicate: false,
         }
     }
 

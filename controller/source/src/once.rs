@@ -10,7 +10,7 @@ use serde::Serialize;
 use sluice_translate::{Object, ObjectRef};
 
 use crate::documents::documents;
-use crate::folder::{self, LARGEST};
+use crate::folder::{self, LARGEST, Listing};
 use crate::lines::{DOCUMENT, Lines};
 use crate::{Event, Problem};
 
@@ -79,8 +79,8 @@ impl From<Vec<Event>> for Reading {
     }
 }
 
-/// Reads manifests. Fails when one is not there, or a folder has none: all would be well with a mistyped path. In a folder, what is no
-/// Kubernetes object is harmless.
+/// Reads manifests. Fails when one is not there, or a folder has none: all would be well with a mistyped path. In a folder, templates
+/// and files of other programs are harmless.
 pub fn read_inputs(inputs: &[Input]) -> anyhow::Result<Reading> {
     let mut once = Once::default();
     for input in inputs {
@@ -134,11 +134,22 @@ impl Once {
     fn path(&mut self, path: &Path) -> anyhow::Result<()> {
         let name = path.display();
         if !path.exists() {
-            bail!("{name}: no such file or folder");
+            match path.is_symlink() {
+                true => bail!("{name}: a link to a file or folder that is not there"),
+                false => bail!("{name}: no such file or folder"),
+            }
         }
         let is_folder = path.is_dir();
-        let manifests = folder::manifests(path, || ()).with_context(|| name.to_string())?;
-        let mut has_content = false;
+        let Listing {
+            manifests,
+            unreadable,
+        } = folder::listing(path, || ());
+        let mut has_content = !unreadable.is_empty();
+        for (path, error) in unreadable {
+            let reason = format!("cannot be read: {error}; not checked");
+            let problem = Problem::new(path.display().to_string(), reason);
+            self.reading.events.push(Event::Problem(problem));
+        }
         for (file, fingerprint) in manifests {
             let file = tidy(&file);
             let place = file.display().to_string();
@@ -155,10 +166,11 @@ impl Once {
                 }
             };
         }
-        if !has_content {
-            bail!("{name}: no manifests in it (*.yaml, *.yml, *.json)");
+        match (has_content, is_folder) {
+            (true, _) => Ok(()),
+            (false, true) => bail!("{name}: no manifests in it (*.yaml, *.yml, *.json)"),
+            (false, false) => bail!("{name}: nothing in it but blank lines and comments"),
         }
-        Ok(())
     }
 
     /// True if there is anything in it.
@@ -192,141 +204,42 @@ impl Once {
     fn add(&mut self, object: Object, place: Place) {
         let name = object.reference();
         let places = &mut self.reading.places.0;
-        if let Some(first) = places.get(&name)
-            && first.file != place.file
-        {
-            let reason = format!("{name} is in {} already; not used", first.file);
-            let problem = Problem {
-                line: Some(place.lines.nearest(&place.within)),
-                ..Problem::harmless(&*place.file, reason)
-            };
-            self.reading.events.push(Event::Problem(problem));
+        let Some(first) = places.get(&name) else {
+            places.insert(name.clone(), place);
+            self.objects.insert(name, object);
             return;
+        };
+        let is_same = self.objects.get(&name) == Some(&object);
+        let (kept, hidden) = match first.file == place.file {
+            true => (&place, first),
+            false => (first, &place),
+        };
+        let problem = duplicate(&name, kept, hidden, is_same);
+        self.reading.events.push(Event::Problem(problem));
+        if first.file == place.file {
+            places.insert(name.clone(), place);
+            self.objects.insert(name, object);
         }
-        places.insert(name.clone(), place);
-        self.objects.insert(name, object);
+    }
+}
+
+/// An object that is not read, because another one has its name. That is harmless if both are the same.
+fn duplicate(name: &ObjectRef, kept: &Place, hidden: &Place, is_same: bool) -> Problem {
+    let (file, line) = (&kept.file, kept.lines.nearest(&kept.within));
+    let line_of_it = hidden.lines.nearest(&hidden.within);
+    let reason = match is_same {
+        true => format!("{name} is the same as in {file}:{line}"),
+        false => format!(
+            "{name} is also in {file}:{line}, and only that one is checked; check them one at a time"
+        ),
+    };
+    Problem {
+        line: Some(line_of_it),
+        harmless: is_same,
+        is_duplicate: true,
+        ..Problem::new(&*hidden.file, reason)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use sluice_translate::{Kind, ObjectKey};
-
-    use super::*;
-
-    const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata:\n  name: NAME\n";
-
-    fn service(name: &str) -> String {
-        SERVICE.replace("NAME", name)
-    }
-
-    fn object(name: &str) -> ObjectRef {
-        ObjectRef {
-            kind: Kind::Service,
-            key: ObjectKey::new("default", name),
-        }
-    }
-
-    fn problems(reading: &Reading) -> Vec<&Problem> {
-        let events = reading.events.iter();
-        events
-            .filter_map(|event| match event {
-                Event::Problem(problem) => Some(problem),
-                _ => None,
-            })
-            .collect()
-    }
-
-    #[test]
-    fn objects_have_a_file_and_a_line() -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let file = folder.path().join("a.yaml");
-        let list = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: c}\n";
-        let text = format!(
-            "# first\n{}--- # next\n{}---\n{list}",
-            service("a"),
-            service("b")
-        );
-        fs::write(&file, text)?;
-        let reading = read_inputs(&[Input::Path(folder.path().to_owned())])?;
-        for (name, field, line) in [
-            ("a", "", 2),
-            ("b", "", 7),
-            ("b", "metadata.name", 10),
-            ("c", "", 15),
-            ("c", "kind", 16),
-            ("c", "spec.ports", 15),
-        ] {
-            let place = reading.places.find(&object(name), field);
-            let file = file.display().to_string();
-            assert_eq!(place, Some(Location { file, line }), "{name} {field}");
-        }
-        assert_eq!(reading.places.find(&object("d"), ""), None);
-        Ok(())
-    }
-
-    #[test]
-    fn a_template_is_harmless_in_a_folder_and_not_by_name() -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let mut files = Vec::new();
-        for (name, text) in [
-            (
-                "a.yaml",
-                "apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Name }}}\n",
-            ),
-            (
-                "b.yaml",
-                "apiVersion: v1\nkind: Service\nmetadata:\n  name: \"{{ .Name }}\"\n",
-            ),
-            ("values.yaml", "replicas: 2\n"),
-        ] {
-            let file = folder.path().join(name);
-            fs::write(&file, text)?;
-            files.push(Input::Path(file));
-        }
-        let all = read_inputs(&[Input::Path(folder.path().to_owned())])?;
-        let problems_of_folder = problems(&all);
-        assert_eq!(problems_of_folder.len(), 3);
-        for problem in problems_of_folder {
-            assert!(problem.harmless && problem.is_foreign, "{problem:?}");
-        }
-        let named = read_inputs(&files)?;
-        assert!(problems(&named).iter().all(|problem| !problem.harmless));
-        assert_eq!(problems(&named)[1].line, Some(4));
-        let malformed = service("Not_A_Name");
-        fs::write(folder.path().join("c.yaml"), malformed)?;
-        let all = read_inputs(&[Input::Path(folder.path().to_owned())])?;
-        assert!(problems(&all).iter().any(|problem| !problem.harmless));
-        Ok(())
-    }
-
-    #[test]
-    fn the_first_file_has_an_object_and_no_file_is_read_twice() -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let [one, two] = ["one.yaml", "two.yaml"].map(|name| folder.path().join(name));
-        fs::write(&one, service("a"))?;
-        fs::write(&two, format!("\n{}", service("a")))?;
-        let inputs = [&two, &one, &two].map(|path| Input::Path(path.clone()));
-        let reading = read_inputs(&inputs)?;
-        let problems = problems(&reading);
-        assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].harmless && problems[0].line == Some(1));
-        let place = reading.places.find(&object("a"), "");
-        assert_eq!(place.map(|place| place.line), Some(2));
-        Ok(())
-    }
-
-    #[test]
-    fn a_mistyped_path_and_a_folder_without_manifests_are_errors() -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let missing = Input::Path(folder.path().join("no"));
-        let empty = Input::Path(folder.path().to_owned());
-        for (input, reason) in [(missing, "no such file"), (empty, "no manifests in it")] {
-            let error = read_inputs(&[input]).err().map(|error| error.to_string());
-            assert!(error.is_some_and(|text| text.contains(reason)), "{reason}");
-        }
-        Ok(())
-    }
-}
+mod tests;

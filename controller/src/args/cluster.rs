@@ -73,9 +73,11 @@ impl SourceArgs {
     pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<ObjectSource> {
         let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();
         match (self.source, &self.manifests) {
-            (Some(SourceKind::Kube), Some(_)) => bail!("--manifests: not with --source kube"),
+            (Some(SourceKind::Kube), Some(_)) => {
+                bail!("--manifests cannot be combined with --source kube")
+            }
             (Some(SourceKind::Files) | None, Some(_)) if names_a_cluster => {
-                bail!("--manifests: not with --kubeconfig or --apiserver-host")
+                bail!("--manifests cannot be combined with --kubeconfig or --apiserver-host")
             }
             (_, Some(folder)) => Ok(ObjectSource::Files(folder.clone())),
             (Some(SourceKind::Files), None) => {
@@ -85,7 +87,7 @@ impl SourceArgs {
             (None, None) if in_cluster || names_a_cluster => Ok(ObjectSource::Kube),
             // Taking over whatever cluster a kubeconfig happens to name must be asked for.
             (None, None) => {
-                bail!("nothing to follow: give --manifests DIR, or --source kube for a cluster")
+                bail!("nothing to serve: give --manifests DIR, or --source kube for a cluster")
             }
         }
     }
@@ -131,6 +133,9 @@ pub(crate) struct ClusterArgs {
     /// Disable leader election; no status is written then.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) disable_leader_election: bool,
+    /// Write no Event `Sync` for each change of an Ingress; Events about reports are still written.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) disable_sync_events: bool,
 }
 
 impl ClusterArgs {
@@ -149,6 +154,7 @@ impl ClusterArgs {
         Duties {
             election: (!self.disable_leader_election).then(candidacy),
             status: self.update_status.then(status),
+            sync_events: !self.disable_sync_events,
         }
     }
 
@@ -204,7 +210,7 @@ mod tests {
         assert!(
             origin("", false)
                 .unwrap_err()
-                .starts_with("nothing to follow")
+                .starts_with("nothing to serve")
         );
     }
 

@@ -78,6 +78,25 @@ mod tests {
         }
     }
 
+    /// Not in the words of a parser of Rust's.
+    #[test]
+    fn a_value_that_cannot_be_parsed_names_its_form() {
+        for (flag, expected) in [
+            ("--dns-server=foo", "expected IP:PORT"),
+            ("--drain-timeout=soon", "expected a number of seconds"),
+            (
+                "--health-check-timeout=soon",
+                "expected a number of seconds",
+            ),
+            ("--time-buckets=3,2,1", "expected increasing numbers"),
+        ] {
+            let error = Args::parse_from_words(["sluice", "run", "--manifests=.", flag]);
+            let error = error.unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
     #[test]
     fn of_a_repeated_flag_the_last_value_counts_and_a_list_takes_all() {
         let parse = |flags: &[&str]| {

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 use sluice_lint::{FailOn, Output};
 
-use super::{DataPlane, Listeners, SourceArgs, Translation};
+use super::{Listeners, SourceArgs, Translation};
 
 /// Use of colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -18,6 +18,25 @@ pub(crate) enum Colours {
     Always,
     /// Never.
     Never,
+}
+
+/// A data plane to check for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckedDataPlane {
+    /// Envoy, one of Sluice's own or not.
+    #[value(alias = "none")]
+    Envoy,
+    /// nginx.
+    Nginx,
+}
+
+impl CheckedDataPlane {
+    pub(crate) fn serving(self) -> sluice_translate::DataPlane {
+        match self {
+            CheckedDataPlane::Envoy => sluice_translate::DataPlane::Envoy,
+            CheckedDataPlane::Nginx => sluice_translate::DataPlane::Nginx,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -42,8 +61,8 @@ pub(crate) struct Lint {
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colours,
     /// Data plane to check for.
-    #[arg(long, value_enum, default_value_t = DataPlane::Envoy)]
-    pub(crate) data_plane: DataPlane,
+    #[arg(long, value_enum, default_value_t = CheckedDataPlane::Envoy)]
+    pub(crate) data_plane: CheckedDataPlane,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

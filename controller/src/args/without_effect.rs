@@ -31,7 +31,6 @@ const FLAGS: &[Flag] = &[
     value("bucket-factor", "there are no native histograms"),
     value("default-server-port", "the data plane answers 404 itself"),
     switch("disable-full-test", "admission looks at what shares paths with an Ingress and at nothing else"),
-    switch("disable-sync-events", "no Sync events are written"),
     value("dynamic-configuration-retries", "data planes are told until they know"),
     switch("enable-annotation-validation", "annotations are always validated"),
     value("internal-logger-address", "there is no chroot"),

@@ -24,8 +24,8 @@ use queue::Queue;
 
 /// Spans of one message. A collector takes 4 MiB by default, and a span is of some kilobytes at most.
 const BATCH: usize = 512;
-/// Time that a reader waits for room while the collector answers.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Longest wait of a reader for room while the collector answers.
+const ROOM_TIMEOUT: Duration = Duration::from_millis(250);
 /// Pause after a failure; it doubles while failures go on.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
@@ -75,7 +75,7 @@ impl Traces {
             return;
         };
         let most = usize::try_from(tracing.max_queue_size).unwrap_or(usize::MAX);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ROOM_TIMEOUT;
         let mut dropped = 0;
         for line in lines
             .split(|byte| *byte == b'\n')
@@ -112,7 +112,7 @@ impl Traces {
             let collector = &tracing.collector;
             match sent {
                 Ok(rejected) => {
-                    if queue.end(false) {
+                    if queue.succeeded() {
                         info!("traces: {} takes spans again", collector.host);
                     }
                     self.count(Outcome::Sent, size.saturating_sub(rejected));
@@ -126,7 +126,7 @@ impl Traces {
                     } else {
                         self.count(Outcome::Dropped, size);
                     }
-                    if queue.end(true) {
+                    if queue.failed() {
                         let (host, port) = (&collector.host, collector.port);
                         warn!(
                             "traces: collector {host} port {port}: {reason}; spans wait, and are dropped beyond otel-max-queuesize"

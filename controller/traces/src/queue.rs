@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) struct Queue {
     state: Mutex<State>,
     filled: Notify,
-    /// Something has left, or the collector has failed.
-    ended: Notify,
+    /// There may be room: spans have left, or the collector has failed and nobody is to wait for it.
+    room: Notify,
 }
 
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Queue {
     pub(crate) async fn wait_for_room(&self, most: usize, deadline: Instant) -> bool {
         self.wake();
         while !self.fails() && !self.has_room(most) {
-            if timeout_at(deadline, self.ended.notified()).await.is_err() {
+            if timeout_at(deadline, self.room.notified()).await.is_err() {
                 break;
             }
         }
@@ -90,12 +90,21 @@ impl Queue {
             .for_each(|span| state.waiting.push_front(span));
     }
 
-    /// An attempt has ended; `true` if the one before ended otherwise.
-    pub(crate) fn end(&self, fails: bool) -> bool {
+    /// The collector has answered; `true` if it did not before.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.end(false)
+    }
+
+    /// The collector has not taken spans; `true` if it did before.
+    pub(crate) fn failed(&self) -> bool {
+        self.end(true)
+    }
+
+    fn end(&self, fails: bool) -> bool {
         let mut state = self.state();
         state.on_the_way = 0;
         let before = std::mem::replace(&mut state.fails, fails);
-        self.ended.notify_one();
+        self.room.notify_one();
         before != fails
     }
 }

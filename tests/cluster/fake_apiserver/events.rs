@@ -120,6 +120,31 @@ async fn changed_ingress_becomes_an_event_for_each_change() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_sync_events_only_reports_become_events() -> Result<()> {
+    on_each_apiserver(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = Options::in_cluster(cluster)
+            .arguments(vec!["--disable-sync-events".to_owned()])
+            .without_data_plane()
+            .start()
+            .await?;
+        cluster
+            .apply(&web_ingress(cluster, "good", "good.test").to_json())
+            .await?;
+        cluster
+            .apply(&ingress_with_invalid_annotation(cluster).to_json())
+            .await?;
+        wait_for_event(cluster, "web", |event| event["type"] == "Warning").await?;
+        sluice.stop()?;
+        let events = cluster.list("v1", "Event").await?;
+        let synced = events.iter().find(|event| event["reason"] == "Sync");
+        ensure!(synced.is_none(), "{synced:?}");
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn restart_increments_existing_events() -> Result<()> {
     on_each_apiserver(async |cluster| {
         let _pods = web(cluster).await?;

@@ -10,6 +10,12 @@ mod documents;
 #[allow(dead_code, reason = "the same")]
 #[path = "../../../controller/source/src/lines.rs"]
 mod lines;
+#[allow(dead_code, reason = "the same")]
+#[path = "../../../controller/source/src/templates.rs"]
+mod templates;
+#[allow(dead_code, reason = "the same")]
+#[path = "../../../controller/source/src/yaml.rs"]
+mod yaml;
 
 /// As `controller/source` has it.
 pub struct Problem {

@@ -12,6 +12,7 @@ pub(super) fn sentence(summary: &Summary) -> String {
         closed,
         settings,
         unreadable,
+        duplicates,
     } = *summary;
     let total = unchanged + differences + not_at_all + other_class + not_watched;
     let plural = if total == 1 { "" } else { "es" };
@@ -41,6 +42,9 @@ pub(super) fn sentence(summary: &Summary) -> String {
     }
     if unreadable > 0 {
         text += &format!("; {unreadable} unreadable");
+    }
+    if duplicates > 0 {
+        text += &format!("; {duplicates} not checked (same name as another)");
     }
     text
 }

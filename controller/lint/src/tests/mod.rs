@@ -133,19 +133,63 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
     );
 }
 
-#[test]
-fn a_document_that_cannot_be_read_is_fatal_unless_it_is_in_a_folder() {
+/// True if a check fails: of a file that is named itself, and of its folder.
+fn fails(text: &str) -> [bool; 2] {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("in.yaml");
-    fs::write(&file, format!("{}kind: [\n", ingress("shop", "", RULE))).unwrap();
-    let fails = |path: &std::path::Path| {
+    fs::write(&file, text).unwrap();
+    [file.as_path(), folder.path()].map(|path| {
         let reading = read_once(path).unwrap();
-        let findings = examine(reading, &Options::default(), Extent::Part);
-        assert_eq!(findings.summary().unreadable, 1);
-        findings.fail(FailOn::Error)
-    };
-    assert!(fails(&file));
-    assert!(!fails(folder.path()));
+        examine(reading, &Options::default(), Extent::Part).fail(FailOn::Error)
+    })
+}
+
+/// No Ingress that was not checked is passed over.
+#[test]
+fn only_documents_that_are_no_objects_are_harmless_and_only_in_a_folder() {
+    let shop = ingress("shop", "", RULE);
+    let other = ingress(
+        "shop",
+        "nginx.ingress.kubernetes.io/ssl-redirect: 'no'",
+        RULE,
+    );
+    for (text, expected) in [
+        (shop.clone(), [false, false]),
+        (format!("{shop}replicas: 2\n"), [true, false]),
+        (format!("{shop}replicas: [\n"), [true, false]),
+        (
+            format!("{shop}kind: {{{{ .Values.kind }}}}\n"),
+            [true, false],
+        ),
+        (format!("{shop}kind: [\n"), [true, true]),
+        (format!("{shop}# {{{{ docs }}}}\nkind: [\n"), [true, true]),
+        (
+            shop.replace("name: shop", "name: Shop_A # {{ docs }}\n"),
+            [true, true],
+        ),
+        (format!("{shop}{other}"), [true, true]),
+        (format!("{shop}{shop}"), [false, false]),
+    ] {
+        assert_eq!(fails(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn an_object_that_is_not_checked_is_counted() {
+    let other = ingress(
+        "shop",
+        "nginx.ingress.kubernetes.io/ssl-redirect: 'no'",
+        RULE,
+    );
+    let findings = findings(&(ingress("shop", "", RULE) + &other));
+    let summary = findings.summary();
+    assert_eq!((summary.unreadable, summary.duplicates), (0, 1));
+    let text = write(&findings, Output::Table);
+    assert!(
+        text.ends_with("; 1 not checked (same name as another)\n"),
+        "{text}"
+    );
+    assert!(text.contains("error: "), "{text}");
 }
 
 #[test]

@@ -108,3 +108,20 @@ async fn a_file_of_a_relative_folder_is_gone_when_it_is_deleted() {
         assert_eq!(events.recv().await.unwrap(), gone);
     }
 }
+
+#[test]
+fn an_object_that_is_in_a_file_twice_is_noted_and_the_last_is_used() {
+    let mut folder = Folder::new();
+    let last = format!("{}spec: {{type: ClusterIP}}\n", service("a"));
+    let events = folder.write("a.yaml", &format!("{}---\n{last}", service("a")));
+    let [Event::Problem(problem), Event::Apply(Object::Service(used))] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    assert!(
+        problem.harmless
+            && problem
+                .reason
+                .starts_with("Service default/a is in this file")
+    );
+    assert!(used.spec.is_some(), "{used:?}");
+}

@@ -28,7 +28,7 @@ pub struct Firewall {
 
 /// Result of loading the rules of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loading {
+pub struct LoadOutcome {
     /// Routes that have no firewall, because something is not installed where the controller runs.
     pub missing: BTreeMap<RouteId, Missing>,
     /// Routes whose rules the engine does not take, and what it says.
@@ -65,10 +65,10 @@ impl Firewall {
 
     /// Loads the rules of a configuration, beside those that are there. Without firewalls it costs what has changed since
     /// `before`.
-    pub async fn load(&self, now: &Config, before: &Config) -> Loading {
+    pub async fn load(&self, now: &Config, before: &Config) -> LoadOutcome {
         let known = Arc::clone(&self.wanted.borrow().rules);
         if known.sets.is_empty() && !has_firewalls(before, now) {
-            return Loading::default();
+            return LoadOutcome::default();
         }
         let mut all = known.sets.clone();
         all.extend(rule_sets(now));
@@ -76,12 +76,12 @@ impl Firewall {
         let mut answers = self.answers.clone();
         let answered = answers.wait_for(|answer| answer.number >= number);
         match tokio::time::timeout(PARSED, answered).await {
-            Ok(Ok(answer)) => loading(now, &answer.loaded),
+            Ok(Ok(answer)) => load_outcome(now, &answer.loaded),
             Ok(Err(_)) | Err(_) => {
                 error!(
                     "the web application firewall does not answer; its paths answer 503 until it does"
                 );
-                Loading::default()
+                LoadOutcome::default()
             }
         }
     }
@@ -118,8 +118,8 @@ fn has_firewalls(before: &Config, now: &Config) -> bool {
     changed(&before.servers, &now.servers).any(|server| server.now.is_some_and(has))
 }
 
-fn loading(now: &Config, loaded: &Loaded) -> Loading {
-    let mut loading = Loading::default();
+fn load_outcome(now: &Config, loaded: &Loaded) -> LoadOutcome {
+    let mut outcome = LoadOutcome::default();
     for route in now.routes() {
         let Some(set) = of_route(route, now) else {
             continue;
@@ -130,11 +130,11 @@ fn loading(now: &Config, loaded: &Loaded) -> Loading {
         };
         let refused = loaded.refused.get(&set.name());
         if let Some(missing) = missing {
-            loading.missing.insert(route.id.clone(), missing);
+            outcome.missing.insert(route.id.clone(), missing);
         } else if let Some(Refused { reason, is_of_all }) = refused {
-            loading.refused.insert(route.id.clone(), reason.clone());
-            loading.refused_of_all = is_of_all.then(|| reason.clone()).or(loading.refused_of_all);
+            outcome.refused.insert(route.id.clone(), reason.clone());
+            outcome.refused_of_all = is_of_all.then(|| reason.clone()).or(outcome.refused_of_all);
         }
     }
-    loading
+    outcome
 }

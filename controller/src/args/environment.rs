@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use clap::builder::OsStr as Name;
+use clap::builder::Resettable;
 use clap::{Arg, Command};
 
 /// The same command, without the variables that are empty.
@@ -15,7 +15,7 @@ pub(super) fn without_empty_variables(
         value.is_some_and(|value| value.is_empty())
     };
     let command = command.mut_args(|arg| match is_empty(&arg) {
-        true => arg.env(None::<Name>),
+        true => arg.env(Resettable::Reset),
         false => arg,
     });
     command.mut_subcommands(|command| without_empty_variables(command, variable))

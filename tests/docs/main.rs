@@ -254,7 +254,7 @@ A `server-snippet` applies to all paths that its namespace has on a host, not to
 namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their
 own, its `add_header` to paths that have none. Its locations are found as nginx finds them, among the paths of its namespace. With a redirect
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
-main Ingress. docs/annotations.md has the limits.
+main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limits.
 
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
@@ -271,7 +271,7 @@ close nothing: leaving them out admits no client, forwards no forged header and 
 
 - a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
 - `server-snippet`: all paths that its namespace has on its hosts;
-- `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on; docs/waf.md says what of it nginx serves): the
+- `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on; [waf.md](waf.md) says what of it is served): the
   paths of its Ingress;
 - a snippet of the ConfigMap: the paths of all Ingresses.
 ";

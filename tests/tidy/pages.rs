@@ -39,6 +39,28 @@ fn no_two_headings_of_a_page_have_the_same_anchor() {
     assert!(twice.is_empty(), "name one of them otherwise: {twice:?}");
 }
 
+/// A page that nothing leads to is read by nobody.
+#[test]
+fn every_page_of_the_documentation_is_linked_from_the_readme() {
+    let pages = files("", "md");
+    let readme = pages.iter().find(|page| page.path == "README.md");
+    let readme = &readme.expect("README.md").text;
+    let pages = pages.iter().map(|page| page.path.as_str());
+    let orphans: Vec<&str> = pages
+        .filter(|path| path.starts_with("docs/") && !readme.contains(&format!("]({path})")))
+        .filter(|path| !is_beside(path))
+        .collect();
+    assert!(orphans.is_empty(), "README.md does not link to {orphans:?}");
+}
+
+/// Parts of pages, which link to them.
+fn is_beside(path: &str) -> bool {
+    matches!(
+        path,
+        "docs/differences-envoy.md" | "docs/differences-nginx.md" | "docs/glossary.md"
+    )
+}
+
 /// Each `](page.md#anchor)`, and `](#anchor)` for the page itself.
 #[test]
 fn links_to_parts_of_pages_lead_somewhere() {

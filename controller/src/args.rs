@@ -31,7 +31,7 @@ use sluice_xds::SCOPES_FROM;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
 pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
-pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
+pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{
@@ -342,36 +342,6 @@ pub(crate) struct Render {
     pub(crate) translation: Translation,
     #[command(flatten)]
     pub(crate) listeners: Listeners,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Bootstrap {
-    /// Address of the controller's xDS server.
-    #[arg(
-        long,
-        default_value = "unix:/run/sluice/controller.sock",
-        value_name = "unix:PATH|HOST:PORT"
-    )]
-    pub(crate) xds_address: ConnectAddress,
-    /// Directory with the Envoy's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), for HOST:PORT.
-    /// Envoy reads them through files in sds/ beside --admin-socket.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) xds_certificates: Option<PathBuf>,
-    /// Name that the controller's certificate must have [default: the host of --xds-address].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) xds_server_name: Option<String>,
-    /// The controller serves without TLS (its own --xds-plaintext).
-    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
-    pub(crate) xds_plaintext: bool,
-    /// Unix socket for Envoy's admin interface.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) admin_socket: PathBuf,
-    /// `node.id`.
-    #[arg(long, default_value = "envoy")]
-    pub(crate) node_id: String,
-    /// `node.locality.zone` of this Envoy.
-    #[arg(long, value_name = "ZONE")]
-    pub(crate) zone: Option<String>,
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 use std::fs;
 
+use sluice_source::{Input, Reading, read_inputs};
 use sluice_translate::{DataPlane, Severity};
 
 use super::finding::{Finding, Verdict};
 use super::remark::Remark;
-use sluice_source::{Input, Reading, read_inputs};
-
 use super::*;
 use crate::Output;
 

@@ -247,7 +247,8 @@ as Envoy has it (`return 301 /new/$1`). `$uri` has none of these limits, but for
 not supported on Envoy. `X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone: Envoy has written its own by then
 (for a load balancer that ends TLS, `force-ssl-redirect` with `use-forwarded-headers`). So is `$scheme` with `use-forwarded-headers`: it
 is the connection's, whatever a header says. Of a header that was sent twice nginx compares the first, Envoy both with a comma between;
-both compare all cookies with semicolons between. Envoy chooses a route without the address of the client, so `$remote_addr` is compared on nginx alone;
+of all cookies Envoy compares patterns and texts without blanks, commas and semicolons
+(`$http_cookie ~* \"beta=1\"`). Envoy chooses a route without the address of the client, so `$remote_addr` is compared on nginx alone;
 `allow` and `deny` do the usual on both.
 
 A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the

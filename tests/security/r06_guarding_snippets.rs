@@ -162,13 +162,14 @@ const INCOMPARABLE: &[&str] = &[
     "if ($request_uri !~ ^/public/) { return 403; }",
     "if ($http_host != a.test) { return 403; }",
     "if ($uri ~ (?=a)) { return 403; }",
+    "if ($http_cookie ~ '; a') { return 403; }",
     "if ($http_a) { set $flag 1; } if ($flag) { return 403; }",
     "set $args ''; if ($args = a) { return 403; }",
     "if ($remote_addr = 10.0.0.1) { return 403; }",
 ];
 
 /// Variables that nginx compares.
-const OF_NGINX: [&str; 2] = ["$request_uri", "$remote_addr"];
+const OF_NGINX: [&str; 3] = ["$request_uri", "$remote_addr", "$http_cookie"];
 
 async fn guard_that_cannot_be_compared_closes(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;

@@ -25,6 +25,7 @@ mod pieces;
 mod possessive;
 mod query;
 mod re2;
+mod separators;
 mod syntax;
 mod target_parts;
 mod write;
@@ -39,6 +40,7 @@ pub use lookahead::without_lookahead;
 pub use lookaround::{Condition, Conditional, re2_condition, without_lookaround};
 pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
+pub use separators::takes_none_of;
 pub use target_parts::{TargetPart, re2_path_with_groups, re2_target, re2_target_equals};
 pub use write::{Subject, escape, literal, pcre, pcre_under_conditions, re2};
 

@@ -41,7 +41,7 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "if ($uri ~ ^/shop/([^/]+)$) { return 301 /new/$1; } if ($uri ~* /(metrics)(.*)$) { return 302 https://b.test/$1$2$is_args$args; }",
     ),
     (
-        "set $flag 0; if ($http_x_key) { set $flag 1; } if ($uri ~ ^(/.*)\\.php) { return 301 http://$host$1; }",
+        "set $flag 0; if ($http_x_key) { set $flag 1; } if ($flag) { return 410; } if ($uri ~ ^(/.*)\\.php) { return 301 http://$host$1; }",
         "if ($http_x_key) { return 403; } return 404;",
     ),
     (

@@ -22,6 +22,8 @@ pub(crate) struct Comparable {
     pub(crate) received_headers: bool,
     /// The address of the client. Envoy chooses routes without it.
     pub(crate) client_address: bool,
+    /// All cookies as one text, with `; ` between those of several lines. Envoy has a comma there.
+    pub(crate) joined_cookies: bool,
     /// Parts of the target apart. To Envoy they are patterns of all of it, and RE2 does not have words for all.
     pub(crate) target_parts: bool,
     /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
@@ -63,6 +65,7 @@ impl Comparable {
         headers: true,
         received_headers: true,
         client_address: true,
+        joined_cookies: true,
         target_parts: true,
         scheme: true,
     };
@@ -80,6 +83,18 @@ impl Comparable {
             }
         };
         self.target_parts || written().is_some()
+    }
+
+    /// True if it makes no difference what is between the cookies.
+    fn compares_cookies(self, comparison: &Comparison) -> bool {
+        const SEPARATORS: &str = ";, ";
+        let takes_none = match comparison {
+            Comparison::Equals(text) => !text.contains([';', ',', ' ']),
+            Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern) => {
+                sluice_pattern::takes_none_of(pattern, SEPARATORS)
+            }
+        };
+        self.joined_cookies || takes_none
     }
 }
 
@@ -242,7 +257,8 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         (Variable::Header(name), value) if comparable.headers => {
             let name = HeaderName::parse(name).ok()?;
             let is_received = comparable.received_headers && is_about_clients(&name);
-            let is_readable = is_received || !is_reserved_in_requests(&name);
+            let is_known = !name.is_alike("cookie") || comparable.compares_cookies(&value);
+            let is_readable = is_known && (is_received || !is_reserved_in_requests(&name));
             is_readable.then_some(RequestTest::Header { name, value })?
         }
         _ => return None,
@@ -290,6 +306,7 @@ mod tests {
         headers: false,
         received_headers: false,
         client_address: false,
+        joined_cookies: false,
         target_parts: false,
         scheme: false,
     };

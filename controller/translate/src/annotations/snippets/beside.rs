@@ -42,6 +42,7 @@ pub(super) fn compiled(
             headers: is_nginx || !settings.globals.config.underscores_in_headers,
             received_headers: is_nginx,
             client_address: is_nginx,
+            joined_cookies: is_nginx,
             target_parts: is_nginx,
             scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
         },

@@ -61,9 +61,10 @@ impl Args {
         let command = without_effect::accepted(Args::command());
         let variable = |name: &OsStr| std::env::var_os(name);
         let command = environment::without_empty_variables(command, &variable);
-        let command = pflag::as_pflag(command);
-        let matches = command.try_get_matches_from(words)?;
-        let mut args = Args::from_arg_matches(&matches)?;
+        let mut command = pflag::as_pflag(command);
+        let matches = command.try_get_matches_from_mut(words)?;
+        let mut args =
+            Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         if let Command::Run(run) = &mut args.command {
             run.without_effect = without_effect::given(&matches);
             let others = conditional::given(&matches, run, sluice_kube::is_in_cluster());

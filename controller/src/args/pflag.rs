@@ -93,7 +93,11 @@ mod tests {
             let error = Args::parse_from_words(["sluice", "run", "--manifests=.", flag]);
             let error = error.unwrap_err();
             assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains(expected), "{error}");
+            let text = error.to_string();
+            assert!(
+                text.contains(expected) && text.ends_with("--help'.\n"),
+                "{text}"
+            );
         }
     }
 

@@ -11,7 +11,7 @@ use sluice_modsecurity::{Engine, Library};
 use sluice_tasks::Tasks;
 use tokio::sync::oneshot;
 
-/// For each processor: a slow rule holds the requests of its thread up, and no others.
+/// For each processor: a slow rule holds the requests of its thread up. Rules that are slow on many requests at once hold all threads.
 const THREADS: usize = 4;
 
 type Job = Box<dyn FnOnce(&Arc<Engine>) + Send>;

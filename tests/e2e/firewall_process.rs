@@ -71,7 +71,10 @@ async fn a_firewall_whose_process_is_killed_lets_nothing_through_and_comes_back(
     });
     // Where it came late, it met the next process.
     let stopped = stopped?.status;
-    ensure!(matches!(stopped, 403 | 503), "while it was looked at: {stopped}");
+    ensure!(
+        matches!(stopped, 403 | 503),
+        "while it was looked at: {stopped}"
+    );
     for _ in 0..20 {
         let answer = sluice.get("own.test", "/?q=bad").await?;
         ensure!([403, 503].contains(&answer.status), "{answer:?}");

@@ -261,4 +261,6 @@ fn outdated(object: &Object, version: &str) -> String {
 }
 
 #[cfg(test)]
+// The fuzzer takes this file as a module of its own.
+#[path = "documents/tests.rs"]
 mod tests;

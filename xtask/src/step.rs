@@ -133,12 +133,10 @@ impl Step {
     }
 }
 
-/// `Building [==>     ] 34/414: tokio`
+/// `Building [==>     ] 34/414: tokio`; an installation says no `Building`.
 fn crates(line: &str) -> Option<(&str, &str)> {
-    let (_, counts) = line
-        .trim_start()
-        .strip_prefix("Building [")?
-        .split_once("] ")?;
+    let line = line.trim_start().trim_start_matches("Building ");
+    let (_, counts) = line.strip_prefix('[')?.split_once("] ")?;
     counts.split(':').next()?.trim().split_once('/')
 }
 

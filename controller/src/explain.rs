@@ -7,9 +7,9 @@ use serde_json::Value;
 use sluice_explain::{Backend, Explanation, Outcome, Request};
 use sluice_ir::PathMatch;
 use sluice_kube::is_in_cluster;
-use sluice_source::{Event, Input, Location, Places, Reading, read_inputs};
+use sluice_source::{Collected, Input, Location, Places, Problem, Reading, read_inputs};
 use sluice_translate::{
-    Kind, Object, ObjectKey, ObjectRef, Report, Resources, Severity, Translation, ids, translate,
+    Kind, Object, ObjectKey, ObjectRef, Report, Severity, Translation, ids, translate,
 };
 
 use crate::args::{Explain, ExplainOutput, ObjectSource};
@@ -27,8 +27,11 @@ struct Answer<'a> {
     location: Option<Location>,
     #[serde(flatten)]
     explanation: &'a Explanation,
-    /// Reports about that Ingress.
+    /// Reports about that Ingress; without one, about those that name the host.
     reports: Vec<&'a Report>,
+    /// Documents that cannot be read: what they say of the request is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<&'a Problem>,
 }
 
 /// Reads, explains, prints.
@@ -43,8 +46,11 @@ fn text(args: &Explain) -> anyhow::Result<String> {
         ObjectSource::Files(folder) => read_inputs(&[Input::Path(folder)])?,
         ObjectSource::Kube => cluster_events::read(&args.source, &options)?.into(),
     };
-    let objects = Objects::new(reading);
-    let translation = translate(&objects.resources, &options);
+    let objects = Objects {
+        collected: reading.events.into_iter().collect(),
+        places: reading.places,
+    };
+    let translation = translate(&objects.collected.resources, &options);
     let explanation = sluice_explain::explain(translation.config(), &request);
     let answer = objects.answer(&request, &explanation, &translation);
     Ok(match args.output {
@@ -55,83 +61,84 @@ fn text(args: &Explain) -> anyhow::Result<String> {
 
 /// Everything that was read.
 struct Objects {
-    resources: Resources,
-    /// For the places of their paths.
-    ingresses: Vec<Object>,
+    collected: Collected,
     places: Places,
 }
 
 impl Objects {
-    fn new(reading: Reading) -> Objects {
-        let mut resources = Resources::default();
-        let mut ingresses = Vec::new();
-        for event in reading.events {
-            match event {
-                Event::Apply(object) => {
-                    if let Object::Ingress(_) = &object {
-                        ingresses.push(object.clone());
-                    }
-                    drop(resources.apply(object));
-                }
-                Event::Delete(kind, key) => drop(resources.delete(kind, &key)),
-                Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
-                Event::Machines(addresses) => drop(resources.know_machines(addresses)),
-                // Unreadable documents are what `sluice lint` is for.
-                Event::Problem(_) | Event::Ready => {}
-            }
-        }
-        Objects {
-            resources,
-            ingresses,
-            places: reading.places,
-        }
-    }
-
     fn answer<'a>(
-        &self,
+        &'a self,
         request: &Request,
         explanation: &'a Explanation,
         translation: &'a Translation,
     ) -> Answer<'a> {
         let route = explanation.route.as_ref();
         let owner = route.and_then(|route| translation.owners().get(&route.id));
-        let object = owner.map(|key| ObjectRef {
-            kind: Kind::Ingress,
-            key: key.clone(),
-        });
+        let object = owner.map(ingress);
         let location = object.as_ref().zip(route).and_then(|(object, route)| {
-            let field = self.field(&object.key, &route.path).unwrap_or_default();
-            self.places.find(object, &field)
+            let server = explanation.server.as_deref().unwrap_or_default();
+            let field = self.field(&object.key, server, &route.path);
+            self.places.find(object, &field.unwrap_or_default())
         });
-        let of_owner = |report: &&Report| Some(&report.object) == object.as_ref();
+        // Of who serves it, or else of who would like to.
+        let asked: Vec<ObjectRef> = match &object {
+            Some(object) => vec![object.clone()],
+            None => self.naming(&request.host).collect(),
+        };
+        let is_asked = |report: &&Report| asked.contains(&report.object);
+        let problems = self.collected.problems.iter();
         Answer {
             request: request.to_string(),
             ingress: owner.map(ToString::to_string),
             location,
             explanation,
-            reports: translation.reports().into_iter().filter(of_owner).collect(),
+            reports: translation.reports().into_iter().filter(is_asked).collect(),
+            unread: problems.filter(|problem| !problem.harmless).collect(),
         }
     }
 
-    /// Field of an Ingress with this path.
-    fn field(&self, ingress: &ObjectKey, path: &PathMatch) -> Option<String> {
-        let rules = self.ingresses.iter().find_map(|object| match object {
-            Object::Ingress(it)
-                if it.metadata.name.as_deref() == Some(ingress.name.as_str())
-                    && it.metadata.namespace.as_deref() == Some(ingress.namespace.as_str()) =>
-            {
-                it.spec.as_ref()?.rules.as_ref()
-            }
+    /// Ingresses with a rule for a host.
+    fn naming(&self, host: &str) -> impl Iterator<Item = ObjectRef> {
+        let names = move |rule: &str| {
+            let wildcard = rule.strip_prefix('*');
+            rule == host || wildcard.is_some_and(|suffix| host.ends_with(suffix))
+        };
+        let all = self.collected.ingresses.iter();
+        all.filter(move |object| {
+            let Object::Ingress(it) = object else {
+                return false;
+            };
+            let rules = it.spec.as_ref().and_then(|spec| spec.rules.as_ref());
+            let mut hosts = rules.into_iter().flatten().map(|rule| rule.host.as_deref());
+            hosts.any(|host| host.is_some_and(names))
+        })
+        .map(|object| ingress(&object.key()))
+    }
+
+    /// Field of an Ingress with this path: on this server if it is there, or else on another one, whose alias it is.
+    fn field(&self, ingress: &ObjectKey, server: &str, path: &PathMatch) -> Option<String> {
+        let mut all = self.collected.ingresses.iter();
+        let it = all.find_map(|object| match object {
+            Object::Ingress(it) if object.key() == *ingress => Some(it),
             _ => None,
         })?;
-        rules.iter().enumerate().find_map(|(n, rule)| {
-            let paths = &rule.http.as_ref()?.paths;
-            let is_it = |it: &str| it == path.text();
-            let position = paths
-                .iter()
-                .position(|it| it.path.as_deref().is_some_and(is_it))?;
-            Some(format!("spec.rules[{n}].http.paths[{position}]"))
-        })
+        let rules = it.spec.as_ref()?.rules.as_ref()?;
+        let fields = rules.iter().enumerate().filter_map(|(n, rule)| {
+            let mut paths = rule.http.as_ref()?.paths.iter();
+            let place = paths.position(|it| it.path.as_deref() == Some(path.text()))?;
+            let is_server = rule.host.as_deref().unwrap_or("_") == server;
+            Some((is_server, format!("spec.rules[{n}].http.paths[{place}]")))
+        });
+        let fields: Vec<(bool, String)> = fields.collect();
+        let best = fields.iter().find(|(is_server, _)| *is_server);
+        best.or(fields.first()).map(|(_, field)| field.clone())
+    }
+}
+
+fn ingress(key: &ObjectKey) -> ObjectRef {
+    ObjectRef {
+        kind: Kind::Ingress,
+        key: key.clone(),
     }
 }
 
@@ -157,6 +164,8 @@ impl Answer<'_> {
             let policies = route.policies.iter();
             lines.extend(policies.map(|(name, value)| ("policy", format!("{name} {value}"))));
             lines.extend(route.filters.iter().map(|filter| ("headers", json(filter))));
+            let variants = route.header_variants.iter();
+            lines.extend(variants.map(|variant| ("headers", json(variant))));
         }
         lines.extend(self.ingress.iter().map(|ingress| {
             let place = self.location.as_ref();
@@ -177,6 +186,11 @@ impl Answer<'_> {
                     report.field, report.reason, report.consequence
                 ),
             )
+        }));
+        lines.extend(self.unread.iter().map(|problem| {
+            let line = problem.line.map(|line| format!(":{line}"));
+            let place = format!("{}{}", problem.place, line.unwrap_or_default());
+            ("unread", format!("{place}: {}", problem.reason))
         }));
         lines
             .into_iter()
@@ -244,8 +258,14 @@ fn of_backend(name: &'static str, backend: &Backend) -> Vec<(&'static str, Strin
         lines.push(("", "no endpoints: 503".to_owned()));
     }
     lines.extend(settings.endpoints.iter().map(|endpoint| {
-        let state = if endpoint.draining { " (draining)" } else { "" };
-        ("", format!("{}{state}", endpoint.address))
+        let states = [
+            (endpoint.draining, " (draining)"),
+            (endpoint.backup, " (backup)"),
+            (endpoint.unhealthy, " (unhealthy)"),
+        ];
+        let states = states.iter().filter(|(is_so, _)| *is_so);
+        let states: String = states.map(|(_, state)| *state).collect();
+        ("", format!("{}{states}", endpoint.address))
     }));
     lines
 }
@@ -283,8 +303,12 @@ spec:
 ";
 
     fn explained(url: &str, flags: &[&str]) -> String {
+        explained_of(MANIFESTS, url, flags)
+    }
+
+    fn explained_of(manifests: &str, url: &str, flags: &[&str]) -> String {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("shop.yaml"), MANIFESTS).unwrap();
+        fs::write(folder.path().join("shop.yaml"), manifests).unwrap();
         let place = folder.path().display().to_string();
         let words = ["sluice", "explain", url, "--manifests", &place];
         let args = Args::parse_from_words(words.iter().chain(flags)).unwrap();
@@ -309,6 +333,39 @@ backend      Service default/web port 80
              no endpoints: 503
 error        ";
         assert!(text.starts_with(expected), "{text}");
+    }
+
+    /// The same path on two hosts of one Ingress, and documents that cannot be read or are of another class.
+    #[test]
+    fn lines_are_those_of_the_host_and_what_is_not_served_is_named() {
+        let host = |name: &str| {
+            format!(
+                "    - host: {name}\n      http:\n        paths:\n          - {{ path: /, pathType: Prefix, backend: {{ service: {{ name: web, port: {{ number: 80 }} }} }} }}\n"
+            )
+        };
+        let of_class = |name: &str, class: &str, rules: &str| {
+            format!(
+                "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{ name: {name}, namespace: default }}\nspec:\n  ingressClassName: {class}\n  rules:\n{rules}"
+            )
+        };
+        let manifests = [
+            of_class("two", "nginx", &(host("a.example") + &host("b.example"))),
+            of_class("other", "traefik", &host("c.example")),
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: { name: 1 }\n".to_owned(),
+        ];
+        let explained = |url| explained_of(&manifests.join("---\n"), url, &[]);
+        assert!(explained("a.example").contains("default/two  (shop.yaml:10)"));
+        assert!(explained("b.example").contains("default/two  (shop.yaml:14)"));
+        let of_other_class = explained("c.example");
+        assert!(
+            of_other_class.contains("response     404"),
+            "{of_other_class}"
+        );
+        assert!(of_other_class.contains("traefik"), "{of_other_class}");
+        assert!(
+            of_other_class.contains("unread       shop.yaml:"),
+            "{of_other_class}"
+        );
     }
 
     #[test]

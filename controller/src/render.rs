@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
-use sluice_source::{Event, Problem, read_once};
-use sluice_translate::{Report, Resources, Translation, translate};
+use sluice_source::{Collected, Problem, read_once};
+use sluice_translate::{Report, Translation, translate};
 use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
 
 use crate::args::{Bootstrap, ConnectAddress, Render};
@@ -27,25 +27,17 @@ struct Reports<'a> {
 }
 
 pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
-    let mut resources = Resources::default();
-    let mut documents = Vec::new();
-    for event in read_once(&args.manifests)? {
-        match event {
-            Event::Apply(object) => drop(resources.apply(object)),
-            Event::Delete(kind, key) => drop(resources.delete(kind, &key)),
-            Event::Problem(problem) => documents.push(problem),
-            Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
-            Event::Machines(addresses) => drop(resources.know_machines(addresses)),
-            Event::Ready => {}
-        }
-    }
+    let Collected {
+        resources,
+        problems,
+        ..
+    } = read_once(&args.manifests)?.into_iter().collect();
     let translation = translate(
         &resources,
         &options::translation(&args.translation, &args.listeners, []),
     );
-    documents.sort();
     fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
-    write(&args.out, &translation, documents, args)
+    write(&args.out, &translation, problems, args)
 }
 
 fn write(

@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sluice_tests::apiserver::Cluster;
-use sluice_tests::artifacts;
 use sluice_tests::data_plane::{CONTROLLER, DataPlane, Identity};
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
@@ -15,35 +13,6 @@ use sluice_tests::sluice::{self, Options};
 use crate::fixture::{Fixture, HOST};
 
 const SECRETS: [&str; 2] = ["xds-controller", "xds-data-plane"];
-
-/// Runs the Job.
-async fn certgen(cluster: &Cluster) -> Result<()> {
-    let mut command = Command::new(artifacts::sluice()?);
-    command
-        .arg("certgen")
-        .arg("--kubeconfig")
-        .arg(cluster.kubeconfig());
-    command.args([
-        "xds",
-        "--host",
-        CONTROLLER,
-        "--namespace",
-        cluster.namespace(),
-    ]);
-    command.args([
-        "--controller-secret",
-        SECRETS[0],
-        "--data-plane-secret",
-        SECRETS[1],
-    ]);
-    let done = tokio::task::spawn_blocking(move || command.output()).await??;
-    ensure!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
-    Ok(())
-}
 
 async fn secret(cluster: &Cluster, name: &str) -> Result<Value> {
     let secret = cluster.get("v1", "Secret", name).await?;
@@ -53,10 +22,10 @@ async fn secret(cluster: &Cluster, name: &str) -> Result<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_of_the_job_connect_an_envoy_that_serves_ipv4_and_ipv6() -> Result<()> {
     let cluster = Cluster::fake().await?;
-    certgen(&cluster).await?;
+    cluster.certgen_xds(CONTROLLER, SECRETS).await?;
     let [ours, envoys] = SECRETS.map(|name| secret(&cluster, name));
     let (ours, envoys) = (ours.await?, envoys.await?);
-    certgen(&cluster).await?;
+    cluster.certgen_xds(CONTROLLER, SECRETS).await?;
     ensure!(secret(&cluster, SECRETS[0]).await? == ours, "made twice");
     let (ours, envoys) = (
         Identity::from_secret(&ours)?,

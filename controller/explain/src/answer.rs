@@ -1,40 +1,24 @@
 //! Actions of routes, and where redirects lead.
 
-use regex::bytes::Captures;
-use sluice_ir::{Action, BackendId, Config, HttpRoute, HttpsRedirect, PathMatch, RedirectTo};
+use sluice_ir::{Action, BackendId, Config, HttpRoute, HttpsRedirect, RedirectTo};
 
 use crate::explanation::{Backend, Outcome, Share};
 use crate::request::Request;
-use crate::{path, value};
+use crate::value::{self, Matched};
 
 /// The action of a route.
 pub(crate) fn of_action(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
     match &route.action {
         Action::Denied => Outcome::Denied,
         Action::Respond(status) => Outcome::Respond { status: *status },
-        Action::Redirect(redirect) => {
-            let captures = match &route.matches.path {
-                PathMatch::Regex(regex) => {
-                    path::captures(regex, request.path.as_deref().unwrap_or_default())
-                }
-                PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
-            };
-            let location = match &redirect.to {
-                // What replaces a prefix has to know it.
-                RedirectTo::Parts {
-                    path: Some(rewrite),
-                    ..
-                } => {
-                    let path = value::of_rewrite(rewrite, &route.matches.path, request);
-                    parts(&redirect.to, &path, request)
-                }
-                to => location(to, captures.as_ref(), request),
-            };
-            Outcome::Redirect {
-                status: redirect.status,
-                location,
-            }
-        }
+        Action::Redirect(redirect) => Outcome::Redirect {
+            status: redirect.status,
+            location: location(
+                &redirect.to,
+                &Matched::by(&route.matches.path, request),
+                request,
+            ),
+        },
         Action::Forward(destination) => {
             let own = match &route.https_backend {
                 Some(https) if request.scheme == "https" => vec![backend(config, https, 1)],
@@ -64,8 +48,8 @@ fn upstream_path(route: &HttpRoute, request: &Request) -> String {
     let Some(rewrite) = &route.rewrite else {
         return request.target.clone();
     };
-    let path = value::of_rewrite(rewrite, &route.matches.path, request);
-    with_query(path, request)
+    let matched = Matched::by(&route.matches.path, request);
+    with_query(value::of_rewrite(rewrite, &matched, request), request)
 }
 
 /// A backend with its endpoints.
@@ -96,11 +80,8 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, request: &Request) -> Outcome {
 }
 
 /// The URL that a redirect names.
-pub(crate) fn location(
-    to: &RedirectTo,
-    captures: Option<&Captures<'_>>,
-    request: &Request,
-) -> String {
+pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request) -> String {
+    let written = |port: Option<u16>| port.map(|port| format!(":{port}")).unwrap_or_default();
     match to {
         RedirectTo::Url(url) => value::of_expression(url, request),
         RedirectTo::Path(path) => with_query(format!("{}{path}", request.origin()), request),
@@ -108,28 +89,29 @@ pub(crate) fn location(
         RedirectTo::PathOnly(path) => format!("{}{path}", request.origin()),
         RedirectTo::Host(host) => {
             let target = request.target.strip_suffix('/').unwrap_or(&request.target);
-            format!(
-                "{}://{}:{}{target}",
-                request.scheme,
-                host.as_str(),
-                request.port()
-            )
-        }
-        RedirectTo::Parts { path: None, .. } => {
-            parts(to, request.path.as_deref().unwrap_or_default(), request)
+            let (scheme, port) = (&request.scheme, request.port());
+            format!("{scheme}://{}:{port}{target}", host.as_str())
         }
         RedirectTo::Parts {
-            path: Some(rewrite),
-            ..
+            scheme,
+            host,
+            port,
+            path,
         } => {
-            let path = match rewrite {
-                sluice_ir::PathRewrite::Template(template) => {
-                    value::of_template(template, captures, request)
-                }
-                sluice_ir::PathRewrite::Full { full } => full.clone(),
-                sluice_ir::PathRewrite::Prefix { prefix } => prefix.clone(),
+            let port = match (port, scheme) {
+                (Some(port), _) => Some(*port),
+                (None, Some(_)) => None,
+                (None, None) => request.port,
             };
-            parts(to, &path, request)
+            let scheme = scheme.map_or(request.scheme.as_str(), |scheme| scheme.as_str());
+            let host = host
+                .as_ref()
+                .map_or(request.host.as_str(), |host| host.as_str());
+            let path = match path {
+                Some(rewrite) => value::of_rewrite(rewrite, matched, request),
+                None => request.path.clone().unwrap_or_default(),
+            };
+            with_query(format!("{scheme}://{host}{}{path}", written(port)), request)
         }
         RedirectTo::Template {
             scheme,
@@ -137,32 +119,13 @@ pub(crate) fn location(
             port,
             path,
         } => {
-            let path = value::of_template(path, captures, request);
-            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-            with_query(format!("{scheme}://{host}{port}{path}"), request)
+            let path = value::of_template(path, matched, request);
+            with_query(
+                format!("{scheme}://{host}{}{path}", written(*port)),
+                request,
+            )
         }
     }
-}
-
-/// The URL of the request with other parts.
-fn parts(to: &RedirectTo, path: &str, request: &Request) -> String {
-    let RedirectTo::Parts {
-        scheme, host, port, ..
-    } = to
-    else {
-        return String::new();
-    };
-    let port = match (port, scheme) {
-        (Some(port), _) => Some(*port),
-        (None, Some(_)) => None,
-        (None, None) => request.port,
-    };
-    let scheme = scheme.map_or(request.scheme.as_str(), |scheme| scheme.as_str());
-    let host = host
-        .as_ref()
-        .map_or(request.host.as_str(), |host| host.as_str());
-    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    with_query(format!("{scheme}://{host}{port}{path}"), request)
 }
 
 fn with_query(url: String, request: &Request) -> String {

@@ -8,7 +8,8 @@ use sluice_ir::{
 
 use crate::explanation::Outcome;
 use crate::request::Request;
-use crate::{answer, path, value};
+use crate::value::{self, Matched};
+use crate::{answer, path};
 
 /// The first whose conditions hold.
 pub(crate) fn find(route: &HttpRoute, request: &Request) -> Option<Outcome> {
@@ -32,7 +33,11 @@ fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {
         ResponseContent::Location(url) => redirect(value::of_expression(url, request)),
         ResponseContent::Rewritten { regex, to } => {
             let captures = path::captures(regex, request.path.as_deref()?)?;
-            redirect(answer::location(to, Some(&captures), request))
+            redirect(answer::location(
+                to,
+                &Matched::by_pattern(captures),
+                request,
+            ))
         }
         ResponseContent::Captured(captured) => redirect(captured_location(captured, request)?),
     })
@@ -57,7 +62,7 @@ fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<S
     };
     Some(answer::location(
         &captured.to,
-        Some(&captures),
+        &Matched::by_pattern(captures),
         &without_port,
     ))
 }

@@ -9,6 +9,7 @@
 //! of a pod) is named, and not decided.
 
 mod answer;
+mod blocked;
 mod direct_response;
 mod explanation;
 mod path;
@@ -42,6 +43,9 @@ pub fn explain(config: &Config, request: &Request) -> Explanation {
     let Some(path) = &request.path else {
         return of_server(Outcome::Respond { status: 400 });
     };
+    if blocked::is_blocked(&config.global.blocked, request) {
+        return of_server(Outcome::Respond { status: 403 });
+    }
     if let Some(app_root) = found.server.app_root.as_ref().filter(|_| path == "/") {
         let target = value::of_expression(app_root, request);
         return of_server(Outcome::Redirect {

@@ -36,22 +36,52 @@ fn of_variable(variable: &Variable, request: &Request) -> String {
     }
 }
 
+/// Parts of a request that a match has taken.
+#[derive(Default)]
+pub(crate) struct Matched<'r> {
+    /// Of [`PathMatch::Prefix`].
+    prefix: &'r str,
+    /// Groups of a pattern.
+    captures: Option<Captures<'r>>,
+}
+
+impl<'r> Matched<'r> {
+    /// By the path of a route.
+    pub(crate) fn by(path: &'r PathMatch, request: &'r Request) -> Self {
+        let taken = request.path.as_deref().unwrap_or_default();
+        match path {
+            PathMatch::Regex(regex) => Matched {
+                captures: path::captures(regex, taken),
+                ..Matched::default()
+            },
+            PathMatch::Exact(prefix) | PathMatch::Prefix(prefix) => Matched {
+                prefix,
+                ..Matched::default()
+            },
+        }
+    }
+
+    pub(crate) fn by_pattern(captures: Captures<'r>) -> Self {
+        Matched {
+            captures: Some(captures),
+            ..Matched::default()
+        }
+    }
+}
+
 /// The path that takes the place of the request's.
-pub(crate) fn of_rewrite(rewrite: &PathRewrite, matched: &PathMatch, request: &Request) -> String {
-    let path = request.path.as_deref().unwrap_or_default();
+pub(crate) fn of_rewrite(
+    rewrite: &PathRewrite,
+    matched: &Matched<'_>,
+    request: &Request,
+) -> String {
     match rewrite {
         PathRewrite::Full { full } => full.clone(),
-        PathRewrite::Template(template) => {
-            let captures = match matched {
-                PathMatch::Regex(regex) => path::captures(regex, path),
-                PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
-            };
-            of_template(template, captures.as_ref(), request)
-        }
+        PathRewrite::Template(template) => of_template(template, matched, request),
         PathRewrite::Prefix { prefix } => {
-            let rest = path::behind(matched.text(), path).unwrap_or_default();
-            let rest = rest.trim_start_matches('/');
-            match (prefix.as_str(), rest) {
+            let path = request.path.as_deref().unwrap_or_default();
+            let rest = path::behind(matched.prefix, path).unwrap_or_default();
+            match (prefix.as_str(), rest.trim_start_matches('/')) {
                 (prefix, "") => prefix.to_owned(),
                 ("/", rest) => format!("/{rest}"),
                 (prefix, rest) => format!("{prefix}/{rest}"),
@@ -61,14 +91,11 @@ pub(crate) fn of_rewrite(rewrite: &PathRewrite, matched: &PathMatch, request: &R
 }
 
 /// A text with groups of a pattern.
-pub(crate) fn of_template(
-    template: &Template,
-    captures: Option<&Captures<'_>>,
-    request: &Request,
-) -> String {
+pub(crate) fn of_template(template: &Template, matched: &Matched<'_>, request: &Request) -> String {
     let group = |number: u8| {
-        let found = captures.and_then(|captures| captures.get(usize::from(number)));
-        found.map(|found| String::from_utf8_lossy(found.as_bytes()).into_owned())
+        let captures = matched.captures.as_ref()?;
+        let found = captures.get(usize::from(number))?;
+        Some(String::from_utf8_lossy(found.as_bytes()).into_owned())
     };
     let parts = template.0.iter().map(|part| match part {
         TemplatePart::Text(text) => text.clone(),

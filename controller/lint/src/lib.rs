@@ -16,8 +16,8 @@ mod remark;
 mod results;
 
 use clap::ValueEnum;
-use sluice_source::{Event, Problem, Reading};
-use sluice_translate::{Object, Options, Resources};
+use sluice_source::{Collected, Reading};
+use sluice_translate::{Object, Options};
 
 pub use finding::Findings;
 pub use output::write;
@@ -64,27 +64,21 @@ pub enum Extent {
 
 /// Checks everything that a source contains.
 pub fn examine(reading: Reading, options: &Options, extent: Extent) -> Findings {
-    let mut resources = Resources::default();
-    let mut ingresses = Vec::new();
-    let mut documents: Vec<Problem> = Vec::new();
-    for event in reading.events {
-        match event {
-            Event::Apply(object) => {
-                if let Object::Ingress(ingress) = &object {
-                    ingresses.push(ingress.as_ref().clone());
-                }
-                resources.apply(object);
-            }
-            Event::Problem(problem) => documents.push(problem),
-            Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
-            Event::Machines(addresses) => drop(resources.know_machines(addresses)),
-            Event::Delete(..) | Event::Ready => {}
-        }
-    }
-    documents.sort();
+    let Collected {
+        resources,
+        ingresses,
+        problems,
+    } = reading.events.into_iter().collect();
+    let ingresses: Vec<_> = ingresses
+        .into_iter()
+        .filter_map(|object| match object {
+            Object::Ingress(ingress) => Some(ingress.as_ref().clone()),
+            _ => None,
+        })
+        .collect();
     let mut findings = Findings::new(&resources, options, &ingresses, extent);
     findings.locate(&reading.places, &options.annotations_prefix);
-    findings.documents = documents;
+    findings.documents = problems;
     findings
 }
 

@@ -244,7 +244,8 @@ fn both(one: Next, other: Next) -> Next {
     }
 }
 
-fn is_optional(kind: &RepetitionKind) -> bool {
+/// True if what is repeated may be left out.
+pub(crate) fn is_optional(kind: &RepetitionKind) -> bool {
     match kind {
         RepetitionKind::ZeroOrOne | RepetitionKind::ZeroOrMore => true,
         RepetitionKind::OneOrMore => false,

@@ -9,11 +9,10 @@
 //!
 //! Envoy's path is canonical (`filter/core/src/path.rs`): what a path cannot have unencoded is encoded, in capitals, and nothing else is.
 
-use regex_syntax::ast::{
-    AssertionKind, Ast, Flag, GroupKind, Literal, RepetitionKind, RepetitionRange,
-};
+use regex_syntax::ast::{AssertionKind, Ast, Flag, GroupKind, Literal};
 
 use crate::class_set::Set;
+use crate::possessive::is_optional;
 use crate::re2::instructions;
 use crate::{DEEPEST, MOST_INSTRUCTIONS};
 
@@ -321,17 +320,7 @@ fn takes_empty(ast: &Ast) -> bool {
         Ast::Literal(_) | Ast::Dot(_) | Ast::ClassPerl(_) => false,
         Ast::ClassUnicode(_) | Ast::ClassBracketed(_) => false,
         Ast::Repetition(repetition) => {
-            let op = &repetition.op.kind;
-            let may_be_absent = match op {
-                RepetitionKind::ZeroOrOne | RepetitionKind::ZeroOrMore => true,
-                RepetitionKind::OneOrMore => false,
-                RepetitionKind::Range(
-                    RepetitionRange::Exactly(least)
-                    | RepetitionRange::AtLeast(least)
-                    | RepetitionRange::Bounded(least, _),
-                ) => *least == 0,
-            };
-            may_be_absent || takes_empty(&repetition.ast)
+            is_optional(&repetition.op.kind) || takes_empty(&repetition.ast)
         }
         Ast::Group(group) => takes_empty(&group.ast),
         Ast::Alternation(alternation) => alternation.asts.iter().any(takes_empty),

@@ -9,6 +9,7 @@
 //!
 //! Absent: the meaning of objects. Whatever can be read is passed on.
 
+mod collected;
 mod documents;
 mod files;
 mod folder;
@@ -23,6 +24,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use sluice_translate::{Kind, Object, ObjectKey};
 
+pub use collected::Collected;
 pub use files::{Files, read_once};
 pub use once::{Input, Location, Places, Reading, read_inputs};
 

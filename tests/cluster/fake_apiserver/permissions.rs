@@ -4,13 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::apiserver::gate::Asked;
-use sluice_tests::artifacts::{self, repository};
+use sluice_tests::artifacts::repository;
 use sluice_tests::sluice::{Options, Sluice};
 
 use crate::each_apiserver::on_each_apiserver;
@@ -197,33 +196,7 @@ async fn grants_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
 async fn job_for_xds_certificates_has_exactly_the_permissions_in_use() -> Result<()> {
     on_each_apiserver(async |cluster| {
         let secrets = ["sluice-xds-controller", "sluice-xds-data-plane"];
-        let run = async || {
-            let mut command = Command::new(artifacts::sluice()?);
-            command
-                .arg("certgen")
-                .arg("--kubeconfig")
-                .arg(cluster.kubeconfig());
-            command.args([
-                "xds",
-                "--namespace",
-                cluster.namespace(),
-                "--host",
-                "sluice.example",
-            ]);
-            command.args([
-                "--controller-secret",
-                secrets[0],
-                "--data-plane-secret",
-                secrets[1],
-            ]);
-            let done = tokio::task::spawn_blocking(move || command.output()).await??;
-            ensure!(
-                done.status.success(),
-                "{}",
-                String::from_utf8_lossy(&done.stderr)
-            );
-            Ok(())
-        };
+        let run = async || cluster.certgen_xds("sluice.example", secrets).await;
         run().await?;
         for secret in secrets {
             cluster.delete("v1", "Secret", secret).await?;

@@ -2,6 +2,7 @@
 //!
 //! Whatever is behind it, a test has a namespace and an IngressClass of its own, so that nothing else matters.
 
+mod jobs;
 mod objects;
 
 use std::fs;

@@ -2,7 +2,7 @@
 
 use sluice_ir::{
     Action, CaptureSubject, CapturedRedirect, Expression, HttpRoute, HttpsRedirect, PathMatch,
-    PathRewrite, Redirect, RedirectTo, ServerName,
+    PathRewrite, Redirect, RedirectTo, ServerName, Template,
 };
 
 use crate::conf::{Text, Value, Word, word};
@@ -163,6 +163,12 @@ pub(crate) fn here_value() -> Value {
     here().quoted()
 }
 
+/// A URL of another host with groups in its path.
+fn elsewhere(scheme: &str, host: &str, port: Option<u16>, path: &Template) -> Text {
+    let text = Text::default().then(scheme).then("://").then(host);
+    template(with_port(text, port), path)
+}
+
 /// Target of `rewrite`, which has the groups of its own pattern, and appends the query.
 pub(crate) fn rewritten(to: &RedirectTo) -> Value {
     match to {
@@ -171,10 +177,7 @@ pub(crate) fn rewritten(to: &RedirectTo) -> Value {
             host,
             port,
             path,
-        } => {
-            let text = Text::default().then(scheme).then("://").then(host);
-            template(with_port(text, *port), path)
-        }
+        } => elsewhere(scheme, host, *port, path),
         RedirectTo::Parts {
             path: Some(PathRewrite::Template(path)),
             ..
@@ -200,10 +203,7 @@ pub(crate) fn captured(redirect: &CapturedRedirect) -> Value {
             host,
             port,
             path,
-        } => {
-            let text = Text::default().then(scheme).then("://").then(host);
-            template(with_port(text, *port), path)
-        }
+        } => elsewhere(scheme, host, *port, path),
         RedirectTo::Parts {
             scheme,
             host,

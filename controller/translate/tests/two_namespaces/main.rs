@@ -1,6 +1,8 @@
 //! Whoever writes Ingresses in one namespace changes nothing of what the hosts and paths of another one answer (R12 of the
 //! security rules). Each row is an Ingress of a stranger, newer than its victim's.
 
+mod guards;
+
 use serde_json::{Value, json};
 use sluice_ir::{Config, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::annotations::{GROUPS, Scope};

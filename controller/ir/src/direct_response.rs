@@ -23,12 +23,6 @@ pub struct DirectResponse {
 }
 
 impl DirectResponse {
-    /// True if it is for every request.
-    #[must_use]
-    pub fn is_unconditional(&self) -> bool {
-        self.conditions.is_empty()
-    }
-
     /// The response, its conditions and its headers, counted; a long text counts as several.
     #[must_use]
     pub fn size(&self) -> usize {

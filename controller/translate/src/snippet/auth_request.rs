@@ -5,7 +5,7 @@ use sluice_syntax::expression;
 
 use super::defaults;
 use super::error::SnippetErrors;
-use super::filters::HeaderChanges;
+use super::header_changes::HeaderChanges;
 use super::tree::directives;
 
 /// Headers of requests to an authentication service; an empty value removes one.

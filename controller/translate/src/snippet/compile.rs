@@ -1,14 +1,14 @@
 //! A snippet as policies of the model: all of it, or nothing.
 //!
 //! ```text
-//!   more_set_headers, proxy_set_header ...   filters.rs     filters of the routes
-//!   set, if, return, rewrite                 responses.rs   direct responses
-//!   allow, deny                              access.rs      lists of networks
-//!   location                                 locations.rs   routes that the data plane answers itself
-//!   location @name                           named.rs       the response to clients without a certificate
-//!   limit_rate, proxy_ssl_name               upstream.rs    policies that have annotations
-//!   auth-snippet                             auth_request.rs   headers for an authentication service
-//!   what is so without it                    defaults.rs    nothing
+//!   more_set_headers, proxy_set_header ...   header_changes.rs   filters of the routes
+//!   set, if, return, rewrite                 responses.rs        direct responses
+//!   allow, deny                              access.rs           lists of networks
+//!   location                                 locations.rs        routes that the data plane answers itself
+//!   location @name                           named.rs            the response to clients without a certificate
+//!   limit_rate, proxy_ssl_name               upstream.rs         policies that have annotations
+//!   auth-snippet                             auth_request.rs     headers for an authentication service
+//!   what is so without it                    defaults.rs         nothing
 //! ```
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use super::block::Block;
 use super::conditions::Comparable;
 use super::defaults;
 use super::error::{SnippetError, SnippetErrors};
-use super::filters::{Difference, HeaderChanges, HeaderOptions};
+use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::named::{self, NamedLocation};

@@ -6,7 +6,7 @@ use sluice_ir::{
 use sluice_pattern::{Subject, TargetPart};
 use sluice_syntax::expression;
 
-use super::header_names::{is_about_clients, is_reserved_in_requests};
+use super::reserved_headers::{is_about_clients, is_reserved_in_requests};
 
 /// Bytes of a text that is compared.
 const MAX_TEXT: usize = 1000;

@@ -1,6 +1,6 @@
 //! Directives that say what is so without them.
 
-use super::headers;
+use super::harmless_headers;
 use super::statements::{Piece, Pieces, Statement};
 
 /// ingress-nginx's own settings of a location, or nginx's where it has none.
@@ -33,7 +33,9 @@ pub(crate) fn are_all(text: &str) -> bool {
 pub(super) fn is_default(words: &[&str]) -> bool {
     match *words {
         [name, value] => DEFAULTS.contains(&(name, value)),
-        [name, header, value] => name == "proxy_set_header" && headers::is_set(header, value),
+        [name, header, value] => {
+            name == "proxy_set_header" && harmless_headers::is_set(header, value)
+        }
         _ => false,
     }
 }

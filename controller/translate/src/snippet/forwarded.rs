@@ -5,7 +5,7 @@
 
 use sluice_ir::{Forwarded, HeaderName, Variable};
 
-use super::headers::bare;
+use super::harmless_headers::bare;
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";

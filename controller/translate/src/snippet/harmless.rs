@@ -6,7 +6,7 @@
 
 use sluice_syntax::value;
 
-use super::headers;
+use super::harmless_headers;
 use super::statements::Statement;
 
 /// Context of a snippet: different directives belong there.
@@ -112,25 +112,25 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
         |words, effective| allows_no_less(words, effective).unwrap_or(false),
     ),
     ("grpc_hide_header", SOFTWARE, |words, _| {
-        headers::names_software(words)
+        harmless_headers::names_software(words)
     }),
     ("grpc_set_header", ANYWAY, |words, _| {
-        headers::is_said_anyway(words)
+        harmless_headers::is_said_anyway(words)
     }),
     ("grpc_ssl_verify", OFF, |words, _| words == ["off"]),
     ("more_clear_headers", SOFTWARE, |words, _| {
-        headers::names_software(words)
+        harmless_headers::names_software(words)
     }),
     (
         "more_set_headers",
         "with values, and not for an origin in `Access-Control-Allow-Origin`",
-        |words, _| headers::adds_to_answers(words),
+        |words, _| harmless_headers::adds_to_answers(words),
     ),
     ("more_set_input_headers", ANYWAY, |words, _| {
-        headers::are_said_anyway(words)
+        harmless_headers::are_said_anyway(words)
     }),
     ("proxy_hide_header", SOFTWARE, |words, _| {
-        headers::names_software(words)
+        harmless_headers::names_software(words)
     }),
     (
         "proxy_ignore_headers",
@@ -145,7 +145,7 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     ("proxy_pass_request_body", ON, |words, _| words == ["on"]),
     ("proxy_pass_request_headers", ON, |words, _| words == ["on"]),
     ("proxy_set_header", ANYWAY, |words, _| {
-        headers::is_said_anyway(words)
+        harmless_headers::is_said_anyway(words)
     }),
     ("proxy_ssl_verify", OFF, |words, _| words == ["off"]),
     (

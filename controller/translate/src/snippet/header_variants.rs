@@ -2,7 +2,7 @@
 
 use sluice_ir::{Condition, Filter, HeaderVariant};
 
-use super::response_headers::{self, BlockHeaders};
+use super::block_headers::{self, BlockHeaders};
 use super::tree::Directive;
 
 /// Conditions that headers have in one snippet. Each is a route beside that of every path.
@@ -24,5 +24,5 @@ impl Variant {
 
 /// True if a block has headers and nothing else.
 pub(super) fn is_headers(block: &[Directive]) -> bool {
-    !block.is_empty() && block.iter().all(response_headers::is_one)
+    !block.is_empty() && block.iter().all(block_headers::is_one)
 }

@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ir::{Condition, DirectResponse, Filter, HeaderVariant, RequestTest, ResponseContent};
 use sluice_syntax::expression;
 
+use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
 use super::captures::Captures;
 use super::conditions::{self, Comparable, If};
 use super::error::{SnippetError, SnippetErrors};
-use super::filters::HeaderOptions;
+use super::header_changes::HeaderOptions;
 use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
 use super::media_type::MediaTypes;
-use super::response_headers::{self, BlockHeaders};
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
 use super::tree::Directive;
 use super::variables;
@@ -339,7 +339,7 @@ impl<'a> Responses<'a> {
         let headers = BlockHeaders::read(block, self.header_options);
         let around = std::mem::take(&mut self.headers);
         self.headers = self.errors.take(headers)?.flatten();
-        for directive in block.iter().filter(|it| !response_headers::is_one(it)) {
+        for directive in block.iter().filter(|it| !block_headers::is_one(it)) {
             directive.at_most(branches.len(), MAX_BRANCHES, WAYS)?;
             let run = self.run(directive, branches);
             branches = self.errors.take(run)?.unwrap_or_default();

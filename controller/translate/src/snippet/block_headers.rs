@@ -7,7 +7,7 @@ use sluice_ir::{Filter, HeaderModification};
 use super::auth_variables::AuthVariables;
 use super::block::Block;
 use super::error::SnippetErrors;
-use super::filters::{HeaderChanges, HeaderOptions};
+use super::header_changes::{HeaderChanges, HeaderOptions};
 use super::media_type::WITH_ADDED_HEADERS;
 use super::tree::Directive;
 

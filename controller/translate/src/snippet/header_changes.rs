@@ -22,8 +22,8 @@ use super::auth_variables::{AuthVariables, is_cookie};
 use super::block::Block;
 use super::error::SnippetError;
 use super::forwarded::{self, Told};
-use super::header_names::{OF_REQUESTS, OF_RESPONSES, is_own_in_requests, is_reserved};
-use super::headers;
+use super::harmless_headers;
+use super::reserved_headers::{OF_REQUESTS, OF_RESPONSES, is_own_in_requests, is_reserved};
 use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
 
@@ -186,7 +186,7 @@ impl<'a> HeaderChanges<'a> {
 
     /// Only names of software: Envoy leaves the others in the response of a pod that refuses an upgrade.
     fn remove_response(&mut self, name: &str) -> Option<()> {
-        if !headers::names_software(&[name.to_owned()]) {
+        if !harmless_headers::names_software(&[name.to_owned()]) {
             return None;
         }
         // It is never sent, unless the operator lets it pass.
@@ -222,7 +222,7 @@ impl<'a> HeaderChanges<'a> {
     }
 
     fn set_request(&mut self, name: &str, value: &str) -> Option<()> {
-        if headers::is_set(name, value) {
+        if harmless_headers::is_set(name, value) {
             return Some(());
         }
         if let Some(told) = forwarded::read(name, value, self.options.forwarded) {

@@ -84,12 +84,8 @@ impl CapturedRedirect {
     /// The condition that its groups are from.
     #[must_use]
     pub fn condition(&self) -> Condition {
-        let value = self.value.clone();
         Condition {
-            test: match self.of {
-                CaptureSubject::Path => RequestTest::Path(value),
-                CaptureSubject::RequestUri => RequestTest::RequestUri(value),
-            },
+            test: self.of.test(self.value.clone()),
             negated: false,
         }
     }
@@ -103,6 +99,17 @@ pub enum CaptureSubject {
     Path,
     /// The path and the query.
     RequestUri,
+}
+
+impl CaptureSubject {
+    /// Comparison of the text.
+    #[must_use]
+    pub fn test(self, value: Comparison) -> RequestTest {
+        match self {
+            CaptureSubject::Path => RequestTest::Path(value),
+            CaptureSubject::RequestUri => RequestTest::RequestUri(value),
+        }
+    }
 }
 
 /// Condition on a request.

@@ -60,6 +60,7 @@ mod tests {
             "/.*[0-9]{4}/.*[0-9]{2}",
             "/.*/(en|de|fr)-[a-z]{2}/[a-z]{1,30}",
             "/[ab]*a[ab]{6}",
+            "/.{1,128}/x",
         ] {
             assert!(is_served(pattern, Subject::Path), "{pattern}");
         }

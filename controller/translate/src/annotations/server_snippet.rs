@@ -85,7 +85,9 @@ fn is_set_by_policy(route: &HttpRoute, name: &HeaderName) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::{Action, AllowedOrigins, Cors, Expression, PathMatch, Policy, ServerName};
+    use sluice_ir::{
+        Action, AllowedOrigins, Cors, Expression, HeaderVariant, PathMatch, Policy, ServerName,
+    };
 
     use super::*;
 
@@ -123,7 +125,12 @@ mod tests {
             ..ServerSnippet::default()
         };
         let route = snippet.inherited_by(route);
-        let names = route.filters.iter().flat_map(|filter| match filter {
+        shown(&route.filters)
+    }
+
+    /// `=` of a header that is set, `+` of one that is added.
+    fn shown(filters: &[Filter]) -> String {
+        let names = filters.iter().flat_map(|filter| match filter {
             Filter::ResponseHeaders(all) => {
                 let set = all
                     .set
@@ -148,6 +155,38 @@ mod tests {
         assert_eq!(of(&[changes(&["x-c"], &[])]), "=x-a +x-b =x-c");
         assert_eq!(of(&[changes(&[], &["x-c"])]), "=x-a +x-c");
         assert_eq!(of(&[changes(&["x-a"], &[])]), "=x-a +x-b =x-a");
+    }
+
+    /// Headers within an `if` of the location.
+    #[test]
+    fn a_block_inherits_as_its_location_does() {
+        let variant = |own: &Filter| {
+            let Filter::ResponseHeaders(headers) = own.clone() else {
+                panic!("{own:?}")
+            };
+            let path = PathMatch::Prefix("/".to_owned());
+            let route = HttpRoute {
+                header_variants: vec![HeaderVariant {
+                    conditions: Vec::new(),
+                    headers,
+                }],
+                ..HttpRoute::new(
+                    &ServerName::CatchAll,
+                    path,
+                    Action::Respond(200),
+                    Arc::default(),
+                )
+            };
+            let snippet = ServerSnippet {
+                filters: vec![changes(&["x-a"], &["x-b"])],
+                ..ServerSnippet::default()
+            };
+            let route = snippet.inherited_by(route);
+            let headers = route.header_variants[0].headers.clone();
+            shown(&[Filter::ResponseHeaders(headers)])
+        };
+        assert_eq!(variant(&changes(&["x-c"], &[])), "=x-a =x-c +x-b");
+        assert_eq!(variant(&changes(&[], &["x-c"])), "=x-a +x-c");
     }
 
     #[test]

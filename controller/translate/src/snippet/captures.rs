@@ -85,11 +85,7 @@ impl Captures {
 
     /// The condition, which the redirect has with it.
     pub(super) fn is(&self, condition: &Condition) -> bool {
-        let test = match self.of {
-            CaptureSubject::Path => RequestTest::Path(self.value.clone()),
-            CaptureSubject::RequestUri => RequestTest::RequestUri(self.value.clone()),
-        };
-        !condition.negated && condition.test == test
+        !condition.negated && condition.test == self.of.test(self.value.clone())
     }
 
     fn target(&self, url: &str) -> Option<RedirectTo> {

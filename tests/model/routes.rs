@@ -138,8 +138,12 @@ fn weighted() -> Result<HttpRoute> {
 fn modified() -> Result<Vec<HttpRoute>> {
     let request = HeaderModification {
         set: vec![header("x-set", "route")?],
-        add: vec![header("x-add", "route")?, header("x-new", "route")?],
+        add: vec![
+            header("x-add", "route")?.into(),
+            header("x-new", "route")?.into(),
+        ],
         remove: vec![header_name("x-remove")?],
+        ..HeaderModification::default()
     };
     let response = HeaderModification {
         set: vec![header("x-answer", "route")?],

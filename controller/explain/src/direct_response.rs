@@ -69,7 +69,7 @@ fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<S
 
 fn holds(condition: &Condition, request: &Request) -> bool {
     let holds = match &condition.test {
-        RequestTest::Host(host) => request.host == host.as_str(),
+        RequestTest::Host(comparison) => compare(comparison, &request.host),
         RequestTest::Path(comparison) => {
             compare(comparison, request.path.as_deref().unwrap_or_default())
         }

@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{
-    Expression, HeaderModification, HeaderName, Hostname, PathRegex, RedirectTo, is_default,
-};
+use crate::{Expression, HeaderModification, HeaderName, PathRegex, RedirectTo, is_default};
 
 /// Response in the place of a route's action and of its policies: nobody is asked for a password, no list of addresses counts.
 /// What a host asks of client certificates comes first. Of those whose conditions hold, a request gets the first.
@@ -127,8 +125,8 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestTest {
-    /// The host that was asked for, without its port, is this.
-    Host(Hostname),
+    /// The host that was asked for, in lower case and without its port.
+    Host(Comparison),
     /// The path, decoded and without the query.
     Path(Comparison),
     /// The query, as it was sent.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Expression, Header, HeaderName, is_default};
+use crate::{Expires, Expression, Header, HeaderName, is_default};
 
 /// One filter. Those of a route come before those of the backend that takes the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,17 +22,44 @@ pub struct HeaderModification {
     pub set: Vec<Header>,
     /// Come beside what is there.
     #[serde(skip_serializing_if = "is_default")]
-    pub add: Vec<Header>,
+    pub add: Vec<AddedHeader>,
     /// Are taken away.
     #[serde(skip_serializing_if = "is_default")]
     pub remove: Vec<HeaderName>,
+    /// Before all of them, of responses without an error: how long they may be kept.
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: Option<Expires>,
+}
+
+/// Statuses of responses without an error: nginx adds headers to them alone, unless it says `always`.
+pub const STATUSES_WITHOUT_ERROR: [u16; 10] = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308];
+
+/// A header that comes beside what is there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct AddedHeader {
+    /// The header.
+    #[serde(flatten)]
+    pub header: Header,
+    /// Only responses without an error ([`STATUSES_WITHOUT_ERROR`]) get it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unless_error: bool,
+}
+
+impl From<Header> for AddedHeader {
+    fn from(header: Header) -> Self {
+        AddedHeader {
+            header,
+            unless_error: false,
+        }
+    }
 }
 
 impl HeaderModification {
     /// Headers that are changed.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.set.len() + self.add.len() + self.remove.len()
+        let expires = usize::from(self.expires.is_some());
+        self.set.len() + self.add.len() + self.remove.len() + expires
     }
 }
 
@@ -44,7 +71,16 @@ pub struct HeaderChange {
     /// Values that are there already are taken away.
     pub replaces: bool,
     /// Values that come in their place, or beside them.
-    pub values: Vec<Expression>,
+    pub values: Vec<HeaderValue>,
+}
+
+/// A value of a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderValue {
+    /// The value.
+    pub value: Expression,
+    /// Only responses without an error ([`STATUSES_WITHOUT_ERROR`]) have it.
+    pub unless_error: bool,
 }
 
 /// Changes of request headers by filters, one for each header.
@@ -67,19 +103,41 @@ pub fn response_header_changes<'a>(
     }))
 }
 
+/// How long responses may be kept, as the last filter says that says it.
+pub fn response_expires<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Option<Expires> {
+    let said = filters.into_iter().filter_map(|filter| match filter {
+        Filter::ResponseHeaders(modification) => modification.expires,
+        Filter::RequestHeaders(_) => None,
+    });
+    said.last()
+}
+
 fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> Vec<HeaderChange> {
     let mut changes = Vec::new();
-    for HeaderModification { set, add, remove } in modifications {
+    for HeaderModification {
+        set, add, remove, ..
+    } in modifications
+    {
         for header in set {
             *change(&mut changes, &header.name) = HeaderChange {
                 name: header.name.clone(),
                 replaces: true,
-                values: vec![header.value.clone()],
+                values: vec![HeaderValue {
+                    value: header.value.clone(),
+                    unless_error: false,
+                }],
             };
         }
-        for header in add {
+        for AddedHeader {
+            header,
+            unless_error,
+        } in add
+        {
             let change = change(&mut changes, &header.name);
-            change.values.push(header.value.clone());
+            change.values.push(HeaderValue {
+                value: header.value.clone(),
+                unless_error: *unless_error,
+            });
         }
         for name in remove {
             let change = change(&mut changes, name);
@@ -121,11 +179,11 @@ mod tests {
     fn later_filters_work_on_what_earlier_ones_left() {
         let of_route = Filter::RequestHeaders(HeaderModification {
             set: vec![header("x-a", "1"), header("x-b", "1")],
-            add: vec![header("x-c", "1")],
+            add: vec![header("x-c", "1").into()],
             ..HeaderModification::default()
         });
         let of_backend = Filter::RequestHeaders(HeaderModification {
-            add: vec![header("X-A", "2")],
+            add: vec![header("X-A", "2").into()],
             remove: vec![header("x-b", "").name],
             ..HeaderModification::default()
         });

@@ -17,6 +17,7 @@ mod cidr;
 mod compression;
 mod destination;
 mod direct_response;
+mod expires;
 mod expression;
 mod filter;
 mod global;
@@ -57,9 +58,11 @@ pub use direct_response::{
     CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, RequestTest,
     ResponseContent,
 };
+pub use expires::Expires;
 pub use expression::{Expression, ExpressionPart, Variable};
 pub use filter::{
-    Filter, HeaderChange, HeaderModification, request_header_changes, response_header_changes,
+    AddedHeader, Filter, HeaderChange, HeaderModification, HeaderValue, STATUSES_WITHOUT_ERROR,
+    request_header_changes, response_expires, response_header_changes,
 };
 pub use global::{
     Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,

@@ -1,10 +1,11 @@
-//! Patterns of parts of a request's target, for a text that is all of it: Envoy has the target in `:path`, and nginx has its parts in
-//! variables.
+//! Patterns of parts of a request's target, for a text that is all of it: Envoy has the target in `:path` and `:authority`, and nginx
+//! has its parts in variables.
 //!
 //! ```text
 //!   Path       /a%20b?x=1     decoded: "/a b", without the query
 //!   Query           x=1       as it was sent
 //!   Argument          1       the first of its name, as it was sent
+//!   Host       A.test.:80     in lower case: "a.test", without the port
 //! ```
 //!
 //! Envoy's path is canonical (`filter/core/src/path.rs`): what a path cannot have unencoded is encoded, in capitals, and nothing else is.
@@ -28,6 +29,9 @@ pub enum TargetPart<'a> {
     Query,
     /// Value of the first parameter that has this name, whatever case its letters have.
     Argument(&'a str),
+    /// Host in lower case, without the port and without a dot behind it (which a pattern may take, though). It has a text of its
+    /// own. What is found in an address with brackets is open: a catch-all alone has it, where clients may as well send another host.
+    Host,
 }
 
 /// A pattern of all of a target, where one is found in a part of it. A part that is not there is empty. `None`: RE2 has no words for
@@ -86,6 +90,8 @@ struct Writer<'a> {
     stop: Option<char>,
     /// The part is decoded, and the text is not.
     decodes: bool,
+    /// The part is in lower case, and the text need not be.
+    lowers: bool,
     keeps_groups: bool,
 }
 
@@ -101,6 +107,7 @@ impl<'a> Writer<'a> {
             missing: None,
             stop: None,
             decodes: true,
+            lowers: false,
             keeps_groups,
         };
         match part {
@@ -128,6 +135,15 @@ impl<'a> Writer<'a> {
                     ..of_path
                 }
             }
+            TargetPart::Host => Writer {
+                begin: r"[^:\[]*",
+                end: r"\.?(?::\d*)?$",
+                rest: r"[^:\[]*(?::\d*)?",
+                stop: Some(':'),
+                decodes: false,
+                lowers: true,
+                ..of_path
+            },
         }
     }
 
@@ -215,7 +231,8 @@ impl<'a> Writer<'a> {
         let letter = literal.c;
         if letter.is_ascii() {
             let set = Set::of_range(letter, letter);
-            let is_plain = is_sent_as_it_is(letter) && self.stop != Some(letter);
+            let is_other = self.lowers && letter.is_ascii_alphabetic();
+            let is_plain = is_sent_as_it_is(letter) && self.stop != Some(letter) && !is_other;
             return match any_case && letter.is_ascii_alphabetic() {
                 true => self.set(in_any_case(set)),
                 false if is_plain => crate::escape(&letter.to_string()),
@@ -231,6 +248,7 @@ impl<'a> Writer<'a> {
 
     /// One byte of the part.
     fn set(&self, set: Set) -> String {
+        let set = if self.lowers { lowered(set) } else { set };
         if !self.decodes {
             return match self.stop {
                 Some(stop) => set.without(stop).written(),
@@ -289,6 +307,14 @@ fn in_any_case(set: Set) -> Set {
         |letter: char| set.has(letter.to_ascii_lowercase()) || set.has(letter.to_ascii_uppercase());
     Set {
         ascii: Set::matching(has),
+        others: set.others,
+    }
+}
+
+/// What is one of these characters in lower case.
+fn lowered(set: Set) -> Set {
+    Set {
+        ascii: Set::matching(|letter| set.has(letter.to_ascii_lowercase())),
         others: set.others,
     }
 }

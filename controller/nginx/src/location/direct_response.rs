@@ -8,7 +8,7 @@ use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, body, value, word};
 use crate::expression::{expression, name_of};
-use crate::location::headers::{Line, ResponseHeaders};
+use crate::location::headers::{AddedLine, ResponseHeaders};
 use crate::location::{matching, redirect};
 
 /// `return` of a location.
@@ -29,7 +29,7 @@ pub(crate) struct Return {
     pub(crate) all: String,
     pub(crate) status: u16,
     /// Headers in place of the location's; none: the location's.
-    pub(crate) headers: Vec<Line>,
+    pub(crate) headers: Vec<AddedLine>,
     /// Body, or the URL of a redirect.
     pub(crate) text: Option<Value>,
     /// Pattern of `rewrite` in place of `return`, which redirects to the text.
@@ -151,12 +151,12 @@ impl Return {
 
     fn fits(&self) -> bool {
         let operands = self.conditions.iter().map(|condition| &condition.operand);
-        let names = self.headers.iter().map(|(name, _)| name);
+        let names = self.headers.iter().map(|line| &line.name);
         let words = operands
             .chain(&self.pattern)
             .chain(names)
             .map(|word| &word.0);
-        let values = self.headers.iter().map(|(_, value)| value);
+        let values = self.headers.iter().map(|line| &line.value);
         words
             .chain(self.text.iter().chain(values).map(|text| &text.0))
             .all(|word| word.fits())
@@ -172,7 +172,7 @@ fn captured_target(direct: &DirectResponse) -> Option<&CapturedRedirect> {
     }
 }
 
-fn own_headers(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Vec<Line> {
+fn own_headers(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Vec<AddedLine> {
     let Some(own) = &direct.headers else {
         return Vec::new();
     };
@@ -194,7 +194,7 @@ impl If {
         let equals = |text: &str| (false, value(text));
         let variable = |variable| name_of(&variable);
         let (variable, (is_pattern, operand)) = match &condition.test {
-            RequestTest::Host(host) => (variable(Variable::Hostname), equals(host.as_str())),
+            RequestTest::Host(comparison) => (variable(Variable::Hostname), operand(comparison)),
             RequestTest::Path(comparison) => ("uri".to_owned(), operand(comparison)),
             RequestTest::Query(comparison) => ("args".to_owned(), operand(comparison)),
             RequestTest::Argument { name, value } => {

@@ -17,7 +17,7 @@ use crate::location::buffering::{self, Directive};
 use crate::location::cors::{self, CorsConf};
 use crate::location::errors::{self, Page};
 use crate::location::fastcgi::FastCgiConf;
-use crate::location::headers::{self, Line, ResponseHeaders};
+use crate::location::headers::{self, Line, ResponseHeaders, directive_of};
 use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
@@ -63,6 +63,8 @@ pub(crate) struct Forward {
     pub(crate) pods: Vec<Line>,
     pub(crate) fastcgi: Option<FastCgiConf>,
     pub(crate) clients: Option<ResponseHeaders>,
+    /// How long responses may be kept: a value of `expires`, or a variable with it.
+    pub(crate) expires: Option<Value>,
     /// Lines that only some responses have.
     pub(crate) varied: Option<Varied>,
     pub(crate) tls: Option<Tls>,
@@ -148,6 +150,7 @@ impl Forward {
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
             pods: pods(route, host, context, module),
             fastcgi: fastcgi(route, host, context, module),
+            expires: expires(clients.as_ref(), varied.as_ref()),
             clients: clients.map(|clients| clients.sent_by(module)),
             varied,
             tls: transport
@@ -168,13 +171,14 @@ impl Forward {
     pub(crate) fn fits(&self) -> bool {
         let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
         let clients = self.clients.iter().flat_map(|clients| &clients.lines);
+        let clients = clients.flat_map(|line| [&line.name, &line.value]);
         let params = self.fastcgi.iter().flat_map(FastCgiConf::lines);
         let lines = self
             .pods
             .iter()
             .chain(params)
-            .chain(clients)
-            .flat_map(|(name, value)| [name, value]);
+            .flat_map(|(name, value)| [name, value])
+            .chain(clients);
         let cors = self.cors.iter().flat_map(|cors| {
             cors.origins
                 .iter()
@@ -219,9 +223,17 @@ fn clients(
     let is_whole = !is_proxy || !route.header_variants.is_empty();
     let around = || is_whole.then(|| ResponseHeaders::for_server(global));
     let mut clients = ResponseHeaders::for_location(route, global).or_else(around);
-    let lines = clients.as_mut().map(|clients| &mut clients.lines);
-    let varied = lines.and_then(|lines| Varied::new(route, global, lines));
+    let varied = clients
+        .as_mut()
+        .and_then(|clients| Varied::new(route, global, clients));
     (clients, varied)
+}
+
+fn expires(clients: Option<&ResponseHeaders>, varied: Option<&Varied>) -> Option<Value> {
+    let variable = varied.and_then(|varied| varied.expires);
+    let variable = variable.map(|name| Text::default().variable(name).quoted());
+    let own = clients.and_then(|clients| clients.expires);
+    variable.or_else(|| Some(value(directive_of(own?))))
 }
 
 /// Transport to the backend of plain http, and to that of https.

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    ClientCertificates, Config, Destination, ErrorRequest, Filter, GlobalConfig, Header,
+    ClientCertificates, Config, Destination, ErrorRequest, Expires, Filter, GlobalConfig, Header,
     HeaderChange, HeaderModification, HeaderName, Hsts, HttpRoute, Policy, request_header_changes,
-    response_header_changes,
+    response_expires, response_header_changes,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -19,6 +19,14 @@ use crate::traces;
 
 /// A header and its value.
 pub(crate) type Line = (Word, Value);
+
+/// A header of responses.
+pub(crate) struct AddedLine {
+    pub(crate) name: Word,
+    pub(crate) value: Value,
+    /// Errors have it, too.
+    pub(crate) always: bool,
+}
 
 /// Upstream response header that nginx hides by default.
 const HIDDEN_BY_DEFAULT: &str = "server";
@@ -183,7 +191,7 @@ fn request_header(change: &HeaderChange) -> (String, Text) {
     }
     for (n, value) in change.values.iter().enumerate() {
         let separator = if n == 0 { "" } else { ", " };
-        text = text.then(separator).append(expression(value));
+        text = text.then(separator).append(expression(&value.value));
     }
     (name.to_owned(), text)
 }
@@ -226,9 +234,31 @@ pub(crate) fn for_error_service(error: &ErrorRequest) -> Vec<(String, Text)> {
 /// Response headers to clients.
 #[derive(Default)]
 pub(crate) struct ResponseHeaders {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<AddedLine>,
+    /// How long they may be kept.
+    pub(crate) expires: Option<Expires>,
     pub(crate) hidden: Vec<Word>,
     pub(crate) passes_server: bool,
+}
+
+impl AddedLine {
+    fn always((name, text): (String, Text)) -> Self {
+        AddedLine {
+            name: word(name),
+            value: text.quoted(),
+            always: true,
+        }
+    }
+}
+
+/// What `expires` says.
+pub(crate) fn directive_of(expires: Expires) -> String {
+    match expires {
+        Expires::Off => "off".to_owned(),
+        Expires::Epoch => "epoch".to_owned(),
+        Expires::Max => "max".to_owned(),
+        Expires::Seconds(seconds) => seconds.to_string(),
+    }
 }
 
 impl ResponseHeaders {
@@ -239,8 +269,7 @@ impl ResponseHeaders {
 
     /// Those of a location that sets some itself.
     pub(crate) fn for_location(route: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
-        let changes = response_header_changes(filters(route));
-        ResponseHeaders::with_changes(&changes, &route.policy, global)
+        ResponseHeaders::with_filters(|| filters(route), &route.policy, global)
     }
 
     /// Those of one of its responses, with changes in place of those by its filters.
@@ -250,14 +279,16 @@ impl ResponseHeaders {
         global: &GlobalConfig,
     ) -> Option<Self> {
         let own = Filter::ResponseHeaders(own.clone());
-        ResponseHeaders::with_changes(&response_header_changes([&own]), policy, global)
+        ResponseHeaders::with_filters(|| std::iter::once(&own), policy, global)
     }
 
-    fn with_changes(
-        changes: &[HeaderChange],
+    fn with_filters<'a, F: Iterator<Item = &'a Filter>>(
+        filters: impl Fn() -> F,
         policy: &Policy,
         global: &GlobalConfig,
     ) -> Option<Self> {
+        let changes = response_header_changes(filters());
+        let expires = response_expires(filters());
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
         let own: Vec<_> = own.chain(cors).collect();
@@ -265,8 +296,11 @@ impl ResponseHeaders {
             .authentication
             .as_ref()
             .is_some_and(|authentication| authentication.external.is_some());
-        let is_usual = !has_cookies && own.is_empty() && changes.is_empty();
-        (!is_usual).then(|| ResponseHeaders::with(global, own).changed(changes))
+        let is_usual = !has_cookies && own.is_empty() && changes.is_empty() && expires.is_none();
+        (!is_usual).then(|| ResponseHeaders {
+            expires,
+            ..ResponseHeaders::with(global, own).changed(&changes)
+        })
     }
 
     /// With what filters do.
@@ -274,12 +308,14 @@ impl ResponseHeaders {
         for change in changes {
             let name = change.name.as_str();
             if change.replaces {
-                self.lines.retain(|(known, _)| !known.0.is(name));
+                self.lines.retain(|line| !line.name.0.is(name));
                 self.hidden.push(word(name));
             }
-            let values = change.values.iter();
-            self.lines
-                .extend(values.map(|value| (word(name), expression(value).quoted())));
+            self.lines.extend(change.values.iter().map(|it| AddedLine {
+                name: word(name),
+                value: expression(&it.value).quoted(),
+                always: !it.unless_error,
+            }));
         }
         self
     }
@@ -311,7 +347,8 @@ impl ResponseHeaders {
         ResponseHeaders {
             hidden: hidden.map(word).collect(),
             passes_server: !own().any(|name| is_always(&name)),
-            lines: self::lines(lines),
+            expires: None,
+            lines: lines.into_iter().map(AddedLine::always).collect(),
         }
     }
 

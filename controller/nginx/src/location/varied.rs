@@ -2,19 +2,24 @@
 //! variables, which conditions set.
 
 use askama::filters::Safe;
-use sluice_ir::{GlobalConfig, HttpRoute};
+use sluice_ir::{Expires, GlobalConfig, HttpRoute};
 
-use crate::conf::{Quoted, Text, Value};
+use crate::conf::{Quoted, Text, Value, value};
 use crate::location::direct_response::If;
-use crate::location::headers::{Line, ResponseHeaders};
+use crate::location::headers::{AddedLine, ResponseHeaders, directive_of};
 
-/// Name and value of a line.
-type Texts = (Quoted, Quoted);
+/// Name and value of a line, and whether errors have it.
+type Texts = (Quoted, Quoted, bool);
+
+/// Variable of `expires`.
+const EXPIRES: &str = "sluice_expires";
 
 /// Variables of lines.
 pub(crate) struct Varied {
     /// Values where no condition holds.
     pub(crate) base: Vec<(String, Value)>,
+    /// Variable with what `expires` says, where not all say the same.
+    pub(crate) expires: Option<&'static str>,
     /// The last whose conditions hold decides.
     pub(crate) variants: Vec<Variant>,
 }
@@ -43,20 +48,25 @@ impl Varied {
     pub(crate) fn new(
         route: &HttpRoute,
         global: &GlobalConfig,
-        lines: &mut Vec<Line>,
+        clients: &mut ResponseHeaders,
     ) -> Option<Self> {
         if replaces(route, global) {
             return None;
         }
-        let texts = |lines: Vec<Line>| -> Vec<Texts> {
+        let texts = |lines: Vec<AddedLine>| -> Vec<Texts> {
             let all = lines.into_iter();
-            all.map(|(name, value)| (name.0, value.0)).collect()
+            all.map(|line| (line.name.0, line.value.0, line.always))
+                .collect()
         };
-        let sets: Vec<Vec<Texts>> = variants(route, global).map(|it| texts(it.lines)).collect();
+        let (sets, kept): (Vec<Vec<Texts>>, Vec<Expires>) = variants(route, global)
+            .map(|it| (texts(it.lines), it.expires.unwrap_or(Expires::Off)))
+            .unzip();
         if sets.is_empty() {
             return None;
         }
-        let own = texts(std::mem::take(lines));
+        let own = texts(std::mem::take(&mut clients.lines));
+        let own_kept = clients.expires.unwrap_or(Expires::Off);
+        let lines = &mut clients.lines;
         let mut all = own.clone();
         for line in sets.iter().flatten() {
             if !all.contains(line) {
@@ -66,12 +76,12 @@ impl Varied {
         let mut differing = Vec::new();
         for line in all {
             if own.contains(&line) && sets.iter().all(|set| set.contains(&line)) {
-                lines.push((Safe(line.0), Safe(line.1)));
+                lines.push(added(line.0, Safe(line.1), line.2));
                 continue;
             }
             let variable = format!("sluice_header_{}", differing.len());
             let value = Text::default().variable(&variable).quoted();
-            lines.push((Safe(line.0.clone()), value));
+            lines.push(added(line.0.clone(), value, line.2));
             differing.push((variable, line));
         }
         let values = |set: &[Texts]| -> Vec<(String, Value)> {
@@ -84,14 +94,26 @@ impl Varied {
             };
             differing.iter().map(one).collect()
         };
-        let variants = route.header_variants.iter().zip(&sets).rev();
-        let variants = variants.map(|(variant, set)| Variant {
+        // nginx takes a variable there as well.
+        let varies = kept.iter().any(|it| *it != own_kept);
+        let with = |mut lines: Vec<(String, Value)>, kept: Expires| {
+            let expires = (EXPIRES.to_owned(), value(directive_of(kept)));
+            lines.extend(varies.then_some(expires));
+            lines
+        };
+        let variants = route
+            .header_variants
+            .iter()
+            .zip(sets.iter().zip(&kept))
+            .rev();
+        let variants = variants.map(|(variant, (set, kept))| Variant {
             conditions: variant.conditions.iter().map(If::new).collect(),
             all: "1".repeat(variant.conditions.len()),
-            lines: values(set),
+            lines: with(values(set), *kept),
         });
         Some(Varied {
-            base: values(&own),
+            base: with(values(&own), own_kept),
+            expires: varies.then_some(EXPIRES),
             variants: variants.collect(),
         })
     }
@@ -106,6 +128,14 @@ impl Varied {
             .map(|word| &word.0)
             .chain(values.map(|value| &value.0))
             .all(|it| it.fits())
+    }
+}
+
+fn added(name: Quoted, value: Value, always: bool) -> AddedLine {
+    AddedLine {
+        name: Safe(name),
+        value,
+        always,
     }
 }
 

@@ -146,6 +146,7 @@ fn part(part: TargetPart<'_>, path: &str, query: &str) -> Vec<u8> {
         TargetPart::Path => decoded(path),
         TargetPart::Query => query.into(),
         TargetPart::Argument(name) => argument(name, query).into(),
+        TargetPart::Host => unreachable!("it is not in the target"),
     }
 }
 
@@ -181,6 +182,43 @@ fn a_part_is_compared_within_the_whole_target() {
                             "{pattern} (any case: {any_case}): {asked:?} of {target}: {written}"
                         );
                     }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_is_compared_in_lower_case_and_without_its_port() {
+    let hosts = [
+        "a", "A", "b", "bC", "ab.a", "A-b.TEST", "1.2.3.4", "a.php", "a_1",
+    ];
+    let of_hosts = [
+        r"^www\.",
+        r"^\[",
+        "a-b[.]",
+        "[A-Z]",
+        "[^A-Z]b",
+        "A",
+        r"^[\d.]+$",
+        r"^[\d:\[\]]+$",
+    ];
+    for pattern in PATTERNS.iter().chain(BOUNDARIES).chain(&of_hosts) {
+        for any_case in [false, true] {
+            let written = re2_target(TargetPart::Host, pattern, any_case).unwrap();
+            let [found, taken] = [regex(pattern, any_case), as_header(&written)];
+            for host in hosts {
+                let lower = host.to_ascii_lowercase();
+                for (behind, may_be_taken) in
+                    [("", ""), (":80", ""), (":", ""), (".", "."), (".:80", ".")]
+                {
+                    let is_expected = is_found(&found, lower.as_bytes())
+                        || is_found(&found, format!("{lower}{may_be_taken}").as_bytes());
+                    assert_eq!(
+                        taken.is_match(format!("{host}{behind}").as_bytes()),
+                        is_expected,
+                        "{pattern} (any case: {any_case}) in {host}{behind}: {written}"
+                    );
                 }
             }
         }

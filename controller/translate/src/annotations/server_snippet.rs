@@ -48,6 +48,7 @@ impl ServerSnippet {
             headers.set.splice(0..0, inherited.set);
             headers.add.splice(0..0, inherited.add);
             headers.remove.splice(0..0, inherited.remove);
+            headers.expires = headers.expires.or(inherited.expires);
         }
         route.header_variants = variants;
         let own = std::mem::take(&mut route.direct_responses);
@@ -68,8 +69,10 @@ impl ServerSnippet {
                 .set
                 .extend(all.set.iter().filter(is_left).cloned());
             let add = all.add.iter().filter(|_| !adds_own);
-            inherited.add.extend(add.filter(is_left).cloned());
+            let add = add.filter(|added| is_left(&&added.header));
+            inherited.add.extend(add.cloned());
             inherited.remove.extend(all.remove.iter().cloned());
+            inherited.expires = inherited.expires.or(all.expires);
         }
         inherited
     }
@@ -86,7 +89,8 @@ fn is_set_by_policy(route: &HttpRoute, name: &HeaderName) -> bool {
 #[cfg(test)]
 mod tests {
     use sluice_ir::{
-        Action, AllowedOrigins, Cors, Expression, HeaderVariant, PathMatch, Policy, ServerName,
+        Action, AddedHeader, AllowedOrigins, Cors, Expression, HeaderVariant, PathMatch, Policy,
+        ServerName,
     };
 
     use super::*;
@@ -99,11 +103,13 @@ mod tests {
     }
 
     fn changes(set: &[&str], add: &[&str]) -> Filter {
-        let all = |names: &[&str]| names.iter().map(|name| header(name, "v")).collect();
+        let all = |names: &[&str]| -> Vec<Header> {
+            names.iter().map(|name| header(name, "v")).collect()
+        };
         Filter::ResponseHeaders(HeaderModification {
             set: all(set),
-            add: all(add),
-            remove: Vec::new(),
+            add: all(add).into_iter().map(AddedHeader::from).collect(),
+            ..HeaderModification::default()
         })
     }
 
@@ -139,7 +145,7 @@ mod tests {
                 let add = all
                     .add
                     .iter()
-                    .map(|header| format!("+{}", header.name.as_str()));
+                    .map(|added| format!("+{}", added.header.name.as_str()));
                 set.chain(add).collect::<Vec<_>>()
             }
             Filter::RequestHeaders(_) => Vec::new(),

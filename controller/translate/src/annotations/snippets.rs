@@ -183,7 +183,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
                     continue;
                 }
                 note_not_needed(view, snippet, not_needed, has_no_effect);
-                note_differences(view, snippet, &compiled);
+                note_differences(view, snippet, &compiled, settings.data_plane);
                 effect.take(compiled, snippet);
             }
         }

@@ -2,13 +2,12 @@
 //!
 //! nginx inherits no `add_header` into a block that has one, and all of `more_set_headers`.
 
-use sluice_ir::{Filter, HeaderModification};
+use sluice_ir::{Filter, HeaderModification, STATUSES_WITHOUT_ERROR};
 
 use super::auth_variables::AuthVariables;
 use super::block::Block;
 use super::error::SnippetErrors;
 use super::header_changes::{HeaderChanges, HeaderOptions};
-use super::media_type::WITH_ADDED_HEADERS;
 use super::tree::Directive;
 
 /// Headers of a block's own.
@@ -21,9 +20,14 @@ pub(super) struct BlockHeaders {
     differs: bool,
 }
 
+const EXPIRES: &str = "expires";
+
 /// True if a directive is a header of a block.
 pub(super) fn is_one(directive: &Directive) -> bool {
-    matches!(directive.name(), "add_header" | "more_set_headers")
+    matches!(
+        directive.name(),
+        "add_header" | "more_set_headers" | EXPIRES
+    )
 }
 
 impl BlockHeaders {
@@ -36,6 +40,9 @@ impl BlockHeaders {
         let Some(first) = all.first() else {
             return Ok(None);
         };
+        if let Some(expires) = all.iter().find(|it| it.name() == EXPIRES) {
+            return Err(expires.unsupported().into());
+        }
         // Headers of what goes on would be those of pods' responses.
         let is_plain = |it: &&Directive| !is_one(it) && it.name() != "return";
         let status = block.iter().find_map(status);
@@ -46,7 +53,7 @@ impl BlockHeaders {
             let words = directive.words();
             let is_added = words.first() != Some(&"add_header")
                 || words.get(3) == Some(&"always")
-                || WITH_ADDED_HEADERS.contains(&status);
+                || STATUSES_WITHOUT_ERROR.contains(&status);
             is_added && !(status == 204 && is_about_content(&words))
         };
         BlockHeaders::new(block, is_sent, options).map(Some)
@@ -99,6 +106,7 @@ impl BlockHeaders {
         if self.adds {
             all.add.clear();
         }
+        all.expires = self.changes.expires.or(all.expires);
         all.set.extend(self.changes.set);
         all.add.extend(self.changes.add);
         all.remove.extend(self.changes.remove);
@@ -159,7 +167,7 @@ mod tests {
         let added = all
             .add
             .iter()
-            .map(|header| format!("+{}", header.name.as_str()));
+            .map(|added| format!("+{}", added.header.name.as_str()));
         set.chain(added).collect()
     }
 

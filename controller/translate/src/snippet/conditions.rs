@@ -222,7 +222,10 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         // nginx has it in lower case.
         (Variable::Host, Comparison::Equals(host)) => {
             let name = Hostname::parse(&host).ok()?;
-            (name.as_str() == host).then_some(RequestTest::Host(name))?
+            (name.as_str() == host).then_some(RequestTest::Host(Comparison::Equals(host)))?
+        }
+        (Variable::Host, comparison) if comparable.compares(TargetPart::Host, &comparison) => {
+            RequestTest::Host(comparison)
         }
         (Variable::Path, Comparison::Equals(path)) => {
             let is_known = is_normalised(&path) && path.len() <= MAX_PATH;
@@ -325,6 +328,8 @@ mod tests {
             "($request_uri ~ ^/a/(.*)$)",
             "($request_uri ~ ^/a(/.*))",
             "($uri ~ \\.php$)",
+            "($host ~ ^www\\.)",
+            "($host !~* ^(WWW|api)\\.(.+)$)",
             "($uri !~* ^/(a|b)/.)",
             "($args !~ (^|&)a=)",
             "($query_string = a=b)",

@@ -4,11 +4,13 @@
 //!   more_set_headers "X-A: b"    response: set       proxy_set_header X-A b     request: set, or removed if b is empty
 //!   more_clear_headers Via       response: removed   more_set_input_headers     the same
 //!   proxy_hide_header Via        response: removed   more_clear_input_headers   request: removed
-//!   add_header X-A b always      response: added
+//!   add_header X-A b always      response: added     expires 1h                 response: Cache-Control, Expires
 //! ```
 //!
 //! Filters remove before they add and know no order, so a header is changed by one statement alone, and no value reads a header
 //! that is changed.
+
+mod response;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,13 +25,9 @@ use super::block::Block;
 use super::error::SnippetError;
 use super::forwarded::{self, Told};
 use super::harmless_headers;
-use super::reserved_headers::{OF_REQUESTS, OF_RESPONSES, is_own_in_requests, is_reserved};
+use super::reserved_headers::{OF_REQUESTS, is_own_in_requests, is_reserved};
 use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
-
-const HSTS: &str = "strict-transport-security";
-/// Headers that `add_header` replaces.
-const OF_VERSION: [&str; 2] = ["ETag", "Last-Modified"];
 
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
@@ -70,6 +68,8 @@ pub(super) struct HeaderChanges<'a> {
 pub(crate) enum Difference {
     /// Of `add_header` without `always`: nginx adds such a header to answers without an error only.
     AddsToErrors,
+    /// Of `expires` with a time: `Cache-Control` alone says it.
+    WithoutDate,
     /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
     WithoutChain,
 }
@@ -101,7 +101,8 @@ impl<'a> HeaderChanges<'a> {
 
     /// Headers that are changed so far.
     pub(super) fn count(&self) -> usize {
-        self.of_request.len() + self.response.add.len() + self.of_response.len()
+        let expires = usize::from(self.response.expires.is_some());
+        self.of_request.len() + self.response.add.len() + self.of_response.len() + expires
     }
 
     /// Takes one directive. `None`: it is no change of headers that can be made. Only the location of a path has requests to
@@ -125,11 +126,9 @@ impl<'a> HeaderChanges<'a> {
             {
                 Some(())
             }
-            ("add_header", [name, value]) => {
-                self.differences.insert(Difference::AddsToErrors);
-                self.add_response(name, value)
-            }
-            ("add_header", [name, value, "always"]) => self.add_response(name, value),
+            ("add_header", [name, value]) => self.add_response(name, value, true),
+            ("add_header", [name, value, "always"]) => self.add_response(name, value, false),
+            ("expires", [time]) => self.set_expires(time),
             _ if block != Block::Location => None,
             ("proxy_set_header", [name, value]) if !grpc => self.set_request(name, value),
             ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
@@ -142,83 +141,6 @@ impl<'a> HeaderChanges<'a> {
                 .try_for_each(|pair| pair.and_then(|(name, value)| self.set_request(name, value))),
             _ => None,
         }
-    }
-
-    fn set_response(&mut self, name: &str, value: &str) -> Option<()> {
-        if value.is_empty() {
-            return self.remove_response(name);
-        }
-        let name = self.response_name(name)?;
-        let value = self.response_value(value)?;
-        self.response.set.push(Header { name, value });
-        Some(())
-    }
-
-    fn add_response(&mut self, name: &str, value: &str) -> Option<()> {
-        // Browsers take the first of several.
-        if name.eq_ignore_ascii_case(HSTS) {
-            return self.set_response(name, value);
-        }
-        // nginx replaces what says which version of the content this is.
-        if OF_VERSION.iter().any(|one| name.eq_ignore_ascii_case(one)) {
-            let name = self.response_name(name)?;
-            let value = self.response_value(value)?;
-            match value == Expression::default() {
-                true => self.response.remove.push(name),
-                false => self.response.set.push(Header { name, value }),
-            }
-            return Some(());
-        }
-        // nginx adds no empty header.
-        if value.is_empty() {
-            return self.name(name, OF_RESPONSES).map(drop);
-        }
-        let is_same = |header: &Header| header.name.as_str().eq_ignore_ascii_case(name);
-        let name = if self.response.add.iter().any(is_same) {
-            self.name(name, OF_RESPONSES)?
-        } else {
-            self.response_name(name)?
-        };
-        let value = self.response_value(value)?;
-        self.response.add.push(Header { name, value });
-        Some(())
-    }
-
-    /// Only names of software: Envoy leaves the others in the response of a pod that refuses an upgrade.
-    fn remove_response(&mut self, name: &str) -> Option<()> {
-        if !harmless_headers::names_software(&[name.to_owned()]) {
-            return None;
-        }
-        // It is never sent, unless the operator lets it pass.
-        if name.eq_ignore_ascii_case("server") {
-            return Some(());
-        }
-        let name = self.response_name(name)?;
-        self.response.remove.push(name);
-        Some(())
-    }
-
-    fn response_value(&mut self, value: &str) -> Option<Expression> {
-        let value = expression::for_headers(value).ok()?;
-        // When the response comes, the request is what its pod got.
-        let is_known = |variable: &Variable| {
-            matches!(
-                variable,
-                Variable::RemoteAddress
-                    | Variable::Scheme
-                    | Variable::Method
-                    | Variable::RequestId
-                    | Variable::Header(_)
-            )
-        };
-        self.read(&value, is_known)?;
-        Some(value)
-    }
-
-    fn response_name(&mut self, name: &str) -> Option<HeaderName> {
-        let name = self.name(name, OF_RESPONSES)?;
-        let is_new = self.of_response.insert(name.as_str().to_ascii_lowercase());
-        is_new.then_some(name)
     }
 
     fn set_request(&mut self, name: &str, value: &str) -> Option<()> {

@@ -1,5 +1,7 @@
 //! `Content-Type` of texts that a snippet returns.
 
+use sluice_ir::STATUSES_WITHOUT_ERROR;
+
 use super::block::Block;
 use super::error::SnippetError;
 use super::tree::Directive;
@@ -44,9 +46,6 @@ const BY_EXTENSION: &[(&str, &str)] = &[
     ("xpi", "application/x-xpinstall"), ("xspf", "application/xspf+xml"), ("zip", "application/zip"),
 ];
 
-/// Statuses whose responses have headers of `add_header` without `always`.
-pub(super) const WITH_ADDED_HEADERS: [u16; 10] = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308];
-
 /// The types of a block's texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MediaTypes<'a> {
@@ -88,7 +87,9 @@ impl<'a> MediaTypes<'a> {
     /// The type of a text with this status.
     pub(super) fn of(&self, status: u16) -> &'a str {
         match self.added {
-            Some(added) if added.always || WITH_ADDED_HEADERS.contains(&status) => added.media_type,
+            Some(added) if added.always || STATUSES_WITHOUT_ERROR.contains(&status) => {
+                added.media_type
+            }
             _ => self.own,
         }
     }

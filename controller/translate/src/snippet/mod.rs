@@ -21,6 +21,7 @@ mod compile;
 mod conditions;
 mod defaults;
 mod error;
+mod expires;
 mod forwarded;
 mod harmless;
 mod harmless_headers;

@@ -1,6 +1,8 @@
 //! Expressions as Envoy's substitution formats.
 
-use sluice_ir::{Expression, ExpressionPart, Variable};
+use std::fmt::Write;
+
+use sluice_ir::{Expression, ExpressionPart, STATUSES_WITHOUT_ERROR, Variable};
 
 use super::encoded::SENT_TARGET;
 use super::header::literal;
@@ -14,6 +16,47 @@ pub(super) fn format(expression: &Expression) -> String {
         ExpressionPart::Variable(variable) => operator(variable),
     });
     parts.collect()
+}
+
+/// A header whose value is empty is not sent, so it is the value that errors do not have.
+pub(super) fn format_unless_error(expression: &Expression) -> String {
+    let statuses = STATUSES_WITHOUT_ERROR.map(|status| format!("'{status}'"));
+    let statuses = statuses.join(",");
+    let parts = expression.0.iter().map(|part| {
+        let value = match part {
+            ExpressionPart::Text(text) => cel_text(text),
+            ExpressionPart::Variable(variable) => cel_variable(variable),
+        };
+        format!("%CEL(response.headers[':status'] in [{statuses}] ? {value} : '')%")
+    });
+    parts.collect()
+}
+
+/// A text of CEL in which nothing ends the text, or the operator that it is in.
+fn cel_text(text: &str) -> String {
+    let mut written = String::from("'");
+    for letter in text.chars() {
+        match letter {
+            '\'' | '\\' | '(' | ')' | '%' | ':' => {
+                // A text takes all that is written to it.
+                let _ = write!(written, "\\u{:04X}", u32::from(letter));
+            }
+            letter => written.push(letter),
+        }
+    }
+    written + "'"
+}
+
+/// Translation lets those through alone that CEL has.
+fn cel_variable(variable: &Variable) -> String {
+    let header = |name: &str| format!("request.headers[{}]", cel_text(name));
+    match variable {
+        Variable::Scheme => header("x-forwarded-proto"),
+        Variable::Method => "request.method".to_owned(),
+        Variable::RequestId => header("x-request-id"),
+        Variable::Header(name) => header(&name.to_ascii_lowercase()),
+        _ => "''".to_owned(),
+    }
 }
 
 fn operator(variable: &Variable) -> String {

@@ -8,9 +8,12 @@ use envoy_types::pb::envoy::config::core::v3::{HeaderValue, HeaderValueOption};
 use envoy_types::pb::envoy::config::route::v3::Route;
 use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
-use sluice_ir::{Filter, Header, HeaderChange, request_header_changes, response_header_changes};
+use sluice_ir::{
+    Expression, Filter, Header, HeaderChange, request_header_changes, response_expires,
+    response_header_changes,
+};
 
-use super::format::format;
+use super::format::{format, format_unless_error};
 use super::hsts;
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
@@ -50,12 +53,25 @@ pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
             &mut route.request_headers_to_remove,
         );
     }
-    modify_response(route, filters());
+    modify_response(route, filters);
 }
 
 /// Applies those of responses.
-pub(super) fn modify_response<'a>(route: &mut Route, filters: impl Iterator<Item = &'a Filter>) {
-    for change in response_header_changes(filters) {
+pub(super) fn modify_response<'a, F: Iterator<Item = &'a Filter>>(
+    route: &mut Route,
+    filters: impl Fn() -> F,
+) {
+    if let Some(expires) = response_expires(filters()) {
+        let kept = ("cache-control", expires.cache_control());
+        let until = ("expires", expires.date().map(str::to_owned));
+        for (name, value) in [kept, until] {
+            let value = value.map(|value| format_unless_error(&Expression::literal(&value)));
+            route
+                .response_headers_to_add
+                .extend(value.map(|value| set(name, &value)));
+        }
+    }
+    for change in response_header_changes(filters()) {
         if change.name.is_alike(hsts::HEADER) {
             let of_route = hsts::on_route(&change);
             route
@@ -80,9 +96,15 @@ fn change_header(
     if change.replaces {
         remove.push(name.to_owned());
     }
-    add.extend(change.values.iter().map(|value| HeaderValueOption {
-        append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
-        ..set(name, &format(value))
+    add.extend(change.values.iter().map(|it| {
+        let format = match it.unless_error {
+            true => format_unless_error(&it.value),
+            false => format(&it.value),
+        };
+        HeaderValueOption {
+            append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+            ..set(name, &format)
+        }
     }));
 }
 

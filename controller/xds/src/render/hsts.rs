@@ -29,7 +29,7 @@ pub(super) fn of_all(hsts: &Hsts) -> HeaderMutation {
 pub(super) fn on_route(change: &HeaderChange) -> Option<Any> {
     let value = change.values.last()?;
     any(HeaderMutationPerRoute {
-        mutations: Some(mutations(&format(value))),
+        mutations: Some(mutations(&format(&value.value))),
     })
 }
 

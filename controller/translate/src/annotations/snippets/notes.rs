@@ -5,6 +5,7 @@ use sluice_ir::ReasonCode;
 use super::Snippet;
 use crate::annotations::view::View;
 use crate::snippet::{Block, Compiled, Difference, are_defaults, first_of};
+use crate::support::DataPlane;
 
 pub(super) fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
     let reason = snippet.applies_to.note(reason);
@@ -36,11 +37,22 @@ pub(super) fn note_not_needed(
     }
 }
 
-pub(super) fn note_differences(view: &mut View<'_, '_>, snippet: Snippet<'_>, compiled: &Compiled) {
+pub(super) fn note_differences(
+    view: &mut View<'_, '_>,
+    snippet: Snippet<'_>,
+    compiled: &Compiled,
+    data_plane: Option<DataPlane>,
+) {
     for difference in &compiled.differences {
+        if *difference == Difference::WithoutDate && data_plane == Some(DataPlane::Nginx) {
+            continue;
+        }
         let reason = snippet.applies_to.note(match difference {
             Difference::AddsToErrors => {
-                "add_header without always adds the header to errors, too"
+                "add_header of this header without always adds it to errors, too"
+            }
+            Difference::WithoutDate => {
+                "expires with a time sends Cache-Control alone, which takes precedence over Expires (RFC 9111, 5.3)"
             }
             Difference::WithoutChain => {
                 "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \

@@ -76,7 +76,7 @@ fn every_line_that_is_not_supported_is_named() {
         errors.iter().map(|error| error.line).collect()
     };
     assert_eq!(lines(text, Block::Location), [1, 5, 8, 9, 11]);
-    let within = format!("location = /a {{\n{text}\n}}\nreturn 403;\nexpires 1h;");
+    let within = format!("location = /a {{\n{text}\n}}\nreturn 403;\nalias /a;");
     assert_eq!(lines(&within, Block::Server), [2, 6, 9, 10, 12, 15]);
     // Text behind a syntax error or a limit is not read.
     assert_eq!(lines("gzip on;\nset $a b;\n}", Block::Location), [2]);
@@ -239,20 +239,19 @@ fn headers_within_an_if_are_those_of_its_requests() {
                 if ($http_b = 1) { more_set_headers 'X-D: d'; }\n\
                 if ($http_c) { return 403; }";
     let all = compiled(text, Block::Location).unwrap();
-    let names = |headers: &[sluice_ir::Header]| -> Vec<String> {
-        headers
-            .iter()
-            .map(|it| it.name.as_str().to_owned())
-            .collect()
-    };
+    let name = |header: &sluice_ir::Header| header.name.as_str().to_owned();
     let shown: Vec<_> = all
         .header_variants
         .iter()
         .map(|it| {
             (
                 it.conditions.len(),
-                names(&it.headers.set),
-                names(&it.headers.add),
+                it.headers.set.iter().map(name).collect::<Vec<_>>(),
+                it.headers
+                    .add
+                    .iter()
+                    .map(|it| name(&it.header))
+                    .collect::<Vec<_>>(),
             )
         })
         .collect();
@@ -263,7 +262,12 @@ fn headers_within_an_if_are_those_of_its_requests() {
         (2, texts(&["X-B"]), texts(&["X-C"])),
     ];
     assert_eq!(shown, expected);
-    assert!(all.differences.contains(&Difference::AddsToErrors));
+    let adds_to_errors = |text: &str| {
+        let all = compiled(text, Block::Location).unwrap();
+        all.differences.contains(&Difference::AddsToErrors)
+    };
+    assert!(!adds_to_errors(text));
+    assert!(adds_to_errors("add_header X-A $remote_addr;"));
     assert!(compiled(text, Block::Server).is_err());
     let many = (0..5).map(|n| format!("if ($http_a{n}) {{ add_header X-A a; }}\n"));
     let many: String = many.collect();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::snippet::reserved_headers::OF_RESPONSES;
 use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetErrors, compile};
 
 fn compiled(text: &str) -> Result<Compiled, SnippetErrors> {
@@ -58,8 +59,26 @@ fn what_is_so_anyway_needs_no_filter() {
 #[test]
 fn nginx_adds_headers_to_errors_with_always_alone() {
     let differs = |text| !compiled(text).unwrap().differences.is_empty();
-    assert!(differs("add_header X-A b;"));
-    assert!(!differs("add_header X-A b always;"));
+    assert!(differs("add_header X-A $remote_addr;"));
+    assert!(!differs("add_header X-A $remote_addr always;") && !differs("add_header X-A b;"));
+}
+
+#[test]
+fn nothing_replaces_what_expires_writes() {
+    assert_eq!(
+        shown("expires 1h; add_header Cache-Control public; more_set_headers 'X-A: b';"),
+        r#"[{"response_headers":{"set":[{"name":"X-A","value":"b"}],"add":[{"name":"Cache-Control","value":"public","unless_error":true}],"expires":{"seconds":3600}}}]"#
+    );
+    for bad in [
+        "expires 1h; more_set_headers 'Cache-Control: public';",
+        "more_set_headers 'Expires: 0'; expires max;",
+        "expires 1h; expires 1h;",
+        "expires modified 1h;",
+        "expires @1h;",
+        "expires $http_x_a;",
+    ] {
+        assert!(compiled(bad).is_err(), "{bad}");
+    }
 }
 
 /// As nginx: of the content's version there is one header, and none that is empty.
@@ -69,7 +88,7 @@ fn added_headers_are_those_that_nginx_adds() {
         shown(
             "add_header ETag a; add_header last-modified ''; add_header X-A ''; add_header X-B b;"
         ),
-        r#"[{"response_headers":{"set":[{"name":"ETag","value":"a"}],"add":[{"name":"X-B","value":"b"}],"remove":["last-modified"]}}]"#
+        r#"[{"response_headers":{"set":[{"name":"ETag","value":"a"}],"add":[{"name":"X-B","value":"b","unless_error":true}],"remove":["last-modified"]}}]"#
     );
     assert_eq!(shown("add_header X-A '';"), "[]");
     assert!(compiled("add_header Location '';").is_err());

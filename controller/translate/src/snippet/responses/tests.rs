@@ -158,7 +158,11 @@ fn nothing_comes_behind_a_path_that_is_changed() {
 
 /// Conditions, and what they ask.
 const COMPARABLE: &[(&str, &str)] = &[
-    ("$host = 'a.test'", r#"{"host":"a.test"}"#),
+    ("$host = 'a.test'", r#"{"host":{"equals":"a.test"}}"#),
+    (
+        r"$host ~* ^www\.",
+        r#"{"host":{"matches_ignore_case":"^www\\."}}"#,
+    ),
     ("$uri = /a", r#"{"path":{"equals":"/a"}}"#),
     ("$uri !~ \\.php$", r#"!{"path":{"matches":"\\.php$"}}"#),
     ("$args = ''", r#"{"query":{"equals":""}}"#),
@@ -213,7 +217,7 @@ fn conditions_are_those_that_every_data_plane_can_compare() {
         assert_eq!(shown(&text), [format!("{test} 403 \"page\"")]);
     }
     for bad in [
-        "$host ~ a",
+        "$host ~ (?=a)",
         "$host = A.test",
         "$uri ~ (?=a)",
         "$args = $uri",

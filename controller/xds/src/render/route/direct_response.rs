@@ -39,9 +39,9 @@ pub(super) fn route(
     match &direct.headers {
         Some(own) => {
             let own = Filter::ResponseHeaders(own.clone());
-            header::modify_response(&mut route, std::iter::once(&own));
+            header::modify_response(&mut route, || std::iter::once(&own));
         }
-        None => header::modify_response(&mut route, filters.iter()),
+        None => header::modify_response(&mut route, || filters.iter()),
     }
     answering(&route, direct, server)
 }
@@ -121,10 +121,7 @@ fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
 /// `None`: there is none for it.
 fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
     let matcher = match &condition.test {
-        RequestTest::Host(host) => {
-            let host = escape(host.as_str());
-            matches(":authority", &format!(r"(?i){host}\.?(?::\d*)?"))
-        }
+        RequestTest::Host(comparison) => part(TargetPart::Host, comparison),
         RequestTest::Path(Comparison::Equals(path)) => {
             let path = escape(&encoded(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
@@ -155,7 +152,11 @@ fn part(part: TargetPart<'_>, comparison: &Comparison) -> HeaderMatcher {
         Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
         Comparison::MatchesIgnoreCase(pattern) => sluice_pattern::re2_target(part, pattern, true),
     };
-    matches(":path", pattern.as_deref().unwrap_or("("))
+    let header = match part {
+        TargetPart::Host => ":authority",
+        TargetPart::Path | TargetPart::Query | TargetPart::Argument(_) => ":path",
+    };
+    matches(header, pattern.as_deref().unwrap_or("("))
 }
 
 /// A decoded path as Envoy compares paths, with what a path cannot have unencoded.

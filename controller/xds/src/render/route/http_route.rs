@@ -84,7 +84,7 @@ pub(super) fn to_https(
 /// A route for what the data plane answers itself: with the response headers that the pods' answers have, as in nginx.
 fn answering(route: &Route, http_route: &HttpRoute) -> Route {
     let mut route = route.clone();
-    header::modify_response(&mut route, http_route.filters.iter());
+    header::modify_response(&mut route, || http_route.filters.iter());
     route
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Expires, Expression, Header, HeaderName, is_default};
+use crate::{Expires, Expression, ExpressionPart, Header, HeaderName, Variable, is_default};
 
 /// One filter. Those of a route come before those of the backend that takes the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +43,34 @@ pub struct AddedHeader {
     /// Only responses without an error ([`STATUSES_WITHOUT_ERROR`]) get it.
     #[serde(skip_serializing_if = "is_default")]
     pub unless_error: bool,
+}
+
+impl AddedHeader {
+    /// Parts of a value that errors do not have.
+    pub const MOST_PARTS: usize = 16;
+    /// Bytes of its texts and of the names of its variables.
+    pub const MOST_BYTES: usize = 1200;
+
+    /// A header that errors do not have. `None`: Envoy has no expression for it, because the value has the address of the client, or
+    /// because the expression would be longer than a value may be.
+    #[must_use]
+    pub fn unless_error(header: Header) -> Option<Self> {
+        let parts = &header.value.0;
+        let bytes = parts.iter().map(|part| match part {
+            ExpressionPart::Text(text) => Some(text.len()),
+            ExpressionPart::Variable(Variable::Header(name)) => Some(name.len()),
+            ExpressionPart::Variable(Variable::Scheme | Variable::Method | Variable::RequestId) => {
+                Some(0)
+            }
+            ExpressionPart::Variable(_) => None,
+        });
+        let bytes: usize = bytes.sum::<Option<usize>>()?;
+        let fits = parts.len() <= Self::MOST_PARTS && bytes <= Self::MOST_BYTES;
+        fits.then_some(AddedHeader {
+            header,
+            unless_error: true,
+        })
+    }
 }
 
 impl From<Header> for AddedHeader {

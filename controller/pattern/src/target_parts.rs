@@ -53,6 +53,9 @@ pub fn re2_target(part: TargetPart<'_>, pattern: &str, any_case: bool) -> Option
 /// The same where a part is this text.
 #[must_use]
 pub fn re2_target_equals(part: TargetPart<'_>, text: &str) -> Option<String> {
+    if part == TargetPart::Host {
+        return measured(format!(r"(?i:{})\.?(?::\d*)?", crate::escape(text)));
+    }
     re2_target(part, &format!("^{}$", crate::escape(text)), false)
 }
 
@@ -311,7 +314,7 @@ fn in_any_case(set: Set) -> Set {
     }
 }
 
-/// What is one of these characters in lower case.
+/// All characters that are one of these in lower case.
 fn lowered(set: Set) -> Set {
     Set {
         ascii: Set::matching(|letter| set.has(letter.to_ascii_lowercase())),

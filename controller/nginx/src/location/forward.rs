@@ -143,10 +143,7 @@ impl Forward {
             tries_within: policy.retries.timeout,
             version: (policy.http10 && is_proxy).then_some("1.0"),
             buffering: buffering::overrides(&policy.buffering, &global.buffering, module),
-            replacing: match is_proxy {
-                true => replacing(&policy.response_rewrite),
-                false => Vec::new(),
-            },
+            replacing: replacing(&policy.response_rewrite, module),
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
             pods: pods(route, host, context, module),
             fastcgi: fastcgi(route, host, context, module),

@@ -251,7 +251,7 @@ impl AddedLine {
     }
 }
 
-/// What `expires` says.
+/// Value of `expires`.
 pub(crate) fn directive_of(expires: Expires) -> String {
     match expires {
         Expires::Off => "off".to_owned(),

@@ -5,11 +5,13 @@ use sluice_pattern::{Subject, pcre};
 
 use crate::conf::{Text, Value, word};
 use crate::expression::expression;
+use crate::location::module::Module;
 
 /// `proxy_redirect` and the like: from what, to what.
 pub(crate) type Replacing = (&'static str, Value, Value);
 
-pub(crate) fn replacing(response_rewrite: &ResponseRewrite) -> Vec<Replacing> {
+/// Only `proxy` has them.
+pub(crate) fn replacing(response_rewrite: &ResponseRewrite, module: Module) -> Vec<Replacing> {
     let ResponseRewrite {
         redirects,
         cookie_domains,
@@ -21,6 +23,7 @@ pub(crate) fn replacing(response_rewrite: &ResponseRewrite) -> Vec<Replacing> {
         ("proxy_cookie_path", cookie_paths),
     ];
     all.into_iter()
+        .filter(|_| module == Module::Proxy)
         .filter_map(|(name, replaced)| Some(one(name, replaced.as_ref()?)))
         .collect()
 }

@@ -1,5 +1,5 @@
 //! Response headers under conditions. nginx sends no line whose value is empty, so the lines that not all responses have are
-//! variables, which conditions set.
+//! variables, which conditions set. `expires` takes a variable, too.
 
 use askama::filters::Safe;
 use sluice_ir::{Expires, GlobalConfig, HttpRoute};
@@ -53,11 +53,6 @@ impl Varied {
         if replaces(route, global) {
             return None;
         }
-        let texts = |lines: Vec<AddedLine>| -> Vec<Texts> {
-            let all = lines.into_iter();
-            all.map(|line| (line.name.0, line.value.0, line.always))
-                .collect()
-        };
         let (sets, kept): (Vec<Vec<Texts>>, Vec<Expires>) = variants(route, global)
             .map(|it| (texts(it.lines), it.expires.unwrap_or(Expires::Off)))
             .unzip();
@@ -66,53 +61,22 @@ impl Varied {
         }
         let own = texts(std::mem::take(&mut clients.lines));
         let own_kept = clients.expires.unwrap_or(Expires::Off);
-        let lines = &mut clients.lines;
-        let mut all = own.clone();
-        for line in sets.iter().flatten() {
-            if !all.contains(line) {
-                all.push(line.clone());
-            }
-        }
-        let mut differing = Vec::new();
-        for line in all {
-            if own.contains(&line) && sets.iter().all(|set| set.contains(&line)) {
-                lines.push(added(line.0, Safe(line.1), line.2));
-                continue;
-            }
-            let variable = format!("sluice_header_{}", differing.len());
-            let value = Text::default().variable(&variable).quoted();
-            lines.push(added(line.0.clone(), value, line.2));
-            differing.push((variable, line));
-        }
-        let values = |set: &[Texts]| -> Vec<(String, Value)> {
-            let one = |(variable, line): &(String, Texts)| {
-                let value = match set.contains(line) {
-                    true => Safe(line.1.clone()),
-                    false => Text::default().quoted(),
-                };
-                (variable.clone(), value)
-            };
-            differing.iter().map(one).collect()
-        };
-        // nginx takes a variable there as well.
+        let differing = split(&own, &sets, &mut clients.lines);
         let varies = kept.iter().any(|it| *it != own_kept);
-        let with = |mut lines: Vec<(String, Value)>, kept: Expires| {
+        let values = |set: &[Texts], kept: Expires| {
+            let mut all = values(&differing, set);
             let expires = (EXPIRES.to_owned(), value(directive_of(kept)));
-            lines.extend(varies.then_some(expires));
-            lines
+            all.extend(varies.then_some(expires));
+            all
         };
-        let variants = route
-            .header_variants
-            .iter()
-            .zip(sets.iter().zip(&kept))
-            .rev();
-        let variants = variants.map(|(variant, (set, kept))| Variant {
+        let of_variants = route.header_variants.iter().zip(sets.iter().zip(&kept));
+        let variants = of_variants.rev().map(|(variant, (set, kept))| Variant {
             conditions: variant.conditions.iter().map(If::new).collect(),
             all: "1".repeat(variant.conditions.len()),
-            lines: with(values(set), *kept),
+            lines: values(set, *kept),
         });
         Some(Varied {
-            base: with(values(&own), own_kept),
+            base: values(&own, own_kept),
             expires: varies.then_some(EXPIRES),
             variants: variants.collect(),
         })
@@ -129,6 +93,46 @@ impl Varied {
             .chain(values.map(|value| &value.0))
             .all(|it| it.fits())
     }
+}
+
+fn texts(lines: Vec<AddedLine>) -> Vec<Texts> {
+    let all = lines.into_iter();
+    all.map(|line| (line.name.0, line.value.0, line.always))
+        .collect()
+}
+
+/// Writes the lines: those that not all sets have with variables, which come back.
+fn split(own: &[Texts], sets: &[Vec<Texts>], lines: &mut Vec<AddedLine>) -> Vec<(String, Texts)> {
+    let mut all = own.to_vec();
+    for line in sets.iter().flatten() {
+        if !all.contains(line) {
+            all.push(line.clone());
+        }
+    }
+    let mut differing = Vec::new();
+    for line in all {
+        if own.contains(&line) && sets.iter().all(|set| set.contains(&line)) {
+            lines.push(added(line.0, Safe(line.1), line.2));
+            continue;
+        }
+        let variable = format!("sluice_header_{}", differing.len());
+        let value = Text::default().variable(&variable).quoted();
+        lines.push(added(line.0.clone(), value, line.2));
+        differing.push((variable, line));
+    }
+    differing
+}
+
+/// Values of variables where a set is sent.
+fn values(differing: &[(String, Texts)], set: &[Texts]) -> Vec<(String, Value)> {
+    let one = |(variable, line): &(String, Texts)| {
+        let value = match set.contains(line) {
+            true => Safe(line.1.clone()),
+            false => Text::default().quoted(),
+        };
+        (variable.clone(), value)
+    };
+    differing.iter().map(one).collect()
 }
 
 fn added(name: Quoted, value: Value, always: bool) -> AddedLine {

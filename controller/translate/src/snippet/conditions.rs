@@ -220,11 +220,9 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
     };
     Some(match (variable, comparison) {
         // nginx has it in lower case.
-        (Variable::Host, Comparison::Equals(host)) => {
-            let name = Hostname::parse(&host).ok()?;
-            (name.as_str() == host).then_some(RequestTest::Host(Comparison::Equals(host)))?
-        }
-        (Variable::Host, comparison) if comparable.compares(TargetPart::Host, &comparison) => {
+        (Variable::Host, comparison)
+            if is_host(&comparison) && comparable.compares(TargetPart::Host, &comparison) =>
+        {
             RequestTest::Host(comparison)
         }
         (Variable::Path, Comparison::Equals(path)) => {
@@ -266,6 +264,14 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         }
         _ => return None,
     })
+}
+
+/// True of a text if it is how nginx writes a host, and of all patterns.
+fn is_host(comparison: &Comparison) -> bool {
+    match comparison {
+        Comparison::Equals(text) => Hostname::parse(text).is_ok_and(|name| name.as_str() == text),
+        Comparison::Matches(_) | Comparison::MatchesIgnoreCase(_) => true,
+    }
 }
 
 /// True if it is how nginx writes a path in `$uri`: one with double slashes or dot segments is none.

@@ -7,10 +7,28 @@ const TUNING: &[&str] = &[
     "directio_alignment", "error_log", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
     "open_file_cache", "open_file_cache_errors", "open_file_cache_min_uses", "open_file_cache_valid", "open_log_file_cache",
     "output_buffers", "postpone_output", "proxy_headers_hash_bucket_size", "proxy_headers_hash_max_size",
-    "proxy_max_temp_file_size", "proxy_send_lowat", "proxy_socket_keepalive", "proxy_temp_file_write_size",
+    "proxy_max_temp_file_size", "proxy_send_lowat", "proxy_socket_keepalive", "proxy_ssl_session_reuse",
+    "proxy_temp_file_write_size",
     "proxy_temp_path", "read_ahead", "request_pool_size", "reset_timedout_connection", "resolver", "resolver_timeout",
     "rewrite_log", "send_lowat", "sendfile", "sendfile_max_chunk", "tcp_nodelay", "tcp_nopush",
     "uninitialized_variable_warn",
+];
+
+/// They say how responses are cached, which `proxy_cache` alone makes them.
+const OF_CACHES: &[&str] = &[
+    "proxy_cache_background_update",
+    "proxy_cache_bypass",
+    "proxy_cache_key",
+    "proxy_cache_lock",
+    "proxy_cache_lock_age",
+    "proxy_cache_lock_timeout",
+    "proxy_cache_max_range_offset",
+    "proxy_cache_methods",
+    "proxy_cache_min_uses",
+    "proxy_cache_revalidate",
+    "proxy_cache_use_stale",
+    "proxy_cache_valid",
+    "proxy_no_cache",
 ];
 
 /// Of nginx before 1.19.7; since then they are accepted, and do nothing.
@@ -29,6 +47,8 @@ pub(super) fn reason(words: &[&str]) -> Option<&'static str> {
             Some("clients of HTTP/1.1 take chunked responses")
         }
         ["proxy_cache" | "proxy_store", "off"] => Some("responses are not cached"),
+        [name, ..] if OF_CACHES.contains(name) => Some("responses are not cached"),
+        ["etag", "off"] => Some("it is about files of nginx"),
         [name, ..] if TUNING.contains(name) => Some("it tunes nginx"),
         [name, ..] if OBSOLETE.contains(name) => Some("nginx ignores it since 1.19.7"),
         _ => None,
@@ -44,7 +64,12 @@ mod tests {
     #[test]
     fn tuning_restricts_nobody() {
         let [(_, harmless), ..] = harmless_directives();
-        for name in TUNING.iter().chain(OBSOLETE) {
+        for name in TUNING
+            .iter()
+            .chain(OBSOLETE)
+            .chain(OF_CACHES)
+            .chain(&["etag"])
+        {
             assert!(harmless.contains(&(name, None)), "{name}");
         }
     }

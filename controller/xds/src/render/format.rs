@@ -79,6 +79,8 @@ fn operator(variable: &Variable) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sluice_ir::{AddedHeader, Header, HeaderName};
+
     use super::*;
 
     #[test]
@@ -88,5 +90,37 @@ mod tests {
             ExpressionPart::Variable(Variable::Header("x-a".into())),
         ]);
         assert_eq!(format(&expression), "100%% %REQ(x-a)%");
+    }
+
+    /// Envoy refuses a table with a longer one.
+    #[test]
+    fn expression_is_no_longer_than_a_value_may_be() {
+        const LONGEST: usize = 16_384;
+        let parts = AddedHeader::MOST_PARTS;
+        let text = |bytes: usize| ExpressionPart::Text("%".repeat(bytes));
+        let variable = |bytes: usize| ExpressionPart::Variable(Variable::Header("x".repeat(bytes)));
+        let of_parts = |part: &dyn Fn(usize) -> ExpressionPart| {
+            let each = AddedHeader::MOST_BYTES / parts;
+            Expression(std::iter::repeat_with(|| part(each)).take(parts).collect())
+        };
+        for value in [of_parts(&text), of_parts(&variable)] {
+            let name = HeaderName::from_static("x-a");
+            let added = AddedHeader::unless_error(Header { name, value }).unwrap();
+            assert!(format_unless_error(&added.header.value).len() <= LONGEST);
+        }
+    }
+
+    #[test]
+    fn text_does_not_end_a_text_of_cel_nor_its_operator() {
+        for letter in (0..=0x24F).filter_map(char::from_u32) {
+            let written = cel_text(&format!("a{letter}"));
+            let within = written
+                .strip_prefix("'a")
+                .and_then(|it| it.strip_suffix('\''));
+            let within = within.unwrap_or_else(|| panic!("{written}"));
+            let is_itself = within.chars().eq([letter]) && !r"'\()%:".contains(letter);
+            let is_escape = within == format!("\\u{:04X}", u32::from(letter));
+            assert!(is_itself || is_escape, "{letter:?}: {written}");
+        }
     }
 }

@@ -8,9 +8,10 @@ use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::AccessLogService;
 
-use crate::args::Run;
+use crate::args::{DataPlane, Run};
 use sluice_admin::{Health, Local, Probe, Stop};
 use sluice_admission::Judge;
+use sluice_dashboard::Dashboard;
 use sluice_metrics::{Identity, Metrics};
 use sluice_server::Served;
 use sluice_state::View;
@@ -65,6 +66,12 @@ impl AdminServices {
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
+        let dashboard = Dashboard {
+            view: view.clone(),
+            store: served.store.clone(),
+            is_envoy: args.data_plane != DataPlane::Nginx,
+        };
+        let dashboard = sluice_dashboard::serve(&args.dashboard, dashboard, tasks).await?;
         let local = Local {
             view: view.clone(),
             health: health.clone(),
@@ -72,6 +79,7 @@ impl AdminServices {
             default_chain,
             default_service,
             store: served.store.clone(),
+            dashboard: dashboard.map(|url| url.to_string()),
         };
         let socket = flags
             .admin_socket

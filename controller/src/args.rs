@@ -23,6 +23,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use sluice_admin::AdminFlags;
 use sluice_admission::WebhookFlags;
+use sluice_dashboard::DashboardFlags;
 use sluice_ir::Cidr;
 use sluice_metrics::MetricsFlags;
 use sluice_translate::ObjectKey;
@@ -309,6 +310,8 @@ pub(crate) struct Run {
     pub(crate) xds_certificates: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardFlags,
     #[command(flatten)]
     pub(crate) metrics: MetricsFlags,
     #[command(flatten)]

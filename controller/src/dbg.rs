@@ -35,6 +35,7 @@ async fn answer(args: &Dbg) -> anyhow::Result<String> {
             read(&format!("/configuration/certs?hostname={hostname}")).await
         }
         DbgCommand::Conf => pretty(&read("/configuration/conf").await?),
+        DbgCommand::Dashboard => read("/dashboard").await,
         DbgCommand::General => pretty(&read("/configuration/general").await?),
         DbgCommand::Xds => pretty(&read("/xds").await?),
     }

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use serde_json::Value;
-use sluice_explain::{Backend, Explanation, Outcome, Request};
+use sluice_explain::{Explanation, Request};
 use sluice_ir::PathMatch;
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Location, Places, Problem, Reading, read_inputs};
@@ -145,34 +144,13 @@ fn ingress(key: &ObjectKey) -> ObjectRef {
 impl Answer<'_> {
     fn text(&self) -> String {
         let mut lines = vec![("request", self.request.clone())];
-        let explanation = self.explanation;
-        lines.extend(explanation.server.as_ref().map(|name| {
-            let name = if name == "_" { "any other host" } else { name };
-            ("host", name.to_owned())
-        }));
-        let certificate = explanation.certificate.as_ref();
-        lines.extend(certificate.map(|id| ("certificate", id.clone())));
-        let clients = explanation.client_certificates.as_ref();
-        lines.extend(clients.map(|clients| ("clients", json(&clients))));
-        if let Some(route) = &explanation.route {
-            let path = match &route.path {
-                PathMatch::Exact(path) => format!("{path} (exact)"),
-                PathMatch::Prefix(path) => format!("{path} (prefix)"),
-                PathMatch::Regex(regex) => format!("{} (pattern)", regex.pattern),
-            };
-            lines.push(("path", path));
-            let policies = route.policies.iter();
-            lines.extend(policies.map(|(name, value)| ("policy", format!("{name} {value}"))));
-            lines.extend(route.filters.iter().map(|filter| ("headers", json(filter))));
-            let variants = route.header_variants.iter();
-            lines.extend(variants.map(|variant| ("headers", json(variant))));
-        }
+        lines.extend(sluice_explain::way(self.explanation));
         lines.extend(self.ingress.iter().map(|ingress| {
             let place = self.location.as_ref();
             let place = place.map(|at| format!("  ({}:{})", at.file, at.line));
             ("ingress", format!("{ingress}{}", place.unwrap_or_default()))
         }));
-        lines.extend(outcome(&explanation.outcome));
+        lines.extend(sluice_explain::end(&self.explanation.outcome, &ids::shown));
         lines.extend(self.reports.iter().map(|report| {
             let severity = match report.severity {
                 Severity::Error => "error",
@@ -202,83 +180,11 @@ impl Answer<'_> {
     }
 }
 
-fn outcome(outcome: &Outcome) -> Vec<(&'static str, String)> {
-    match outcome {
-        Outcome::Respond { status } => vec![("response", status.to_string())],
-        Outcome::Denied => vec![(
-            "response",
-            "503: access control that cannot be enforced".to_owned(),
-        )],
-        Outcome::Redirect { status, location } => {
-            vec![("response", format!("{status} to {location}"))]
-        }
-        Outcome::Passthrough { backend } => of_backend("passthrough", backend),
-        Outcome::Forward {
-            path,
-            backends,
-            canaries,
-        } => {
-            let mut lines = vec![("upstream", path.clone())];
-            for canary in canaries {
-                lines.extend(of_backend("canary", &canary.backend));
-                lines.push(("", format!("takes {}", json(&canary.rules))));
-            }
-            lines.extend(
-                backends
-                    .iter()
-                    .flat_map(|backend| of_backend("backend", backend)),
-            );
-            lines
-        }
-    }
-}
-
-fn of_backend(name: &'static str, backend: &Backend) -> Vec<(&'static str, String)> {
-    let id = sluice_ir::BackendId::new(backend.id.as_str());
-    let service =
-        ids::service_of(&id).map(|(service, port)| format!("Service {service} port {port}"));
-    let mut lines = vec![(name, service.unwrap_or_else(|| backend.id.clone()))];
-    let Some(settings) = &backend.settings else {
-        return lines;
-    };
-    if backend.weight != 1 {
-        lines.push(("", format!("weight {}", backend.weight)));
-    }
-    let affinity = settings.affinity.as_ref();
-    let sticky = affinity.map(|affinity| format!(", sticky {}", json(affinity)));
-    lines.push((
-        "",
-        format!(
-            "{}{}",
-            json(&settings.load_balance).trim_matches('"'),
-            sticky.unwrap_or_default()
-        ),
-    ));
-    if settings.endpoints.is_empty() {
-        lines.push(("", "no endpoints: 503".to_owned()));
-    }
-    lines.extend(settings.endpoints.iter().map(|endpoint| {
-        let states = [
-            (endpoint.draining, " (draining)"),
-            (endpoint.backup, " (backup)"),
-            (endpoint.unhealthy, " (unhealthy)"),
-        ];
-        let states = states.iter().filter(|(is_so, _)| *is_so);
-        let states: String = states.map(|(_, state)| *state).collect();
-        ("", format!("{}{states}", endpoint.address))
-    }));
-    lines
-}
-
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .as_ref()
-        .map_or_else(ToString::to_string, Value::to_string)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use serde_json::Value;
 
     use super::*;
     use crate::args::{Args, Command};

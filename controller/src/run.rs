@@ -306,6 +306,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
     let others = xds_port
         .into_iter()
         .chain(args.admin.ports())
+        .chain(args.dashboard.ports())
         .chain(args.webhook.port());
     let options = options::translation(&args.translation, &args.listeners, others);
     let is_folder = matches!(object_source::from_args(args)?, ObjectSource::Files(_));

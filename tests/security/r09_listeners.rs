@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sluice_tests::http::{self, Response};
 use sluice_tests::listeners::{self, Listener};
 use sluice_tests::manifests::{self, Ingress, endpoint_slice};
+use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
@@ -151,7 +152,14 @@ fn ensure_private(path: &Path) -> Result<()> {
 async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     // As wide as an operator can open it.
-    let open = ["--allow-upstream-cidr", "0.0.0.0/0,::/0"];
+    let dashboard = Port::reserve()?;
+    let number = dashboard.number().to_string();
+    let open = [
+        "--allow-upstream-cidr",
+        "0.0.0.0/0,::/0",
+        "--dashboard-port",
+        &number,
+    ];
     let options: Options = plane.options(&tenants.manifests);
     let sluice = options
         .arguments(open.map(str::to_owned).to_vec())
@@ -162,6 +170,7 @@ async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result
         sluice.http().port(),
         sluice.https().port(),
         sluice.health().port(),
+        dashboard.number(),
     ] {
         ensure!(ports.contains(&port), "{port} is none of {ports:?}");
     }

@@ -142,6 +142,15 @@ pub fn kubectl() -> Result<PathBuf> {
     find("KUBECTL_BINARY", target().join("helm/kubectl"), "kubectl")
 }
 
+/// WebDriver of Chromium: `CHROMEDRIVER`, or Debian's.
+pub fn chromedriver() -> Result<PathBuf> {
+    find(
+        "CHROMEDRIVER",
+        PathBuf::from("/usr/bin/chromedriver"),
+        "chromedriver",
+    )
+}
+
 fn installed_envoy() -> Option<PathBuf> {
     let folders = target().read_dir().ok()?.flatten();
     let mut binaries = folders

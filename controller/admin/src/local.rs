@@ -9,6 +9,7 @@
 //! | `/configuration/conf` | the whole configuration, in the place of nginx.conf |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx's counters, or Envoy's in their format |
+//! | `/dashboard` | URL of the dashboard, with its token |
 //! | `/xds` | target versions of Envoys, their responses and NACKs |
 //! | the health path | as on `--healthz-port` |
 //! | `/debug/pprof/profile?seconds=N` | CPU profile of the controller for `go tool pprof` |
@@ -47,6 +48,8 @@ pub struct Local {
     pub default_chain: String,
     /// Resources published to Envoys.
     pub store: Store,
+    /// URL of the dashboard, with its token; `None`: there is none.
+    pub dashboard: Option<String>,
 }
 
 pub(super) fn router(local: Local, health_path: &str) -> Router {
@@ -56,6 +59,7 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
         .route("/configuration/{name}", any(configuration))
         .route("/is-dynamic-lb-initialized", get(is_initialized))
         .route("/nginx_status", get(nginx_status))
+        .route("/dashboard", get(dashboard))
         .with_state(local)
         .merge(profile::router())
         .merge(xds::router(store))
@@ -150,6 +154,16 @@ async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
         );
     };
     (StatusCode::OK, now.stub_status())
+}
+
+async fn dashboard(State(local): State<Local>) -> (StatusCode, String) {
+    match local.dashboard {
+        Some(url) => (StatusCode::OK, url),
+        None => (
+            StatusCode::NOT_FOUND,
+            "there is no dashboard: start the controller with --dashboard-port".to_owned(),
+        ),
+    }
 }
 
 #[cfg(test)]

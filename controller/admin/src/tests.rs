@@ -21,6 +21,7 @@ fn local(view: &View) -> Router {
     );
     let data_plane = DataPlane::new(None).unwrap();
     let local = Local {
+        dashboard: None,
         view: view.clone(),
         health,
         data_plane,

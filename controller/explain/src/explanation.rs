@@ -56,7 +56,9 @@ pub struct Route {
 }
 
 impl Route {
-    pub(crate) fn of(route: &HttpRoute) -> Route {
+    /// A route, and its policies by name.
+    #[must_use]
+    pub fn of(route: &HttpRoute) -> Route {
         let policies = match serde_json::to_value(&*route.policy) {
             Ok(Value::Object(policies)) => policies,
             Ok(_) | Err(_) => Map::new(),

@@ -12,12 +12,14 @@ mod answer;
 mod blocked;
 mod direct_response;
 mod explanation;
+mod lines;
 mod path;
 mod request;
 mod server;
 mod value;
 
-pub use explanation::{Backend, Explanation, Outcome, Share};
+pub use explanation::{Backend, Explanation, Outcome, Route, Share};
+pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 
 use sluice_ir::{Config, HttpRoute};

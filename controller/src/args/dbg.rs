@@ -29,6 +29,8 @@ pub(crate) enum DbgCommand {
     Certs(Certs),
     /// Print the whole configuration.
     Conf,
+    /// Print the URL of the dashboard (--dashboard-port), with its token.
+    Dashboard,
     /// Print the general settings.
     General,
     /// Print versions of all xDS resources, responses of Envoys, and NACKs.

@@ -175,6 +175,18 @@ impl Store {
         }
     }
 
+    /// The latest publication, and for each open stream the latest of which its client has answered everything.
+    #[must_use]
+    pub fn progress(&self) -> (u64, Vec<u64>) {
+        self.read(|cache| (cache.generation().number(), self.settled()))
+    }
+
+    fn settled(&self) -> Vec<u64> {
+        let streams = self.0.streams.borrow();
+        let all = streams.progress.values();
+        all.map(|progress| progress.settled.number()).collect()
+    }
+
     /// Published and answered generations, at one moment.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -186,17 +198,9 @@ impl Store {
                     .or_default()
                     .insert(name.clone(), version.to_string());
             }
-            let answered = self
-                .0
-                .streams
-                .borrow()
-                .progress
-                .values()
-                .map(|progress| progress.settled.number())
-                .collect();
             Status {
                 generation: cache.generation().number(),
-                answered,
+                answered: self.settled(),
                 versions,
             }
         })

@@ -1,6 +1,7 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm and kubectl.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm and kubectl, a browser.
 
 mod apt;
+mod browser;
 mod envoy;
 mod helm;
 mod nginx;
@@ -15,6 +16,7 @@ use anyhow::{Context, Result};
 
 use crate::step::{Step, missing};
 
+pub(crate) use browser::browser;
 pub(crate) use envoy::envoy;
 pub(crate) use helm::helm;
 pub(crate) use nginx::{nginx, source as nginx_source};
@@ -31,6 +33,7 @@ pub(crate) fn all() -> Result<()> {
     nginx()?;
     php()?;
     helm()?;
+    browser()?;
     waf()
 }
 

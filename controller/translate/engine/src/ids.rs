@@ -40,6 +40,15 @@ pub fn service_of(backend: &BackendId) -> Option<(ObjectKey, &str)> {
     (!name.contains(':')).then(|| (ObjectKey::new(namespace, name), port))
 }
 
+/// A backend in a sentence: its Service and port, or its id where it has none.
+#[must_use]
+pub fn shown(backend: &BackendId) -> String {
+    match service_of(backend) {
+        Some((service, port)) => format!("Service {service} port {port}"),
+        None => backend.to_string(),
+    }
+}
+
 /// Name of the Service of a backend, or its host and port outside of the cluster.
 #[must_use]
 pub fn upstream_name(backend: &BackendId) -> &str {

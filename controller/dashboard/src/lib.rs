@@ -1,0 +1,121 @@
+//! Pages about a running controller, for a browser: read only, and on loopback alone.
+//!
+//! ```text
+//!   browser --kubectl port-forward--> access.rs --token--> pages/ --templates/--> HTML
+//!                                                          index.rs   from the View, once for each translation
+//!                                        live.rs ---------> "something has changed", and the page is fetched again
+//! ```
+//!
+//! A proxy can be tricked into connecting to loopback, and a browser into sending requests there. So nobody gets a page without the
+//! token, which `sluice dbg dashboard` prints to the owner of the admin socket.
+
+mod access;
+mod assets;
+mod index;
+mod live;
+mod pages;
+mod paging;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::Router;
+use axum::middleware;
+use axum::routing::get;
+use clap::Args as ClapArgs;
+use sluice_server::forever;
+use sluice_state::View;
+use sluice_tasks::Tasks;
+use sluice_xds_server::Store;
+use tokio::net::TcpListener;
+
+pub use access::Token;
+
+/// Flags of the dashboard.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Health, metrics and admin")]
+pub struct DashboardFlags {
+    /// Port on loopback for the dashboard, whose URL `sluice dbg dashboard` prints; 0 for none.
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    pub dashboard_port: u16,
+}
+
+impl DashboardFlags {
+    /// Every port that is listened on.
+    pub fn ports(&self) -> impl Iterator<Item = u16> + use<> {
+        Some(self.dashboard_port)
+            .filter(|port| *port != 0)
+            .into_iter()
+    }
+}
+
+/// Inputs of the pages.
+#[derive(Clone)]
+pub struct Dashboard {
+    /// Objects and their translation.
+    pub view: View,
+    /// Resources published to Envoys.
+    pub store: Store,
+    /// Data planes are Envoys.
+    pub is_envoy: bool,
+}
+
+/// Listens where the flags say, and serves in the background. `None`: there is no dashboard.
+pub async fn serve(
+    flags: &DashboardFlags,
+    dashboard: Dashboard,
+    tasks: &Tasks,
+) -> anyhow::Result<Option<Url>> {
+    if flags.dashboard_port == 0 {
+        return Ok(None);
+    }
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, flags.dashboard_port));
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}; choose another with --dashboard-port")
+    })?;
+    let token = Token::random()?;
+    let url = Url {
+        port: flags.dashboard_port,
+        token: token.clone(),
+    };
+    tasks.spawn("dashboard", forever(listener, router(dashboard, token)));
+    Ok(Some(url))
+}
+
+/// Where the dashboard is.
+#[derive(Clone, Debug)]
+pub struct Url {
+    port: u16,
+    token: Token,
+}
+
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "http://127.0.0.1:{}/?token={}",
+            self.port,
+            self.token.reveal()
+        )
+    }
+}
+
+/// All pages, behind the token.
+pub(crate) fn router(dashboard: Dashboard, token: Token) -> Router {
+    let shared = Arc::new(index::Indexed::new(dashboard));
+    Router::new()
+        .route("/", get(pages::overview::page))
+        .route("/ingresses", get(pages::ingresses::page))
+        .route("/ingresses/{namespace}/{name}", get(pages::ingress::page))
+        .route("/certificates", get(pages::certificates::page))
+        .route("/refused", get(pages::refused::page))
+        .route("/explain", get(pages::explain::page))
+        .route("/changes", get(live::changes))
+        .with_state(shared)
+        .merge(assets::router())
+        .layer(middleware::from_fn_with_state(token, access::check))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! What becomes of one request, as `sluice explain` says it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde::Deserialize;
+use sluice_explain::{Explanation, Request};
+use sluice_translate::{ObjectKey, ids};
+
+use super::{ReportLine, shown};
+use crate::index::{Index, Indexed};
+
+/// The question.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    url: String,
+    method: String,
+    /// One in each line.
+    headers: String,
+}
+
+#[derive(Template)]
+#[template(path = "explain.html")]
+struct Page {
+    url: String,
+    method: String,
+    headers: String,
+    /// Why it is no request.
+    error: Option<String>,
+    answer: Option<Answer>,
+}
+
+struct Answer {
+    request: String,
+    lines: Vec<sluice_explain::Line>,
+    ingress: Option<ObjectKey>,
+    reports: Vec<ReportLine>,
+}
+
+pub(crate) async fn page(
+    State(indexed): State<Arc<Indexed>>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let method = match asked.method.trim() {
+        "" => "GET".to_owned(),
+        method => method.to_ascii_uppercase(),
+    };
+    let headers = asked.headers.lines().map(|line| line.trim().to_owned());
+    let headers: Vec<String> = headers.filter(|line| !line.is_empty()).collect();
+    let request = match asked.url.trim() {
+        "" => None,
+        url => Some(Request::parse(url, &method, &headers)),
+    };
+    let (answer, error) = match request {
+        None => (None, None),
+        Some(Err(error)) => (None, Some(error.to_string())),
+        Some(Ok(request)) => (Some(answer(&indexed.now(), &request)), None),
+    };
+    shown(&Page {
+        url: asked.url,
+        method,
+        headers: asked.headers,
+        error,
+        answer,
+    })
+}
+
+fn answer(index: &Index, request: &Request) -> Answer {
+    let explanation: Explanation = sluice_explain::explain(index.config(), request);
+    let mut lines = sluice_explain::way(&explanation);
+    lines.extend(sluice_explain::end(&explanation.outcome, &ids::shown));
+    let route = explanation.route.as_ref();
+    let ingress = route.and_then(|route| index.snapshot.owner(&route.id));
+    let found = ingress.and_then(|key| index.ingresses.get(key));
+    let reports = found
+        .map(|ingress| index.reports(ingress))
+        .unwrap_or_default();
+    Answer {
+        request: request.to_string(),
+        lines,
+        ingress: ingress.cloned(),
+        reports: reports.into_iter().map(ReportLine::new).collect(),
+    }
+}

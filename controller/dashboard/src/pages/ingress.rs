@@ -1,0 +1,159 @@
+//! One Ingress: what is not as it was written, its routes, and the endpoints behind them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use sluice_explain::Route as Explained;
+use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, ServerName};
+use sluice_translate::{ObjectKey, ids};
+
+use super::{ReportLine, shown, with_status};
+use crate::index::{Index, Indexed, Ingress};
+
+/// Routes and endpoints on a page.
+const MOST_ROUTES: usize = 200;
+const MOST_ENDPOINTS: usize = 200;
+
+#[derive(Template)]
+#[template(path = "ingress.html")]
+struct Page {
+    key: ObjectKey,
+    reports: Vec<ReportLine>,
+    routes: Vec<Route>,
+    /// Routes beside those.
+    more: usize,
+    backends: Vec<Pods>,
+}
+
+#[derive(Template)]
+#[template(path = "unknown.html")]
+struct Unknown {
+    key: ObjectKey,
+}
+
+struct Route {
+    host: String,
+    path: String,
+    kind: &'static str,
+    action: String,
+    /// Names and values.
+    policies: Vec<(String, String)>,
+}
+
+struct Pods {
+    name: String,
+    balancing: String,
+    endpoints: Vec<Pod>,
+    more: usize,
+}
+
+struct Pod {
+    address: String,
+    weight: u16,
+    style: &'static str,
+    state: &'static str,
+}
+
+pub(crate) async fn page(
+    State(indexed): State<Arc<Indexed>>,
+    Path((namespace, name)): Path<(String, String)>,
+) -> Response {
+    let index = indexed.now();
+    let key = ObjectKey::new(namespace, name);
+    match index.ingresses.get(&key) {
+        Some(ingress) => shown(&of(&index, key, ingress)),
+        None => with_status(StatusCode::NOT_FOUND, &Unknown { key }),
+    }
+}
+
+fn of(index: &Index, key: ObjectKey, ingress: &Ingress) -> Page {
+    let all: Vec<_> = index.routes(ingress).collect();
+    let mut backends = BTreeMap::new();
+    for id in all.iter().flat_map(|(_, route)| route.backends()) {
+        let backend = index.config().backends.get(id);
+        backends.extend(backend.map(|backend| (ids::without_variant(id), backend)));
+    }
+    Page {
+        key,
+        reports: index
+            .reports(ingress)
+            .into_iter()
+            .map(ReportLine::new)
+            .collect(),
+        more: all.len().saturating_sub(MOST_ROUTES),
+        routes: all
+            .iter()
+            .take(MOST_ROUTES)
+            .map(|(host, it)| route(host, it))
+            .collect(),
+        backends: backends
+            .iter()
+            .map(|(id, backend)| pods(id, backend))
+            .collect(),
+    }
+}
+
+fn route(host: &ServerName, route: &HttpRoute) -> Route {
+    let (path, kind) = match &route.matches.path {
+        PathMatch::Exact(path) => (path.clone(), "exact"),
+        PathMatch::Prefix(path) => (path.clone(), "prefix"),
+        PathMatch::Regex(regex) => (regex.pattern.clone(), "pattern"),
+    };
+    let policies = Explained::of(route).policies.into_iter();
+    Route {
+        host: match host {
+            ServerName::CatchAll => "any other host".to_owned(),
+            name => name.to_string(),
+        },
+        path,
+        kind,
+        action: action(route),
+        policies: policies
+            .map(|(name, value)| (name, value.to_string()))
+            .collect(),
+    }
+}
+
+fn action(route: &HttpRoute) -> String {
+    let backends: Vec<String> = route.backends().map(ids::shown).collect();
+    match backends.is_empty() {
+        false => backends.join(", "),
+        true => match &route.action {
+            Action::Forward(_) => "no backend: 503".to_owned(),
+            Action::Denied => "503: access control that cannot be enforced".to_owned(),
+            Action::Redirect(_) => "a redirect".to_owned(),
+            Action::Respond(status) => status.to_string(),
+        },
+    }
+}
+
+fn pods(id: &BackendId, backend: &Backend) -> Pods {
+    let endpoints = backend.endpoints.iter().take(MOST_ENDPOINTS);
+    Pods {
+        name: ids::shown(id),
+        balancing: sluice_explain::balancing(backend),
+        endpoints: endpoints.map(pod).collect(),
+        more: backend.endpoints.len().saturating_sub(MOST_ENDPOINTS),
+    }
+}
+
+fn pod(endpoint: &Endpoint) -> Pod {
+    let (style, state) = match endpoint {
+        Endpoint { draining: true, .. } => ("warning", "draining: keeps its sessions"),
+        Endpoint {
+            unhealthy: true, ..
+        } => ("error", "fails its health checks"),
+        Endpoint { backup: true, .. } => ("soft", "backup"),
+        _ => ("good", "ready"),
+    };
+    Pod {
+        address: endpoint.address.to_string(),
+        weight: endpoint.weight.get(),
+        style,
+        state,
+    }
+}

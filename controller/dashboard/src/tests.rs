@@ -1,0 +1,249 @@
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::json;
+use sluice_translate::{Object, Options, Resources, translate};
+use tower::ServiceExt;
+
+use super::*;
+
+const TOKEN: &str = "secret";
+
+fn object(value: serde_json::Value) -> Object {
+    Object::from_value(value).unwrap()
+}
+
+/// An Ingress of this name, whose annotation is not supported.
+fn ingress(name: &str, host: &str) -> Object {
+    object(json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": { "name": name, "namespace": "shop", "annotations": {
+            "nginx.ingress.kubernetes.io/proxy-body-size": "<b>much</b>",
+        } },
+        "spec": { "ingressClassName": "nginx", "rules": [{ "host": host, "http": { "paths": [
+            { "path": "/a", "pathType": "Prefix", "backend": { "service": { "name": "web", "port": { "number": 80 } } } },
+        ] } }] },
+    }))
+}
+
+fn dashboard(ingresses: &[(&str, &str)]) -> Dashboard {
+    let mut resources = Resources::default();
+    resources.apply(object(json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": { "name": "nginx" },
+        "spec": { "controller": "k8s.io/ingress-nginx" },
+    })));
+    for (name, host) in ingresses {
+        resources.apply(ingress(name, host));
+    }
+    let options = Options::default();
+    let snapshot = translate(&resources, &options).snapshot();
+    let view = View::default();
+    view.show(Arc::new(snapshot));
+    Dashboard {
+        view,
+        store: Store::new(),
+        is_envoy: true,
+    }
+}
+
+async fn ask(
+    dashboard: &Dashboard,
+    method: Method,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> (StatusCode, HeaderMap, String) {
+    let request = Request::builder().method(method).uri(target);
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    });
+    let router = router(dashboard.clone(), Token::of(TOKEN));
+    let response = router
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (
+        head.status,
+        head.headers,
+        String::from_utf8(body.to_vec()).unwrap(),
+    )
+}
+
+/// With the token.
+async fn page(dashboard: &Dashboard, target: &str) -> String {
+    let cookie = format!("other=1; sluice_dashboard={TOKEN}");
+    let headers = [("host", "127.0.0.1:8080"), ("cookie", &cookie)];
+    let (status, _, text) = ask(dashboard, Method::GET, target, &headers).await;
+    assert!(
+        status == StatusCode::OK || status == StatusCode::NOT_FOUND,
+        "{status}: {text}"
+    );
+    text
+}
+
+const PAGES: [&str; 8] = [
+    "/",
+    "/ingresses",
+    "/ingresses/shop/web",
+    "/certificates",
+    "/refused",
+    "/explain",
+    "/style.css",
+    "/changes",
+];
+
+#[tokio::test]
+async fn nobody_sees_anything_without_the_token() {
+    let dashboard = dashboard(&[("web", "a.example")]);
+    for target in PAGES.iter().chain(&["/nothing"]) {
+        for (headers, expected) in [
+            (vec![("host", "127.0.0.1:1")], StatusCode::FORBIDDEN),
+            (vec![], StatusCode::MISDIRECTED_REQUEST),
+            (
+                vec![("host", "localhost"), ("cookie", "sluice_dashboard=")],
+                StatusCode::FORBIDDEN,
+            ),
+            (
+                vec![
+                    ("host", "localhost"),
+                    ("cookie", "sluice_dashboard=secret2"),
+                ],
+                StatusCode::FORBIDDEN,
+            ),
+            (
+                vec![
+                    ("host", "rebound.example"),
+                    ("cookie", "sluice_dashboard=secret"),
+                ],
+                StatusCode::MISDIRECTED_REQUEST,
+            ),
+        ] {
+            let (status, _, text) = ask(&dashboard, Method::GET, target, &headers).await;
+            assert_eq!(status, expected, "{target} {headers:?}");
+            assert!(!text.contains("a.example"));
+        }
+    }
+    let given = [("host", "localhost:1")];
+    let (status, ..) = ask(&dashboard, Method::GET, "/?token=other", &given).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn the_token_goes_from_the_url_into_a_cookie() {
+    let dashboard = dashboard(&[]);
+    let given = [("host", "localhost:1")];
+    let (status, headers, _) = ask(&dashboard, Method::GET, "/?token=secret", &given).await;
+    assert_eq!(status, StatusCode::SEE_OTHER);
+    assert_eq!(headers[header::LOCATION], "/");
+    let cookie = headers[header::SET_COOKIE].to_str().unwrap();
+    assert_eq!(
+        cookie,
+        "sluice_dashboard=secret; Path=/; HttpOnly; SameSite=Strict"
+    );
+}
+
+#[tokio::test]
+async fn nothing_can_be_changed_nor_framed() {
+    let dashboard = dashboard(&[]);
+    let headers = [("host", "[::1]:1"), ("cookie", "sluice_dashboard=secret")];
+    for method in [Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS] {
+        let (status, ..) = ask(&dashboard, method, "/", &headers).await;
+        assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+    }
+    for target in PAGES.iter().filter(|target| **target != "/changes") {
+        let (_, headers, _) = ask(&dashboard, Method::GET, target, &headers).await;
+        let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"));
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store");
+    }
+}
+
+#[tokio::test]
+async fn texts_of_tenants_are_texts() {
+    let dashboard = dashboard(&[("web", "a.example")]);
+    let text = page(&dashboard, "/ingresses/shop/web").await;
+    assert!(text.contains("proxy-body-size"), "{text}");
+    assert!(text.contains("much") && !text.contains("<b>"), "{text}");
+    for target in [
+        "/ingresses?q=%3Cscript%3E",
+        "/ingresses/%3Cscript%3E/x",
+        "/explain?url=http://%3Cscript%3E/&method=%3Cscript%3E&headers=%3Cscript%3E",
+    ] {
+        let text = page(&dashboard, target).await;
+        assert!(!text.to_ascii_lowercase().contains("<script>"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_ingress_is_found_by_its_name_and_by_its_hosts() {
+    let dashboard = dashboard(&[("one", "a.example"), ("two", "b.example")]);
+    for (asked, found, other) in [
+        ("ONE", "shop/one", "shop/two"),
+        ("b.exam", "shop/two", "shop/one"),
+    ] {
+        let text = page(&dashboard, &format!("/ingresses?q={asked}")).await;
+        assert!(text.contains(found) && !text.contains(other), "{text}");
+    }
+    let text = page(&dashboard, "/ingresses?q=shop").await;
+    assert!(text.contains("Ingresses: 2"), "{text}");
+}
+
+#[tokio::test]
+async fn long_lists_have_pages() {
+    let names: Vec<String> = (0..120).map(|n| format!("i{n:03}")).collect();
+    let hosts: Vec<String> = names.iter().map(|name| format!("{name}.example")).collect();
+    let all: Vec<_> = names.iter().zip(&hosts).collect();
+    let all: Vec<_> = all
+        .iter()
+        .map(|(name, host)| (name.as_str(), host.as_str()))
+        .collect();
+    let dashboard = dashboard(&all);
+    let last = page(&dashboard, "/ingresses?q=shop%2Fi&page=3").await;
+    assert!(last.contains("i119") && !last.contains("i099"), "{last}");
+    assert!(last.contains("?q=shop%2Fi&amp;page=2"), "{last}");
+}
+
+#[tokio::test]
+async fn a_request_is_explained() {
+    let dashboard = dashboard(&[("web", "a.example")]);
+    let text = page(&dashboard, "/explain?url=http://a.example/a/b").await;
+    assert!(text.contains("Service shop/web port 80"), "{text}");
+    assert!(text.contains(r#"href="/ingresses/shop/web""#), "{text}");
+    let wrong = page(&dashboard, "/explain?url=ftp://a.example/").await;
+    assert!(wrong.contains("http:// or https://"), "{wrong}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404() {
+    let dashboard = dashboard(&[]);
+    let headers = [("host", "localhost"), ("cookie", "sluice_dashboard=secret")];
+    for target in ["/ingresses/shop/none", "/nothing"] {
+        let (status, ..) = ask(&dashboard, Method::GET, target, &headers).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_browser_learns_of_a_change() {
+    let dashboard = dashboard(&[]);
+    let router = router(dashboard.clone(), Token::of(TOKEN));
+    let request = Request::get("/changes")
+        .header("host", "localhost")
+        .header("cookie", "sluice_dashboard=secret");
+    let response = router
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
+    let mut events = response.into_body();
+    dashboard
+        .view
+        .show(Arc::new(sluice_translate::Snapshot::clone(
+            &dashboard.view.snapshot(),
+        )));
+    let frame = events.frame().await.unwrap().unwrap();
+    let text = String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap();
+    assert!(text.starts_with("event: change"), "{text}");
+}

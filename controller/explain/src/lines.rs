@@ -1,0 +1,119 @@
+//! An explanation as lines for people: a word, and what it is.
+
+use serde::Serialize;
+use serde_json::Value;
+use sluice_ir::{BackendId, PathMatch};
+
+use crate::{Backend, Explanation, Outcome};
+
+/// A word, empty where it is that of the line before, and what it is.
+pub type Line = (&'static str, String);
+
+/// The way of a request: host, certificate, path, policies, headers.
+#[must_use]
+pub fn way(explanation: &Explanation) -> Vec<Line> {
+    let mut lines = Vec::new();
+    lines.extend(explanation.server.as_ref().map(|name| {
+        let name = if name == "_" { "any other host" } else { name };
+        ("host", name.to_owned())
+    }));
+    let certificate = explanation.certificate.as_ref();
+    lines.extend(certificate.map(|id| ("certificate", id.clone())));
+    let clients = explanation.client_certificates.as_ref();
+    lines.extend(clients.map(|clients| ("clients", json(&clients))));
+    if let Some(route) = &explanation.route {
+        let path = match &route.path {
+            PathMatch::Exact(path) => format!("{path} (exact)"),
+            PathMatch::Prefix(path) => format!("{path} (prefix)"),
+            PathMatch::Regex(regex) => format!("{} (pattern)", regex.pattern),
+        };
+        lines.push(("path", path));
+        let policies = route.policies.iter();
+        lines.extend(policies.map(|(name, value)| ("policy", format!("{name} {value}"))));
+        lines.extend(route.filters.iter().map(|filter| ("headers", json(filter))));
+        let variants = route.header_variants.iter();
+        lines.extend(variants.map(|variant| ("headers", json(variant))));
+    }
+    lines
+}
+
+/// End of a request's way: the response, or the pods. `name`: what a backend is called.
+#[must_use]
+pub fn end(outcome: &Outcome, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> {
+    match outcome {
+        Outcome::Respond { status } => vec![("response", status.to_string())],
+        Outcome::Denied => vec![(
+            "response",
+            "503: access control that cannot be enforced".to_owned(),
+        )],
+        Outcome::Redirect { status, location } => {
+            vec![("response", format!("{status} to {location}"))]
+        }
+        Outcome::Passthrough { backend } => of_backend("passthrough", backend, name),
+        Outcome::Forward {
+            path,
+            backends,
+            canaries,
+        } => {
+            let mut lines = vec![("upstream", path.clone())];
+            for canary in canaries {
+                lines.extend(of_backend("canary", &canary.backend, name));
+                lines.push(("", format!("takes {}", json(&canary.rules))));
+            }
+            lines.extend(
+                backends
+                    .iter()
+                    .flat_map(|backend| of_backend("backend", backend, name)),
+            );
+            lines
+        }
+    }
+}
+
+fn of_backend(
+    word: &'static str,
+    backend: &Backend,
+    name: &dyn Fn(&BackendId) -> String,
+) -> Vec<Line> {
+    let mut lines = vec![(word, name(&BackendId::new(backend.id.as_str())))];
+    let Some(settings) = &backend.settings else {
+        return lines;
+    };
+    if backend.weight != 1 {
+        lines.push(("", format!("weight {}", backend.weight)));
+    }
+    lines.push(("", balancing(settings)));
+    if settings.endpoints.is_empty() {
+        lines.push(("", "no endpoints: 503".to_owned()));
+    }
+    lines.extend(settings.endpoints.iter().map(|endpoint| {
+        let states = [
+            (endpoint.draining, " (draining)"),
+            (endpoint.backup, " (backup)"),
+            (endpoint.unhealthy, " (unhealthy)"),
+        ];
+        let states = states.iter().filter(|(is_so, _)| *is_so);
+        let states: String = states.map(|(_, state)| *state).collect();
+        ("", format!("{}{states}", endpoint.address))
+    }));
+    lines
+}
+
+/// How a pod is chosen.
+#[must_use]
+pub fn balancing(backend: &sluice_ir::Backend) -> String {
+    let algorithm = json(&backend.load_balance);
+    let affinity = backend.affinity.as_ref();
+    let sticky = affinity.map(|affinity| format!(", sticky {}", json(affinity)));
+    format!(
+        "{}{}",
+        algorithm.trim_matches('"'),
+        sticky.unwrap_or_default()
+    )
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_value(value)
+        .as_ref()
+        .map_or_else(ToString::to_string, Value::to_string)
+}

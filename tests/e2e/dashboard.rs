@@ -1,0 +1,249 @@
+//! The dashboard of a running controller, in a real browser.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use fantoccini::key::Key;
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use serde_json::json;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Port;
+use sluice_tests::process::Process;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::{artifacts, wait};
+use tempfile::TempDir;
+
+use crate::fixture::Fixture;
+
+/// A browser of this test's own, gone when dropped.
+struct Browser {
+    client: Client,
+    _driver: Process,
+    _port: Port,
+    _profile: TempDir,
+}
+
+impl Browser {
+    async fn start() -> Result<Browser> {
+        let (port, profile) = (Port::reserve()?, tempfile::tempdir()?);
+        let mut command = Command::new(artifacts::chromedriver()?);
+        command.arg(format!("--port={}", port.number()));
+        // What it leaves behind is gone with the profile.
+        command.env("TMPDIR", profile.path());
+        let driver = Process::spawn(command)?;
+        let url = format!("http://127.0.0.1:{}", port.number());
+        let arguments = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--window-size=1200,800",
+        ];
+        let profile_argument = format!("--user-data-dir={}", profile.path().display());
+        let arguments: Vec<&str> = arguments
+            .into_iter()
+            .chain([profile_argument.as_str()])
+            .collect();
+        let mut capabilities = Capabilities::new();
+        capabilities.insert(
+            "goog:chromeOptions".to_owned(),
+            json!({ "args": arguments }),
+        );
+        let connect = async || {
+            let mut builder =
+                ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
+            builder.capabilities(capabilities.clone());
+            builder.connect(&url).await.ok()
+        };
+        let (client, _) = wait::until("the browser", connect).await?;
+        Ok(Browser {
+            client,
+            _driver: driver,
+            _port: port,
+            _profile: profile,
+        })
+    }
+
+    async fn text(&self, css: &str) -> Result<String> {
+        let element = self.client.find(Locator::Css(css)).await?;
+        Ok(element.text().await?)
+    }
+
+    /// Waits until a part of the page says this.
+    async fn wait_for(&self, css: &str, text: &str) -> Result<()> {
+        let says = async || {
+            let found = self.text(css).await.ok()?;
+            found.contains(text).then_some(())
+        };
+        wait::until(&format!("{css} to say {text:?}"), says)
+            .await
+            .map(drop)
+    }
+
+    async fn follow(&self, link: &str) -> Result<()> {
+        let link = self.client.find(Locator::LinkText(link)).await?;
+        Ok(link.click().await?)
+    }
+
+    /// A picture for the documentation, where it is asked for.
+    async fn picture(&self, name: &str) -> Result<()> {
+        let picture = self.client.screenshot().await?;
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let place = artifacts::repository().join("docs/pictures");
+            std::fs::write(place.join(format!("dashboard-{name}.png")), picture)?;
+        }
+        Ok(())
+    }
+}
+
+/// URL with the token.
+fn url(sluice: &Sluice) -> Result<String> {
+    let mut command = Command::new(artifacts::sluice()?);
+    let output = command
+        .args(["dbg", "dashboard", "--admin-socket"])
+        .arg(sluice.admin_socket())
+        .output()?;
+    ensure!(output.status.success(), "{output:?}");
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+fn options(fixture: &Fixture, port: &Port) -> Options {
+    let flag = format!("--dashboard-port={}", port.number());
+    Options::new(&fixture.manifests).arguments(vec![flag])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
+    let (fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port).start().await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    browser.wait_for("#live", "live").await?;
+    browser.wait_for("main", "up to date").await?;
+    let here = browser.client.current_url().await?;
+    ensure!(here.query().is_none(), "the token stays in {here}");
+    browser.picture("overview").await?;
+
+    browser.follow("Ingresses").await?;
+    browser.wait_for("tbody", "default/web").await?;
+    browser.follow("default/web").await?;
+    browser.wait_for("main", "web.test").await?;
+    browser
+        .wait_for("main", &fixture.pods[1].addr().to_string())
+        .await?;
+    browser.picture("ingress").await?;
+    // Without a navigation: the page hears of the change.
+    fixture.endpoints(&[0])?;
+    let gone = fixture.pods[1].addr().to_string();
+    let is_gone = async || {
+        let text = browser.text("main").await.ok()?;
+        (!text.contains(&gone)).then_some(())
+    };
+    wait::until("the endpoint to leave the page", is_gone).await?;
+
+    let unsupported = Ingress::new("default", "odd").host("odd.test");
+    let unsupported = unsupported.annotation("proxy-body-size", "<b>much</b>");
+    fixture
+        .manifests
+        .ingress(&unsupported.path("/", "web", 80))?;
+    browser
+        .client
+        .goto(&format!(
+            "http://127.0.0.1:{}/ingresses?q=odd",
+            port.number()
+        ))
+        .await?;
+    browser.wait_for("tbody", "default/odd").await?;
+    browser.follow("default/odd").await?;
+    browser.wait_for("main", "<b>much</b>").await?;
+
+    browser
+        .client
+        .goto(&format!("http://127.0.0.1:{}/explain", port.number()))
+        .await?;
+    let field = browser.client.find(Locator::Id("url")).await?;
+    field.send_keys("http://web.test/cart").await?;
+    field.send_keys(&Key::Enter.to_string()).await?;
+    browser
+        .wait_for("main", "Service default/web port 80")
+        .await?;
+    browser.picture("explain").await?;
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_is_used_without_a_mouse() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port).start().await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    browser.wait_for("#live", "live").await?;
+    let press = async |key: &str| -> Result<()> {
+        let focused = browser.client.active_element().await?;
+        Ok(focused.send_keys(key).await?)
+    };
+    let focus =
+        async || -> Result<String> { Ok(browser.client.active_element().await?.text().await?) };
+    let tab = Key::Tab.to_string();
+    press(&tab).await?;
+    ensure!(focus().await? == "Skip to content", "{}", focus().await?);
+    for page in [
+        "Overview",
+        "Ingresses",
+        "Certificates",
+        "Refused",
+        "Explain",
+    ] {
+        press(&tab).await?;
+        ensure!(focus().await? == page, "{page}: {}", focus().await?);
+    }
+    press(&Key::Enter.to_string()).await?;
+    browser.wait_for("h1", "Explain a request").await?;
+    // Every field has a name, and every table says what it is, for who hears the page.
+    for path in [
+        "",
+        "ingresses",
+        "ingresses/default/web",
+        "certificates",
+        "refused",
+        "explain",
+    ] {
+        browser
+            .client
+            .goto(&format!("http://127.0.0.1:{}/{path}", port.number()))
+            .await?;
+        let unnamed = "return document.querySelectorAll('input:not(label input), textarea:not(label textarea), table:not(:has(caption)), \
+                       th:not([scope]), html:not([lang])').length + (document.querySelectorAll('h1').length - 1)";
+        let unnamed = browser.client.execute(unnamed, Vec::new()).await?;
+        ensure!(unnamed == json!(0), "{path}: {unnamed}");
+        // No line of a page is wider than a phone: tables wrap.
+        let wide =
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+        browser.client.set_window_size(400, 800).await?;
+        let wide = browser.client.execute(wide, Vec::new()).await?;
+        ensure!(
+            wide.as_i64().context("a width")? <= 0,
+            "{path}: {wide} pixels too wide"
+        );
+    }
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_port_there_is_no_dashboard() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Sluice::start(&fixture.manifests).await?;
+    let error = url(&sluice).err().context("there is one")?;
+    ensure!(error.to_string().contains("--dashboard-port"), "{error}");
+    tokio::time::timeout(Duration::from_secs(9), sluice.get("web.test", "/")).await??;
+    Ok(())
+}

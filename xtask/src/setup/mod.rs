@@ -5,6 +5,7 @@ mod envoy;
 mod helm;
 mod nginx;
 mod php;
+mod tool;
 mod venv;
 mod waf;
 
@@ -19,6 +20,7 @@ pub(crate) use envoy::envoy;
 pub(crate) use helm::helm;
 pub(crate) use nginx::{nginx, source as nginx_source};
 pub(crate) use php::php;
+pub(crate) use tool::{Tool, tool};
 pub(crate) use waf::waf;
 
 /// Compilation target of the filter.

@@ -8,6 +8,7 @@ mod admission;
 mod base;
 mod cases;
 mod chart;
+mod commands;
 mod egress;
 mod flags;
 mod functions;

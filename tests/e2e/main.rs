@@ -15,6 +15,7 @@ mod concurrency_limits;
 mod configmap;
 mod controller_restart;
 mod controller_takeover;
+mod dashboards;
 mod data_plane;
 mod data_plane_restart;
 mod demo;

@@ -142,6 +142,18 @@ pub fn kubectl() -> Result<PathBuf> {
     find("KUBECTL_BINARY", target().join("helm/kubectl"), "kubectl")
 }
 
+/// Prometheus: `PROMETHEUS_BINARY`, or the one that `cargo xtask setup` unpacked.
+pub fn prometheus() -> Result<PathBuf> {
+    let unpacked = target().join("prometheus/usr/bin/prometheus");
+    find("PROMETHEUS_BINARY", unpacked, "Prometheus")
+}
+
+/// promtool: `PROMTOOL_BINARY`, or the one that `cargo xtask setup` unpacked.
+pub fn promtool() -> Result<PathBuf> {
+    let unpacked = target().join("prometheus/usr/bin/promtool");
+    find("PROMTOOL_BINARY", unpacked, "promtool")
+}
+
 fn installed_envoy() -> Option<PathBuf> {
     let folders = target().read_dir().ok()?.flatten();
     let mut binaries = folders

@@ -161,6 +161,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let nginx = setup::nginx()?;
     setup::php()?;
     setup::helm()?;
+    setup::prometheus()?;
     setup::waf()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;

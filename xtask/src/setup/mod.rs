@@ -1,10 +1,12 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm and kubectl.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm, kubectl
+//! and Prometheus.
 
 mod apt;
 mod envoy;
 mod helm;
 mod nginx;
 mod php;
+mod prometheus;
 mod tool;
 mod venv;
 mod waf;
@@ -20,6 +22,7 @@ pub(crate) use envoy::envoy;
 pub(crate) use helm::helm;
 pub(crate) use nginx::{nginx, source as nginx_source};
 pub(crate) use php::php;
+pub(crate) use prometheus::prometheus;
 pub(crate) use tool::{Tool, tool};
 pub(crate) use waf::waf;
 
@@ -33,6 +36,7 @@ pub(crate) fn all() -> Result<()> {
     nginx()?;
     php()?;
     helm()?;
+    prometheus()?;
     waf()
 }
 

@@ -20,6 +20,7 @@ use hyper::Method;
 use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
+use sluice_metrics::{DataPlaneMetrics, Identity, Running};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -48,9 +49,12 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let settings = data_plane::envoy_settings(flags, shutdown, &args.node_id, controller)?;
     let envoy = Envoy::new(settings, &run_dir.path, &tasks)?;
     let (leave, leaving) = watch::channel(false);
+    let identity = Identity::from_env(&args.controller_class);
+    let running = Running::Envoy(envoy.running());
     let health = Health {
         admin_socket: envoy.admin_socket().to_owned(),
         leaving,
+        metrics: DataPlaneMetrics::new(&identity, running).context("metrics")?,
     };
     serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
@@ -99,11 +103,12 @@ fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddre
     })
 }
 
-/// Inputs of a health probe.
-#[derive(Clone, Debug)]
+/// Inputs of health probes and of metrics.
+#[derive(Clone)]
 struct Health {
     admin_socket: PathBuf,
     leaving: watch::Receiver<bool>,
+    metrics: DataPlaneMetrics,
 }
 
 impl Health {
@@ -150,10 +155,10 @@ async fn readyz(State(health): State<Health>) -> Response {
     }
 }
 
-/// Envoy's own, and nothing else of its admin interface.
+/// Envoy's own, and what ingress-nginx says of its nginx; nothing else of Envoy's admin interface.
 async fn metrics(State(health): State<Health>) -> Response {
     match admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
-        Ok(text) => text.into_response(),
+        Ok(text) => (text + &health.metrics.text().await).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     }
 }

@@ -4,8 +4,6 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
-use sluice_tests::artifacts::repository;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane, Identity};
 use sluice_tests::http;
 use sluice_tests::ports::Port;
@@ -93,54 +91,6 @@ async fn authenticated_data_plane_serves_and_follows_updates() -> Result<()> {
         "the filter's log does not come over TLS: {polls}"
     );
     data_plane.stop()
-}
-
-/// A graph of a metric that does not exist is empty, and nobody notices before they need it.
-#[tokio::test]
-async fn every_metric_of_dashboard_and_alerts_exists() -> Result<()> {
-    let cluster = Cluster::start(1).await?;
-    let identity = cluster.authority.identity("data-plane")?;
-    let data_plane = cluster.data_plane(&identity).await?;
-    data_plane.ready().await?;
-    sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
-
-    let chart = repository().join("controller/deploy/helm/sluice");
-    let dashboard = fs::read_to_string(chart.join("dashboards/sluice.json"))?;
-    let dashboard: Value = serde_json::from_str(&dashboard)?;
-    let panels = dashboard["panels"].as_array().context("no panels")?;
-    let targets = panels
-        .iter()
-        .flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
-    let alerts = fs::read_to_string(chart.join("alerts/sluice.yaml"))?;
-    let alerts: Vec<Value> = serde_saphyr::from_str(&alerts)?;
-    let words = targets
-        .chain(&alerts)
-        .filter_map(|shown| shown["expr"].as_str())
-        .flat_map(|expr| expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    // Labels start with `envoy_` too, and stand before an `=` or in a `by`.
-    let is_label = |word: &&str| {
-        ["cluster_name", "code_class", "manager_prefix"]
-            .iter()
-            .any(|end| word.ends_with(end))
-    };
-    let mut metrics: Vec<&str> = words
-        .filter(|word| word.starts_with("envoy_") && !is_label(word))
-        .collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    ensure!(metrics.len() > 8, "{metrics:?}");
-    let page = data_plane.page("/metrics").await?.text();
-    for metric in metrics {
-        let has = |line: &str| {
-            line.strip_prefix(metric)
-                .is_some_and(|rest| rest.starts_with(['{', ' ']))
-        };
-        ensure!(
-            page.lines().any(has),
-            "the dashboard or an alert is about {metric}, which no data plane has"
-        );
-    }
-    Ok(())
 }
 
 #[tokio::test]

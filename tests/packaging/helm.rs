@@ -34,11 +34,11 @@ fn helm(arguments: &[&str], values: &Value) -> Result<Output> {
     command.output().context("helm")
 }
 
-fn template(values: &Value) -> Result<Output> {
+pub(crate) fn template(values: &Value) -> Result<Output> {
     helm(&["template", "--namespace", NAMESPACE, "sluice"], values)
 }
 
-fn text(output: &Output) -> Result<String> {
+pub(crate) fn text(output: &Output) -> Result<String> {
     let error = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{error}");
     Ok(String::from_utf8(output.stdout.clone())?)

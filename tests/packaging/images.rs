@@ -8,7 +8,7 @@ use sluice_tests::artifacts::repository;
 const DOCKERFILES: &[&str] = &["controller/Dockerfile", "envoy/Dockerfile"];
 
 /// The instructions, continued lines joined: name and the rest.
-fn instructions(path: &str) -> Result<Vec<(String, String)>> {
+pub(crate) fn instructions(path: &str) -> Result<Vec<(String, String)>> {
     let text = fs::read_to_string(repository().join(path)).with_context(|| path.to_owned())?;
     let lines: String = text
         .lines()

@@ -5,9 +5,11 @@
 //! covered: an API server's validation of the objects, and Helm's own install and upgrade.
 
 mod admission;
+mod alerts;
 mod base;
 mod cases;
 mod chart;
+mod commands;
 mod egress;
 mod flags;
 mod functions;

@@ -99,7 +99,7 @@ fn whatever_reads_request_metrics_turns_them_on() -> Result<()> {
     let on = json!({"enabled": true});
     for (values, expected) in [
         (json!({}), false),
-        (json!({"dashboard": on}), false),
+        (json!({"dashboard": on}), true),
         (on.clone(), true),
         (json!({"serviceMonitor": on}), true),
         (json!({"prometheusRule": on}), true),

@@ -25,11 +25,18 @@ fn steps(workflow: &Value) -> impl Iterator<Item = &Value> {
 }
 
 #[test]
-fn workflows_are_those_for_lint_test_audit_and_release() -> Result<()> {
+fn workflows_are_those_for_lint_test_audit_site_and_release() -> Result<()> {
     let workflows = workflows()?;
     let names: Vec<&str> = workflows.iter().map(|(name, _)| name.as_str()).collect();
     ensure!(
-        names == ["audit.yml", "lint.yml", "release.yml", "test.yml"],
+        names
+            == [
+                "audit.yml",
+                "lint.yml",
+                "release.yml",
+                "site.yml",
+                "test.yml"
+            ],
         "{names:?}"
     );
     for (name, workflow) in &workflows {
@@ -48,6 +55,30 @@ fn workflows_are_those_for_lint_test_audit_and_release() -> Result<()> {
         }
         ensure!(steps(workflow).count() > 1, "{name}: no steps");
     }
+    Ok(())
+}
+
+/// The one job with more rights: it publishes a site that another job has built, runs no code of the repository, and runs for a
+/// release alone.
+#[test]
+fn nothing_but_the_publication_of_the_site_may_write() -> Result<()> {
+    let mut writers = Vec::new();
+    for (name, workflow) in workflows()? {
+        for (id, job) in workflow["jobs"].as_object().into_iter().flatten() {
+            if job["permissions"].is_null() {
+                continue;
+            }
+            writers.push(format!("{name}: {id}"));
+            let rights = serde_json::json!({"pages": "write", "id-token": "write"});
+            ensure!(job["permissions"] == rights, "{name}: {id}: {rights}");
+            let condition = job["if"].as_str().unwrap_or_default();
+            ensure!(condition == "startsWith(github.ref, 'refs/tags/v')");
+            let steps = job["steps"].as_array().context("no steps")?;
+            let uses: Vec<Option<&str>> = steps.iter().map(|step| step["uses"].as_str()).collect();
+            ensure!(uses == [Some("actions/deploy-pages@v4")], "{uses:?}");
+        }
+    }
+    ensure!(writers == ["site.yml: publish"], "{writers:?}");
     Ok(())
 }
 

@@ -151,6 +151,18 @@ pub fn chromedriver() -> Result<PathBuf> {
     )
 }
 
+/// Prometheus: `PROMETHEUS_BINARY`, or the one that `cargo xtask setup` unpacked.
+pub fn prometheus() -> Result<PathBuf> {
+    let unpacked = target().join("prometheus/usr/bin/prometheus");
+    find("PROMETHEUS_BINARY", unpacked, "Prometheus")
+}
+
+/// promtool: `PROMTOOL_BINARY`, or the one that `cargo xtask setup` unpacked.
+pub fn promtool() -> Result<PathBuf> {
+    let unpacked = target().join("prometheus/usr/bin/promtool");
+    find("PROMTOOL_BINARY", unpacked, "promtool")
+}
+
 fn installed_envoy() -> Option<PathBuf> {
     let folders = target().read_dir().ok()?.flatten();
     let mut binaries = folders

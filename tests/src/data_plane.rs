@@ -133,6 +133,7 @@ impl DataPlane {
         ]);
         command.args(["--shutdown-grace-period", "1", "--drain-timeout", "5"]);
         command.args(["--post-shutdown-grace-period", "0"]);
+        command.env("POD_NAMESPACE", "sluice-system");
         let process = Process::spawn(command)?;
         let mut data_plane = DataPlane {
             process,
@@ -151,6 +152,11 @@ impl DataPlane {
             .with_context(|| data_plane.log().tail())?;
         data_plane.process.remember_children();
         Ok(data_plane)
+    }
+
+    /// The address of its health port.
+    pub fn health(&self) -> SocketAddr {
+        self.health.addr()
     }
 
     /// A page of its health port.

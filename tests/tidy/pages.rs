@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sluice_tests::artifacts::repository;
+
 use crate::tree::{Source, files};
 
-/// As GitHub makes them of headings. `Err` has those that two headings would have.
+/// As GitHub and mdBook make them of headings. `Err` has those that two headings would have.
 fn anchors(page: &Source) -> Result<BTreeSet<String>, Vec<String>> {
     let (mut anchors, mut twice) = (BTreeSet::new(), Vec::new());
     let mut is_code = false;
@@ -57,42 +59,75 @@ fn every_page_of_the_documentation_is_linked_from_the_readme() {
 fn is_beside(path: &str) -> bool {
     matches!(
         path,
-        "docs/differences-envoy.md" | "docs/differences-nginx.md" | "docs/glossary.md"
+        "docs/differences-envoy.md"
+            | "docs/differences-nginx.md"
+            | "docs/glossary.md"
+            // The site's own.
+            | "docs/index.md"
+            | SUMMARY
     )
 }
 
-/// Each `](page.md#anchor)`, and `](#anchor)` for the page itself.
+/// The table of contents of the site, which `cargo xtask site` makes.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// Whoever follows links stays in the site.
 #[test]
-fn links_to_parts_of_pages_lead_somewhere() {
+fn every_page_is_in_the_site() {
+    // What the repository begins with, and what is beside keys of tests.
+    const OTHERS: [&str; 3] = [
+        SUMMARY,
+        "README.md",
+        "controller/translate/syntax/weak/README.md",
+    ];
+    let pages = files("", "md");
+    let summary = pages.iter().find(|page| page.path == SUMMARY);
+    let listed = links(&summary.expect(SUMMARY).text);
+    let listed: Vec<String> = listed.map(|link| beside(SUMMARY, link)).collect();
+    let paths = pages.iter().map(|page| &page.path);
+    let missing: Vec<&String> = paths
+        .filter(|path| !listed.contains(path) && !OTHERS.contains(&path.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "{SUMMARY} does not list {missing:?}");
+}
+
+/// Targets of links: `](...)`.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let rests = text.split("](").skip(1);
+    rests.filter_map(|rest| Some(rest.split_once(')')?.0))
+}
+
+/// Each `](page.md#anchor)`, `](#anchor)` for the page itself, and `](file)`.
+#[test]
+fn links_of_pages_lead_somewhere() {
     let pages = files("", "md");
     let of: BTreeMap<&str, BTreeSet<String>> = pages
         .iter()
         .map(|page| (page.path.as_str(), anchors(page).unwrap_or_default()))
         .collect();
     let mut broken = Vec::new();
+    let mut followed = 0;
     for page in &pages {
-        let links = page
-            .text
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split_once(')'));
-        let links = links
-            .filter_map(|(link, _)| link.split_once('#'))
-            .filter(|(to, _)| !to.contains("://"));
-        for (to, anchor) in links {
+        for link in links(&page.text).filter(|link| !link.contains("://")) {
+            let (to, anchor) = link.split_once('#').unwrap_or((link, ""));
             let path = if to.is_empty() {
                 page.path.clone()
             } else {
                 beside(&page.path, to)
             };
-            if !of
-                .get(path.as_str())
-                .is_some_and(|anchors| anchors.contains(anchor))
-            {
-                broken.push(format!("{}: {to}#{anchor}", page.path));
+            let is_there = if anchor.is_empty() {
+                repository().join(&path).exists()
+            } else {
+                of.get(path.as_str())
+                    .is_some_and(|anchors| anchors.contains(anchor))
+            };
+            if !is_there {
+                broken.push(format!("{}: {link}", page.path));
             }
+            followed += 1;
         }
     }
+    assert!(followed > 100, "{followed} links were followed");
     assert!(
         broken.is_empty(),
         "links that lead nowhere:\n{}",

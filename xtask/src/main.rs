@@ -11,6 +11,7 @@ mod install;
 mod lint;
 mod run;
 mod setup;
+mod site;
 mod step;
 
 use std::env;
@@ -43,6 +44,7 @@ cargo xtask <task>
   fuzz [TARGET...] [--seconds N]   libFuzzer on parsers of outside bytes (tests/libfuzzer), 40 s each
   asan [ARGS]                      the tests of the nginx module with AddressSanitizer in it; ARGS go to the test runner
   docs                             write the pages of docs/ that come from the code
+  site                             the documentation as a site, in target/site; fails on a link that leads nowhere
   setup                            only fetch what the other tasks need
 ";
 
@@ -74,6 +76,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "fuzz" => fuzz::fuzz(arguments),
         "asan" => run::asan(arguments),
         "install" => install::install(arguments),
+        "site" => site::site(),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {
             step::say(HELP);

@@ -27,6 +27,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use prometheus::process_collector::ProcessCollector;
+use prometheus::proto::MetricFamily;
 use prometheus::{Registry, TextEncoder};
 use sluice_kube::Election;
 use sluice_xds_server::Store;
@@ -35,7 +36,7 @@ use tracing::warn;
 pub use admission::Admission;
 pub use buckets::{Buckets, HistogramBuckets};
 pub use controller::Controller;
-pub use data_plane::{DataPlane, Running};
+pub use data_plane::{DataPlane, DataPlaneMetrics, Running};
 pub use flags::MetricsFlags;
 pub use requests::Requests;
 pub use spans::Spans;
@@ -168,11 +169,15 @@ impl Metrics {
         inner.requests.iter().for_each(Requests::refresh);
         let mut families = inner.own.gather();
         families.extend(inner.common.gather());
-        TextEncoder::new()
-            .encode_to_string(&families)
-            .unwrap_or_else(|error| {
-                warn!("metrics: {error}");
-                String::new()
-            })
+        encode(&families)
     }
+}
+
+/// The text format of Prometheus.
+fn encode(families: &[MetricFamily]) -> String {
+    let text = TextEncoder::new().encode_to_string(families);
+    text.unwrap_or_else(|error| {
+        warn!("metrics: {error}");
+        String::new()
+    })
 }

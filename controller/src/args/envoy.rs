@@ -78,6 +78,14 @@ pub(crate) struct RunEnvoy {
         help_heading = "Health and metrics"
     )]
     pub(crate) healthz_port: u16,
+    /// `spec.controller` of the classes that the controller serves: the label `controller_class` of metrics.
+    #[arg(
+        long,
+        default_value = "k8s.io/ingress-nginx",
+        value_name = "NAME",
+        help_heading = "Health and metrics"
+    )]
+    pub(crate) controller_class: String,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
     #[command(flatten)]

@@ -41,7 +41,8 @@ pub(crate) fn unpack(step: &mut Step, package: &str, folder: &Path) -> Result<()
     Ok(())
 }
 
-fn update(step: &mut Step) -> Result<()> {
+/// Fetches the lists of packages.
+pub(crate) fn update(step: &mut Step) -> Result<()> {
     step.run(Command::new("apt-get").args(["update", "-qq"]))
 }
 

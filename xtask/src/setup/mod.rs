@@ -1,4 +1,5 @@
-//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm and kubectl, a browser.
+//! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm, kubectl,
+//! Prometheus and a browser.
 
 mod apt;
 mod browser;
@@ -6,6 +7,8 @@ mod envoy;
 mod helm;
 mod nginx;
 mod php;
+mod prometheus;
+mod tool;
 mod venv;
 mod waf;
 
@@ -21,6 +24,8 @@ pub(crate) use envoy::envoy;
 pub(crate) use helm::helm;
 pub(crate) use nginx::{nginx, source as nginx_source};
 pub(crate) use php::php;
+pub(crate) use prometheus::prometheus;
+pub(crate) use tool::{Tool, tool};
 pub(crate) use waf::waf;
 
 /// Compilation target of the filter.
@@ -34,6 +39,7 @@ pub(crate) fn all() -> Result<()> {
     php()?;
     helm()?;
     browser()?;
+    prometheus()?;
     waf()
 }
 

@@ -9,6 +9,7 @@ use prometheus::core::Collector;
 use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
 use sluice_dataplane::{envoy, nginx};
 
+use crate::{Identity, encode};
 pub use connections::Connections;
 use usage::Usage;
 
@@ -30,6 +31,13 @@ pub struct DataPlane(Arc<Inner>);
 struct Inner {
     running: Option<Running>,
     families: Families,
+}
+
+/// Metrics of a data plane whose controller is elsewhere.
+#[derive(Clone)]
+pub struct DataPlaneMetrics {
+    registry: Registry,
+    data_plane: DataPlane,
 }
 
 struct Families {
@@ -94,6 +102,25 @@ impl DataPlane {
             self.0.families.connections(connections);
         }
         self.0.families.processes(&Usage::of(&running.processes()));
+    }
+}
+
+impl DataPlaneMetrics {
+    /// Registers them with the labels of this pod.
+    pub fn new(identity: &Identity, running: Running) -> prometheus::Result<Self> {
+        let registry = Registry::new_custom(None, Some(identity.labels()))?;
+        let data_plane = DataPlane::new(Some(running))?;
+        data_plane.register(&registry)?;
+        Ok(DataPlaneMetrics {
+            registry,
+            data_plane,
+        })
+    }
+
+    /// All of them, in the text format of Prometheus.
+    pub async fn text(&self) -> String {
+        self.data_plane.refresh().await;
+        encode(&self.registry.gather())
     }
 }
 

@@ -25,6 +25,11 @@ mod envoy_restart;
 mod error_pages;
 mod external_auth;
 mod failover;
+#[allow(
+    dead_code,
+    reason = "answers polls of an Envoy on a socket, those of an nginx in other ways, too"
+)]
+#[path = "../nginx/fake_controller.rs"]
 mod fake_controller;
 mod filter_panic;
 mod firewall;
@@ -49,6 +54,8 @@ mod routing;
 mod scenarios;
 mod service_upstream;
 mod session_affinity;
+#[allow(dead_code, reason = "the planes and tenants of the security rules")]
+#[path = "../security/setup.rs"]
 mod setup;
 mod shutdown;
 mod task_failures;

@@ -145,9 +145,10 @@ impl Child {
         tasks: &Tasks,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         let on_ready = log_ready(args);
+        let most = args.child.max_failed_starts();
         match self {
             Child::Envoy(envoy) => {
-                let supervisor = envoy.supervise(stopped, on_ready);
+                let supervisor = envoy.supervise(stopped, most, on_ready);
                 let supervisor = tasks.spawn("envoy supervisor", supervisor);
                 (publisher, Some(supervisor))
             }
@@ -158,7 +159,7 @@ impl Child {
                     ..
                 } = *child;
                 let on_reload = move |event| events.pass_on(event);
-                let supervisor = nginx.supervise(stopped, on_reload, on_ready);
+                let supervisor = nginx.supervise(stopped, most, on_reload, on_ready);
                 let supervisor = tasks.spawn("nginx supervisor", supervisor);
                 let publisher =
                     publisher.with_nginx(configurations, settings_owners(args), load_results);

@@ -60,7 +60,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let (stop, stopped) = watch::channel(false);
     let envoy = tasks.spawn(
         "envoy supervisor",
-        envoy.supervise(stopped, || info!("envoy serves")),
+        envoy.supervise(stopped, flags.max_failed_starts(), || info!("envoy serves")),
     );
 
     let grace = tokio::select! {

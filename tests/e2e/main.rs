@@ -24,6 +24,7 @@ mod endpoint_change;
 mod envoy_restart;
 mod error_pages;
 mod external_auth;
+mod failed_starts;
 mod failover;
 #[allow(
     dead_code,

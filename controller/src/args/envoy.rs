@@ -1,11 +1,13 @@
 //! Flags of an Envoy that Sluice runs: as the controller's child, or beside a controller elsewhere.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
+use sluice_kube::is_in_cluster;
 
 use super::{ConnectAddress, seconds};
 
@@ -26,12 +28,22 @@ pub(crate) struct Child {
     /// [default: a temporary directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
+    /// End when the data plane has failed to start so many times in a row, so that the pod is started anew; 0 for no limit
+    /// [default: 10 in a cluster, otherwise 0].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_failed_starts: Option<u32>,
 }
 
 impl Child {
     /// A pod whose node has no zone gives an empty one.
     pub(crate) fn zone(&self) -> Option<String> {
         self.zone.clone().filter(|zone| !zone.is_empty())
+    }
+
+    /// `None`: there is no limit.
+    pub(crate) fn max_failed_starts(&self) -> Option<NonZeroU32> {
+        let usual = if is_in_cluster() { 10 } else { 0 };
+        NonZeroU32::new(self.max_failed_starts.unwrap_or(usual))
     }
 }
 

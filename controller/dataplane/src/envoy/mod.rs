@@ -12,6 +12,7 @@ mod log_lines;
 
 use std::ffi::OsString;
 use std::future::{Future, pending};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -145,13 +146,15 @@ impl Envoy {
         self.found.iter().chain(&self.outgoing).map(Process::pid)
     }
 
-    /// Keeps an Envoy running until `stop` becomes true, then drains it. Calls `on_ready` each time that one becomes ready.
+    /// Keeps an Envoy running until `stop` becomes true, then drains it. Calls `on_ready` each time that one becomes ready. Ends by
+    /// itself when so many in a row have not become ready.
     pub async fn supervise(
         self,
         stop: watch::Receiver<bool>,
+        max_failed_starts: Option<NonZeroU32>,
         on_ready: impl Fn() + Send + Sync + 'static,
     ) {
-        supervise(self, stop, on_ready).await;
+        supervise(self, stop, max_failed_starts, on_ready).await;
     }
 
     /// Drains the Envoy that was replaced.

@@ -23,6 +23,7 @@ mod workers;
 
 use std::fs::{DirBuilder, Permissions};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -187,15 +188,16 @@ impl Nginx {
     }
 
     /// Keeps an nginx running until `stop` becomes true, then drains it. Calls `on_reload` with what became of each
-    /// configuration, and `on_ready` each time that one becomes ready.
+    /// configuration, and `on_ready` each time that one becomes ready. Ends by itself when so many in a row have not become ready.
     pub async fn supervise(
         self,
         stop: watch::Receiver<bool>,
+        max_failed_starts: Option<NonZeroU32>,
         on_reload: impl Fn(ReloadEvent) + Send + Sync + 'static,
         on_ready: impl Fn() + Send + Sync + 'static,
     ) {
         let supervised = Supervised::new(self, Box::new(on_reload));
-        supervise(supervised, stop, on_ready).await;
+        supervise(supervised, stop, max_failed_starts, on_ready).await;
     }
 }
 

@@ -11,6 +11,7 @@
 mod restart_backoff;
 
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +20,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tracing::warn;
+use tracing::{error, warn};
 
 use crate::child_log::ChildLog;
 use crate::process::Process;
@@ -105,18 +106,33 @@ pub(crate) trait Program: Send {
     }
 }
 
-/// Keeps a process running until `stop` becomes true, then drains it. Calls `on_ready` each time that a process becomes ready.
+/// Keeps a process running until `stop` becomes true, then drains it. Calls `on_ready` each time that a process becomes ready. Gives up
+/// when so many in a row have ended without that.
 pub(crate) async fn supervise<P: Program>(
     mut program: P,
     mut stop: watch::Receiver<bool>,
+    max_failed_starts: Option<NonZeroU32>,
     on_ready: impl Fn() + Send + Sync,
 ) {
     let mut backoff = RestartBackoff::new(P::NAME);
+    let failed = AtomicU32::new(0);
+    let on_ready = || {
+        failed.store(0, Ordering::Relaxed);
+        on_ready();
+    };
     let mut adopted = program.adopt().await;
     if adopted.is_none() && !program.can_start(&mut stop).await {
         return;
     }
     while !*stop.borrow() {
+        let failures = failed.fetch_add(1, Ordering::Relaxed);
+        if max_failed_starts.is_some_and(|most| failures >= most.get()) {
+            error!(
+                "{} did not start in {failures} attempts; giving up",
+                P::NAME
+            );
+            break;
+        }
         backoff.started();
         match adopted.take().map_or_else(|| program.start(), Ok) {
             Ok(process) => {

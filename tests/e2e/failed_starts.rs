@@ -1,0 +1,69 @@
+//! A data plane that cannot start: the process says why, tries again, and ends when that does not help.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::artifacts;
+use sluice_tests::sluice::Options;
+use tempfile::TempDir;
+
+use crate::fixture::Fixture;
+
+const STARTS: u32 = 3;
+
+/// A program that answers what it is asked about itself as the other one, and does not start.
+fn broken(folder: &TempDir, program: &Path, questions: &str) -> Result<PathBuf> {
+    let place = folder.path().join("broken");
+    let program = program.display();
+    let text = format!(
+        "#!/bin/sh\ncase \" $* \" in {questions}) exec {program} \"$@\";; esac\necho 'no room for the shared memory' >&2\nexit 7\n"
+    );
+    fs::write(&place, text)?;
+    fs::set_permissions(&place, Permissions::from_mode(0o755))?;
+    Ok(place)
+}
+
+async fn ends_after_some_tries(
+    name: &str,
+    with: impl FnOnce(Options, &TempDir) -> Result<Options>,
+) -> Result<()> {
+    let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
+    let flag = format!("--max-failed-starts={STARTS}");
+    let options = Options::new(&fixture.manifests).arguments(vec![flag]);
+    let sluice = with(options, &folder)?.spawn()?;
+    let log = sluice.log().clone();
+    let status = sluice.exit_status().await?;
+    ensure!(status.code() == Some(1), "{status}\n{}", log.tail());
+    let lines = log.lines();
+    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    ensure!(
+        count("no room for the shared memory") == STARTS as usize,
+        "{}",
+        log.tail()
+    );
+    ensure!(count("exit status: 7") == STARTS as usize, "{}", log.tail());
+    let end = format!("{name} did not start in {STARTS} attempts; giving up");
+    ensure!(count(&end) == 1, "{}", log.tail());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn envoy_that_cannot_start_ends_the_controller() -> Result<()> {
+    ends_after_some_tries("envoy", |options, folder| {
+        let envoy = broken(folder, &artifacts::envoy()?, "*--version*")?;
+        Ok(options.envoy(&envoy))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_that_cannot_start_ends_the_controller() -> Result<()> {
+    ends_after_some_tries("nginx", |options, folder| {
+        let nginx = artifacts::nginx().context("nginx")?;
+        let nginx = broken(folder, &nginx, "*\\ -V\\ *|*\\ -v\\ *|*\\ -t\\ *")?;
+        Ok(options.data_plane("nginx").nginx(&nginx))
+    })
+    .await
+}

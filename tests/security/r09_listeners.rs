@@ -189,6 +189,13 @@ async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result
         let judged = sluice.log().wait_for(&format!("{own} leads to ")).await;
         judged.with_context(|| sluice.log().tail())?;
     }
+    ensure_unreachable(&sluice, &hosts).await?;
+    ensure_no_own_endpoint(&sluice, &ports).await?;
+    sluice.stop()
+}
+
+/// Every host answers that there is nothing behind it.
+async fn ensure_unreachable(sluice: &Sluice, hosts: &[String]) -> Result<()> {
     for host in hosts.iter().filter(|host| !host.is_empty()) {
         for path in ["/healthz", "/metrics", "/configuration/conf"] {
             // A worker of nginx that goes does not know the host yet: its catch-all host answers.
@@ -210,8 +217,7 @@ async fn own_listeners_are_unreachable_through_the_proxy(plane: Plane) -> Result
             );
         }
     }
-    ensure_no_own_endpoint(&sluice, &ports).await?;
-    sluice.stop()
+    Ok(())
 }
 
 /// Nor is any of them an endpoint of anything, of a mirror for example.

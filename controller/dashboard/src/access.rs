@@ -1,4 +1,4 @@
-//! Who may see a page: whoever has the token, in a browser that asked for loopback itself.
+//! Access to pages: for whoever has the token, in a browser that asked for loopback itself.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What pages look up: made of a translation when a page asks first, and kept until there is another one.
+//! The index that pages look things up in: made of a translation when a page asks first, and kept until there is another one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -83,7 +83,7 @@ pub async fn serve(
     Ok(Some(url))
 }
 
-/// Where the dashboard is.
+/// URL of the dashboard, with its token.
 #[derive(Clone, Debug)]
 pub struct Url {
     port: u16,

@@ -222,7 +222,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("libloading", &["sluice-modsecurity"]),
-    ("askama", &["sluice-nginx"]),
+    ("askama", &["sluice-dashboard", "sluice-nginx"]),
     // D6
     ("kube", &["sluice-kube"]),
     (
@@ -232,6 +232,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admin",
             "sluice-admission",
             "sluice-authz",
+            "sluice-dashboard",
             "sluice-dataplane",
             "sluice-dial",
             "sluice-firewall",
@@ -264,6 +265,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admin",
             "sluice-admission",
             "sluice-authz",
+            "sluice-dashboard",
             "sluice-dataplane",
             "sluice-firewall",
             "sluice-kube",

@@ -1,4 +1,4 @@
-//! What becomes of one request, as `sluice explain` says it.
+//! Explanation of one request, as `sluice explain` gives it.
 
 use std::sync::Arc;
 

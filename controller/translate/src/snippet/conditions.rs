@@ -255,15 +255,17 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
         {
             RequestTest::RequestUri(comparison)
         }
-        (Variable::Header(name), value) if comparable.headers => {
-            let name = HeaderName::parse(name).ok()?;
-            let is_received = comparable.received_headers && is_about_clients(&name);
-            let is_known = !name.is_alike("cookie") || comparable.compares_cookies(&value);
-            let is_readable = is_known && (is_received || !is_reserved_in_requests(&name));
-            is_readable.then_some(RequestTest::Header { name, value })?
-        }
+        (Variable::Header(name), value) => header_test(name, value, comparable)?,
         _ => return None,
     })
+}
+
+fn header_test(name: &str, value: Comparison, comparable: Comparable) -> Option<RequestTest> {
+    let name = HeaderName::parse(name).ok()?;
+    let is_received = comparable.received_headers && is_about_clients(&name);
+    let is_known = !name.is_alike("cookie") || comparable.compares_cookies(&value);
+    let is_readable = is_known && (is_received || !is_reserved_in_requests(&name));
+    (comparable.headers && is_readable).then_some(RequestTest::Header { name, value })
 }
 
 /// True of a text if it is how nginx writes a host, and of all patterns.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use sluice_metrics::Running;
 use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
-use sluice_xds_server::AccessLogService;
+use sluice_xds_server::{AccessLogEntry, AccessLogService};
 
 use crate::args::{DataPlane, Run};
 use sluice_admin::{Health, Local, Probe, Stop};
 use sluice_admission::Judge;
-use sluice_dashboard::Dashboard;
+use sluice_dashboard::{Dashboard, Traffic};
 use sluice_metrics::{Identity, Metrics};
 use sluice_server::Served;
 use sluice_state::View;
@@ -35,6 +35,8 @@ pub(crate) struct AdminServices {
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
     pub(crate) stop: Stop,
+    /// Counted for the dashboard.
+    traffic: Option<Traffic>,
 }
 
 impl AdminServices {
@@ -66,10 +68,13 @@ impl AdminServices {
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
+        let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
+        let traffic = is_counted.then(Traffic::default);
         let dashboard = Dashboard {
             view: view.clone(),
             store: served.store.clone(),
             is_envoy: args.data_plane != DataPlane::Nginx,
+            traffic: traffic.clone(),
         };
         let dashboard = sluice_dashboard::serve(&args.dashboard, dashboard, tasks).await?;
         let local = Local {
@@ -91,6 +96,7 @@ impl AdminServices {
             health,
             metrics,
             stop,
+            traffic,
         })
     }
 
@@ -102,12 +108,21 @@ impl AdminServices {
             .authorizer
             .service()
             .merge_into(sluice_xds_server::discovery_service(&served.store, spawn));
-        match self.metrics.requests().cloned() {
-            Some(requests) => {
-                AccessLogService::new(move |served| requests.take(served)).merge_into(routes)
-            }
+        match self.listener() {
+            Some(listener) => AccessLogService::new(listener).merge_into(routes),
             None => routes,
         }
+    }
+
+    /// Counts served requests. `None`: they are not counted.
+    pub(crate) fn listener(&self) -> Option<impl Fn(&[AccessLogEntry]) + Send + Sync + 'static> {
+        let (requests, traffic) = (self.metrics.requests().cloned()?, self.traffic.clone());
+        Some(move |served: &[AccessLogEntry]| {
+            requests.take(served);
+            if let Some(traffic) = &traffic {
+                traffic.take(served);
+            }
+        })
     }
 
     /// Answers the API server, when the flags ask for it.

@@ -8,6 +8,7 @@ use sluice_dataplane::find_program::{Program, find_program};
 use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog, SpanLog};
 use sluice_tasks::Tasks;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
+use sluice_xds_server::AccessLogEntry;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -16,7 +17,7 @@ use tracing::info;
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::{filter, options};
 use sluice_admin::Probe;
-use sluice_metrics::{Metrics, Requests, Running};
+use sluice_metrics::{Metrics, Running};
 use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
 use sluice_state::View;
 use sluice_traces::{Outcome, Traces};
@@ -104,12 +105,15 @@ impl Child {
     }
 
     /// Counts the requests in nginx's log. Envoys report theirs over gRPC.
-    pub(crate) fn count_requests(&mut self, requests: Option<&Requests>, tasks: &Tasks) {
+    pub(crate) fn count_requests(
+        &mut self,
+        listener: Option<impl Fn(&[AccessLogEntry]) + Send + Sync + 'static>,
+        tasks: &Tasks,
+    ) {
         if let Child::Nginx(child) = self
-            && let Some((log, requests)) = child.request_log.take().zip(requests.cloned())
+            && let Some((log, listener)) = child.request_log.take().zip(listener)
         {
-            let count = log.follow(move |served| requests.take(served));
-            tasks.spawn("request log", count);
+            tasks.spawn("request log", log.follow(listener));
         }
     }
 

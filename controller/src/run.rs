@@ -261,7 +261,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         .into_iter()
         .for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options, tasks).await?;
-    child.count_requests(admin.metrics.requests(), tasks);
+    child.count_requests(admin.listener(), tasks);
     child.send_spans(&view, &admin.metrics, tasks);
     let metrics = admin.metrics.controller().clone();
     let (load_results, heard) = mpsc::unbounded_channel();

@@ -116,7 +116,8 @@ fn url(sluice: &Sluice) -> Result<String> {
 
 fn options(fixture: &Fixture, port: &Port) -> Options {
     let flag = format!("--dashboard-port={}", port.number());
-    Options::new(&fixture.manifests).arguments(vec![flag])
+    let arguments = vec![flag, "--enable-metrics".to_owned()];
+    Options::new(&fixture.manifests).arguments(arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -177,6 +178,44 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     browser.picture("explain").await?;
     browser.client.clone().close().await?;
     Ok(())
+}
+
+/// Without a navigation, as they are served.
+async fn requests_of_an_endpoint_are_counted(data_plane: &str) -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port)
+        .data_plane(data_plane)
+        .start()
+        .await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
+    browser.client.goto(&page).await?;
+    browser.wait_for("#live", "live").await?;
+    let row = fixture.pods[0].addr().to_string();
+    browser.wait_for("table:last-of-type tbody", &row).await?;
+    for _ in 0..7 {
+        sluice.get("web.test", "/").await?;
+    }
+    let served = fixture.pods[0].hits().to_string();
+    browser
+        .wait_for("table:last-of-type td:nth-child(3)", &served)
+        .await?;
+    browser
+        .wait_for("table:last-of-type td:nth-child(5)", " ms")
+        .await?;
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_counts_requests_of_envoy() -> Result<()> {
+    requests_of_an_endpoint_are_counted("envoy").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_counts_requests_of_nginx() -> Result<()> {
+    requests_of_an_endpoint_are_counted("nginx").await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use sluice_ir::{Config, HttpRoute, ServerName};
 use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot};
 use sluice_xds_server::Stats;
 
-use crate::Dashboard;
+use crate::{Dashboard, Traffic};
 
 /// The dashboard with its index.
 pub(crate) struct Indexed {
@@ -36,11 +36,13 @@ pub(crate) struct Ingress {
 pub(crate) struct State {
     snapshot: Arc<Snapshot>,
     answers: Stats,
+    requests: u64,
 }
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.snapshot, &other.snapshot) && self.answers == other.answers
+        Arc::ptr_eq(&self.snapshot, &other.snapshot)
+            && (self.answers, self.requests) == (other.answers, other.requests)
     }
 }
 
@@ -66,6 +68,7 @@ impl Indexed {
         State {
             snapshot: self.dashboard.view.snapshot(),
             answers: self.dashboard.store.stats(),
+            requests: self.dashboard.traffic.as_ref().map_or(0, Traffic::requests),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!   browser --kubectl port-forward--> access.rs --token--> pages/ --templates/--> HTML
 //!                                                          index.rs   from the View, once for each translation
+//!   access logs of data planes ---------------------> traffic.rs
 //!                                        live.rs ---------> "something has changed", and the page is fetched again
 //! ```
 //!
@@ -15,10 +16,12 @@ mod index;
 mod live;
 mod pages;
 mod paging;
+mod traffic;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use access::Token;
 use anyhow::Context;
 use axum::Router;
 use axum::middleware;
@@ -30,7 +33,7 @@ use sluice_tasks::Tasks;
 use sluice_xds_server::Store;
 use tokio::net::TcpListener;
 
-pub use access::Token;
+pub use traffic::Traffic;
 
 /// Flags of the dashboard.
 #[derive(Clone, Debug, ClapArgs)]
@@ -59,6 +62,8 @@ pub struct Dashboard {
     pub store: Store,
     /// Data planes are Envoys.
     pub is_envoy: bool,
+    /// Requests that endpoints got; `None`: they are not counted (--enable-metrics).
+    pub traffic: Option<Traffic>,
 }
 
 /// Listens where the flags say, and serves in the background. `None`: there is no dashboard.

@@ -45,6 +45,7 @@ fn dashboard(ingresses: &[(&str, &str)]) -> Dashboard {
         view,
         store: Store::new(),
         is_envoy: true,
+        traffic: None,
     }
 }
 

@@ -1,10 +1,12 @@
 //! Access logs of requests that Envoys have served (gRPC access log service).
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use envoy_types::pb::envoy::config::core::v3::{Metadata, RequestMethod};
+use envoy_types::pb::envoy::config::core::v3::socket_address::PortSpecifier;
+use envoy_types::pb::envoy::config::core::v3::{Address, Metadata, RequestMethod, address};
 use envoy_types::pb::envoy::data::accesslog::v3::{AccessLogCommon, HttpAccessLogEntry};
 use envoy_types::pb::envoy::service::accesslog::v3::access_log_service_server::{
     self, AccessLogServiceServer,
@@ -26,6 +28,8 @@ pub struct AccessLogEntry {
     pub route: String,
     /// The backend that answered, by its id; empty: none.
     pub backend: String,
+    /// The endpoint that answered, or was asked last.
+    pub endpoint: Option<SocketAddr>,
     /// `GET`, `POST` ...; empty for one that Envoy has no name for.
     pub method: &'static str,
     /// The status of the answer; 0 when there was none.
@@ -118,6 +122,7 @@ impl From<HttpAccessLogEntry> for AccessLogEntry {
             received: request.request_headers_bytes + request.request_body_bytes,
             sent: response.response_headers_bytes + response.response_body_bytes,
             route: route(common.metadata.as_ref()).unwrap_or(common.route_name),
+            endpoint: socket(common.upstream_remote_address.as_ref()),
             backend: common.upstream_cluster,
         }
     }
@@ -135,6 +140,17 @@ fn route(metadata: Option<&Metadata>) -> Option<String> {
         Some(value::Kind::StringValue(id)) => Some(id.clone()),
         _ => None,
     }
+}
+
+fn socket(address: Option<&Address>) -> Option<SocketAddr> {
+    let Some(address::Address::SocketAddress(socket)) = &address?.address else {
+        return None;
+    };
+    let Some(PortSpecifier::PortValue(port)) = socket.port_specifier else {
+        return None;
+    };
+    let ip = socket.address.parse().ok()?;
+    Some(SocketAddr::new(ip, u16::try_from(port).ok()?))
 }
 
 fn name(method: i32) -> &'static str {

@@ -12,7 +12,9 @@ use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Serv
 use sluice_translate::{ObjectKey, ids};
 
 use super::{ReportLine, shown, with_status};
+use crate::Traffic;
 use crate::index::{Index, Indexed, Ingress};
+use crate::traffic::Counts;
 
 /// Routes and endpoints on a page.
 const MOST_ROUTES: usize = 200;
@@ -51,9 +53,17 @@ struct Pods {
     more: usize,
 }
 
+/// Counts of an endpoint as a page shows them.
+struct Numbers {
+    requests: u64,
+    failed: u64,
+    latency: String,
+}
+
 struct Pod {
     address: String,
     weight: u16,
+    traffic: Option<Numbers>,
     style: &'static str,
     state: &'static str,
 }
@@ -65,12 +75,17 @@ pub(crate) async fn page(
     let index = indexed.now();
     let key = ObjectKey::new(namespace, name);
     match index.ingresses.get(&key) {
-        Some(ingress) => shown(&of(&index, key, ingress)),
+        Some(ingress) => shown(&of(
+            &index,
+            key,
+            ingress,
+            indexed.dashboard.traffic.as_ref(),
+        )),
         None => with_status(StatusCode::NOT_FOUND, &Unknown { key }),
     }
 }
 
-fn of(index: &Index, key: ObjectKey, ingress: &Ingress) -> Page {
+fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic>) -> Page {
     let all: Vec<_> = index.routes(ingress).collect();
     let mut backends = BTreeMap::new();
     for id in all.iter().flat_map(|(_, route)| route.backends()) {
@@ -92,7 +107,7 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress) -> Page {
             .collect(),
         backends: backends
             .iter()
-            .map(|(id, backend)| pods(id, backend))
+            .map(|(id, backend)| pods(id, backend, traffic))
             .collect(),
     }
 }
@@ -131,17 +146,30 @@ fn action(route: &HttpRoute) -> String {
     }
 }
 
-fn pods(id: &BackendId, backend: &Backend) -> Pods {
+fn pods(id: &BackendId, backend: &Backend, traffic: Option<&Traffic>) -> Pods {
     let endpoints = backend.endpoints.iter().take(MOST_ENDPOINTS);
     Pods {
         name: ids::shown(id),
         balancing: sluice_explain::balancing(backend),
-        endpoints: endpoints.map(pod).collect(),
+        endpoints: endpoints.map(|it| pod(it, traffic)).collect(),
         more: backend.endpoints.len().saturating_sub(MOST_ENDPOINTS),
     }
 }
 
-fn pod(endpoint: &Endpoint) -> Pod {
+impl Numbers {
+    fn new(counts: Counts) -> Self {
+        Numbers {
+            requests: counts.requests,
+            failed: counts.failed,
+            latency: match counts.latency {
+                Some(seconds) => format!("{:.1} ms", seconds * 1000.0),
+                None => "-".to_owned(),
+            },
+        }
+    }
+}
+
+fn pod(endpoint: &Endpoint, traffic: Option<&Traffic>) -> Pod {
     let (style, state) = match endpoint {
         Endpoint { draining: true, .. } => ("warning", "draining: keeps its sessions"),
         Endpoint {
@@ -153,6 +181,7 @@ fn pod(endpoint: &Endpoint) -> Pod {
     Pod {
         address: endpoint.address.to_string(),
         weight: endpoint.weight.get(),
+        traffic: traffic.map(|traffic| Numbers::new(traffic.of(endpoint.address))),
         style,
         state,
     }

@@ -24,6 +24,9 @@ struct Line {
     /// The canary's backend, if the request went to one.
     backend: String,
     main: String,
+    /// Lines of an nginx that an earlier controller has configured have none.
+    #[serde(default)]
+    endpoint: String,
     method: String,
     status: String,
     duration: String,
@@ -90,6 +93,7 @@ fn request(line: &[u8]) -> Option<AccessLogEntry> {
     Some(AccessLogEntry {
         route: line.route,
         backend,
+        endpoint: last(&line.endpoint).and_then(|text| text.parse().ok()),
         method: method(&line.method),
         status: line.status.parse().ok()?,
         duration: seconds(&line.duration),
@@ -102,9 +106,13 @@ fn request(line: &[u8]) -> Option<AccessLogEntry> {
 }
 
 /// The last of several attempts. nginx separates them by commas, and by colons where the backend changed.
+fn last(text: &str) -> Option<&str> {
+    let of_backend = text.rsplit(" : ").next()?;
+    of_backend.rsplit(',').next().map(str::trim)
+}
+
 fn seconds(text: &str) -> Option<Duration> {
-    let last = text.rsplit([',', ':']).next()?;
-    Duration::try_from_secs_f64(last.trim().parse().ok()?).ok()
+    Duration::try_from_secs_f64(last(text)?.parse().ok()?).ok()
 }
 
 /// The method as a metric label; empty for unknown ones, because clients choose them.
@@ -125,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"route":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"route":"a/","backend":"","main":"d/w/80","endpoint":"127.0.0.1:1, 127.0.0.2:2 : [::1]:3","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let directory = tempfile::tempdir().unwrap();
@@ -142,6 +150,7 @@ mod tests {
         let expected = AccessLogEntry {
             route: "a/".to_owned(),
             backend: "d/w/80".to_owned(),
+            endpoint: "[::1]:3".parse().ok(),
             method: "GET",
             status: 200,
             duration: Some(Duration::from_millis(30)),

@@ -201,6 +201,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "admin/src/",
         "admission/src/",
         "authz/src/",
+        "compare/src/",
         "dataplane/src/",
         "dial/src/",
         "firewall/src/",

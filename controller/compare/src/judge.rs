@@ -3,7 +3,7 @@
 //! | the old one says | the new one says | judgement |
 //! |---|---|---|
 //! | always A | always A | same |
-//! | always A | anything else, once at least | differs |
+//! | always A, more often where the new one varies | anything else, once at least | differs |
 //! | different things | one of them each time | same |
 //! | different things | anything else, once at least | not judged: nobody knows what it would say next |
 
@@ -15,8 +15,12 @@ use crate::known::{Known, known};
 use crate::probe::{Probe, is_safe};
 use crate::response::{Answered, Failure};
 
-/// Times that both are asked where they differ.
-pub(crate) const MOST_ATTEMPTS: usize = 4;
+/// Times that both are asked where the data plane answers, or says where to go.
+const MOST_OF_DATA_PLANE: usize = 3;
+/// The same where an upstream may have a say: pods of a Service may differ, and one be chosen several times in a row.
+const MOST_ATTEMPTS: usize = 6;
+/// The same where the new one says now this and now that.
+const MOST_UNSTEADY: usize = 12;
 
 /// The judgement of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,17 @@ pub struct Judgement {
     pub unjudged: Vec<String>,
     /// Nothing of it is judged.
     pub is_void: bool,
+    /// The new data plane differs sometimes.
+    pub is_unsteady: bool,
+}
+
+impl Judgement {
+    /// No header and no body of an upstream differs.
+    fn is_of_data_plane(&self) -> bool {
+        use Aspect::{Certificate, Location, Response, Status};
+        let is = |it: &Difference| matches!(it.aspect, Certificate | Location | Response | Status);
+        self.unjudged.is_empty() && self.differences.iter().all(is)
+    }
 }
 
 /// A difference.
@@ -67,10 +82,15 @@ impl Attempts {
         let is_unreachable = both().any(|it| it.as_ref().is_err_and(|it| !it.is_an_answer()));
         // Who says nothing once and again has said it; waiting for it is what takes long.
         let silent = both().filter(|it| matches!(it, Err(Failure::Timeout)));
+        let most = match judgement.is_unsteady {
+            true => MOST_UNSTEADY,
+            false if judgement.is_of_data_plane() => MOST_OF_DATA_PLANE,
+            false => MOST_ATTEMPTS,
+        };
         is_safe(&probe.request.method)
             && !is_unreachable
             && silent.count() < 2
-            && self.old.len() < MOST_ATTEMPTS
+            && self.old.len() < most
             && !(judgement.differences.is_empty() && judgement.unjudged.is_empty())
     }
 
@@ -168,6 +188,7 @@ impl Attempts {
             ),
             _ => None,
         };
+        judgement.is_unsteady |= is.len() > 1;
         let sometimes = if is.len() > 1 { ", sometimes" } else { "" };
         judgement.differences.push(Difference {
             aspect: aspect.clone(),

@@ -38,6 +38,8 @@ use crate::text::printable;
 pub const MARK: (&str, &str) = ("cdn-loop", "sluice-compare");
 /// Envoy's suffix of the host of a mirrored request.
 const SHADOW: &str = "-shadow";
+/// Header that says the scheme of the client's request.
+const SCHEME: &str = "x-forwarded-proto";
 /// Requests that wait to be sent.
 const QUEUE: usize = 256;
 /// Connections of proxies.
@@ -213,14 +215,15 @@ impl Intake<'_> {
                 (mirrored, context)
             }
             Some(site) => {
-                let context = site.context(&sent);
-                match context.is_known_host {
-                    true => (sent, context),
-                    false => {
-                        let context = site.context(&mirrored);
-                        (mirrored, context)
-                    }
-                }
+                let is_whole = site.context(&sent).is_known_host;
+                let request = if is_whole { sent } else { mirrored };
+                let has_scheme = message.headers().contains_key(SCHEME);
+                let request = match has_scheme {
+                    true => request,
+                    false => site.as_answered(request),
+                };
+                let context = site.context(&request);
+                (request, context)
             }
         };
         if self.site.is_some() && !context.is_known_host {
@@ -253,7 +256,7 @@ fn request<B>(message: &Message<B>, suffix: &str) -> Option<Request> {
     };
     let host = host.strip_suffix(suffix).unwrap_or(host);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let scheme = text("x-forwarded-proto").filter(|it| *it == "https");
+    let scheme = text(SCHEME).filter(|it| *it == "https");
     let url = format!("{}://{host}{port}{target}", scheme.unwrap_or("http"));
     let headers = message.headers().iter();
     let headers = headers.filter(|(name, _)| is_of_client(name.as_str()));

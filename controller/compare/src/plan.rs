@@ -69,7 +69,7 @@ pub mod reasons {
     pub const RATE: &str = "more than --rate and --concurrency let through";
     /// Its sender.
     pub const OWN: &str =
-        "a request of sluice compare itself: --old leads back to the proxy that mirrors";
+        "sent from here and mirrored once more, as --old leads through the proxy that mirrors";
     /// Its upstream.
     pub const UPSTREAM: &str =
         "a log without hosts: no Ingress sends the path to the upstream of the line";
@@ -210,7 +210,7 @@ fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static 
             of_upstream(site, &request, &upstream).ok_or(reasons::UPSTREAM)?
         }
         (Some(_), None) => return Err(reasons::UPSTREAM),
-        (None, Some(site)) if !has_scheme => with_scheme(site, request),
+        (None, Some(site)) if !has_scheme => site.as_answered(request),
         (None, _) => request,
     };
     let context = match site {
@@ -228,22 +228,6 @@ fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static 
     })
 }
 
-/// The same over https, where http is redirected there: whoever was answered had asked for that.
-fn with_scheme(site: &Site<'_>, request: Request) -> Request {
-    let https = Request {
-        scheme: "https".to_owned(),
-        ..request.clone()
-    };
-    let is_redirected = matches!(
-        explain(site.config, &request).outcome,
-        Outcome::Redirect { ref location, .. } if location.starts_with("https://")
-    );
-    match is_redirected {
-        true => https,
-        false => request,
-    }
-}
-
 /// The request with a host from which its path leads to this upstream.
 fn of_upstream(site: &Site<'_>, request: &Request, upstream: &str) -> Option<Request> {
     let names = site.config.servers.iter().map(|(name, _)| name);
@@ -252,7 +236,7 @@ fn of_upstream(site: &Site<'_>, request: &Request, upstream: &str) -> Option<Req
             host: name.to_string(),
             ..request.clone()
         };
-        let request = with_scheme(site, request);
+        let request = site.as_answered(request);
         let Outcome::Forward {
             backends, canaries, ..
         } = explain(site.config, &request).outcome

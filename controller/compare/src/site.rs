@@ -68,6 +68,22 @@ impl Site<'_> {
         self.context_of(request, &explain(self.config, request))
     }
 
+    /// A request whose record does not say the scheme: over https, where http is redirected there. Whoever was
+    /// answered had asked for that.
+    pub(crate) fn as_answered(&self, request: Request) -> Request {
+        let is_redirected = matches!(
+            explain(self.config, &request).outcome,
+            Outcome::Redirect { ref location, .. } if location.starts_with("https://")
+        );
+        match is_redirected {
+            true => Request {
+                scheme: "https".to_owned(),
+                ..request
+            },
+            false => request,
+        }
+    }
+
     pub(crate) fn context_of(&self, request: &Request, explanation: &Explanation) -> Context {
         let route = explanation.route.as_ref();
         let ingress = route.and_then(|route| (self.owner)(&route.id));

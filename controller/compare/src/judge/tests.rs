@@ -187,7 +187,17 @@ fn a_request_is_sent_again_only_where_that_is_safe_and_may_help() {
     assert!(open("GET", slice::from_ref(&differs)));
     assert!(!open("POST", slice::from_ref(&differs)));
     assert!(!open("GET", &[(ok("200"), ok("200"))]));
-    assert!(!open("GET", &vec![differs; MOST_ATTEMPTS]));
+    assert!(!open("GET", &vec![differs; MOST_OF_DATA_PLANE]));
+    let of_upstream = vec![(ok("200 | a"), ok("200 | b")); MOST_OF_DATA_PLANE];
+    assert!(open("GET", &of_upstream) && !open("GET", &[&of_upstream[..], &of_upstream].concat()));
+    // By turns of two pods; the old one has had the same one each time.
+    let turns = [
+        (ok("200 | a"), ok("200 | a")),
+        (ok("200 | a"), ok("200 | b")),
+    ];
+    assert!(
+        open("GET", &vec![turns.clone(); 5].concat()) && !open("GET", &vec![turns; 6].concat())
+    );
     let silent = (Err(Failure::Timeout), ok("200"));
     assert!(open("GET", slice::from_ref(&silent)) && !open("GET", &[silent.clone(), silent]));
     let gone = Err(Failure::Unreachable(String::new()));

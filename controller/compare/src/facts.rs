@@ -94,7 +94,7 @@ impl Fact {
 /// Facts by the part that they are about.
 pub type Facts = BTreeMap<Aspect, Fact>;
 
-/// What is compared.
+/// Extent of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Headers that are not, in lower case.

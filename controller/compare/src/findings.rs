@@ -56,9 +56,9 @@ impl Verdict {
 pub struct Found {
     /// The part of the response.
     pub what: String,
-    /// What the old data plane says.
+    /// Said by the old data plane.
     pub old: String,
-    /// What the new one says.
+    /// Said by the new one.
     pub new: String,
     /// It is documented.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,10 +97,10 @@ pub struct Finding {
     /// Differences beyond those that are listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_differences: usize,
-    /// What is not judged.
+    /// Parts that are not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What the translation reports about it.
+    /// Reports of the translation about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<String>,
 }

@@ -49,9 +49,9 @@ impl Judgement {
 pub struct Difference {
     /// The part.
     pub aspect: Aspect,
-    /// What the old data plane says.
+    /// Said by the old data plane.
     pub old: String,
-    /// What the new one says.
+    /// Said by the new one.
     pub new: String,
     /// It is on purpose.
     pub known: Option<Known>,
@@ -143,16 +143,7 @@ impl Attempts {
         probe: &Probe,
         judgement: &mut Judgement,
     ) {
-        let said = |all: &[Facts]| -> Vec<Option<Fact>> {
-            let mut said = Vec::new();
-            for fact in all.iter().map(|facts| facts.get(aspect).cloned()) {
-                if !said.contains(&fact) {
-                    said.push(fact);
-                }
-            }
-            said
-        };
-        let (was, is) = (said(old), said(new));
+        let (was, is) = (said(old, aspect), said(new, aspect));
         let Some(other) = is.iter().find(|fact| !was.contains(fact)) else {
             return;
         };
@@ -203,6 +194,17 @@ impl Attempts {
         let mut bodies = both.filter_map(|it| it.as_ref().ok()).map(|it| &it.body);
         bodies.any(|body| body.encoding.is_some())
     }
+}
+
+/// Different facts, in the order in which they were said.
+fn said(all: &[Facts], aspect: &Aspect) -> Vec<Option<Fact>> {
+    let mut said = Vec::new();
+    for fact in all.iter().map(|facts| facts.get(aspect).cloned()) {
+        if !said.contains(&fact) {
+            said.push(fact);
+        }
+    }
+    said
 }
 
 /// Without a response, or with another status, everything else is another one, too: what comes of it is not said.

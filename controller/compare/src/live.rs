@@ -72,13 +72,13 @@ pub struct Live<'s> {
     pub listener: TcpListener,
     /// How many of them.
     pub share: Share,
-    /// Which of them.
+    /// A choice among them.
     pub selection: Selection,
     /// The Ingresses.
     pub site: Option<&'s Site<'s>>,
 }
 
-/// What has come, and what became of it.
+/// Requests that came, and the way of each.
 struct Intake<'s> {
     share: Share,
     selection: Selection,

@@ -10,7 +10,7 @@ use super::*;
 /// Bytes of a body that are compared.
 const MOST: u64 = 10_000;
 
-/// What a server does with a connection once it has the head of a request.
+/// Conduct of a server towards a connection, once it has the head of a request.
 #[derive(Clone)]
 enum Behaviour {
     /// Sends this, and closes.

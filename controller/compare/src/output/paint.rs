@@ -20,7 +20,7 @@ impl Paint {
         self.text(verdict.words(), style)
     }
 
-    /// What is read after the rest.
+    /// Text that is read after the rest.
     pub(super) fn dimmed(self, text: &str) -> String {
         self.text(text, Style::new().effects(Effects::DIMMED))
     }

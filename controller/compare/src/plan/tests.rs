@@ -17,6 +17,21 @@ fn route(server: &ServerName, path: PathMatch, service: &str) -> HttpRoute {
     HttpRoute::new(server, path, Action::to(backend), Arc::default())
 }
 
+fn with_cors() -> Policy {
+    let origin = AllowedOrigin::Exact("https://o.test".to_owned());
+    Policy {
+        cors: Some(Cors {
+            origins: AllowedOrigins::Only(vec![origin]),
+            allow_methods: "GET".to_owned(),
+            allow_headers: String::new(),
+            allow_credentials: false,
+            expose_headers: None,
+            max_age: 1,
+        }),
+        ..Policy::default()
+    }
+}
+
 /// Hosts `a.test` with paths of all kinds, `*.w.test`, and one that redirects to https.
 fn config() -> Config {
     let mut config = Config::default();
@@ -35,19 +50,7 @@ fn config() -> Config {
     add("a.test", &["alias.test"], &|name| {
         let regex = PathRegex::plain("/v[0-9]+/(x|y)".to_owned());
         let mut prefix = route(name, PathMatch::Prefix("/".to_owned()), "web");
-        prefix.policy = Arc::new(Policy {
-            cors: Some(Cors {
-                origins: AllowedOrigins::Only(vec![AllowedOrigin::Exact(
-                    "https://o.test".to_owned(),
-                )]),
-                allow_methods: "GET".to_owned(),
-                allow_headers: String::new(),
-                allow_credentials: false,
-                expose_headers: None,
-                max_age: 1,
-            }),
-            ..Policy::default()
-        });
+        prefix.policy = Arc::new(with_cors());
         vec![
             route(name, PathMatch::Exact("/b".to_owned()), "exact"),
             route(name, PathMatch::Regex(regex), "pattern"),

@@ -1,21 +1,20 @@
 //! `sluice compare` between an Envoy and an nginx of ours: alike where they serve the same, and a difference where one of them serves
 //! something else.
 
-use std::fmt::Write;
-use std::net::SocketAddr;
+mod live;
+mod recorded;
+
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+use sluice_tests::artifacts;
 use sluice_tests::certificate::{Pair, presented};
 use sluice_tests::echo::Echo;
-use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::{Network, Port};
-use sluice_tests::process::Process;
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::{artifacts, wait};
 
 use crate::fixture::{Fixture, HOST};
 
@@ -229,179 +228,6 @@ async fn changed_annotation_is_a_difference_of_its_ingress_alone() -> Result<()>
         );
     }
     old.stop()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn logs_and_archives_are_sent_again() -> Result<()> {
-    let site = Site::start().await?;
-    let network = Network::reserve()?;
-    let other = Echo::start_all("other", &network.pods(1)).await?;
-    other[0].script(page("other"));
-    let (old, new) = (site.fixture.pods[0].addr(), other[0].addr());
-    let folder = tempfile::tempdir()?;
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let manifests = site.manifests().dir().display().to_string();
-    let mut log = String::new();
-    for (method, target, upstream) in [
-        ("GET", "/a", "default-web-80"),
-        ("GET", "/a", "default-web-80"),
-        ("POST", "/a", "default-web-80"),
-        ("DELETE", "/a", "default-web-80"),
-        ("GET", "/a", "default-missing-80"),
-    ] {
-        writeln!(
-            log,
-            r#"10.0.0.7 - - [10/Oct/2025:13:55:36 +0000] "{method} {target} HTTP/1.1" 200 5 "-" "-" 93 0.004 [{upstream}] [] 10.1.0.4:80 5 0.004 200 0f1e"#
-        )?;
-    }
-    log += "{\"host\": \"web.test\", \"method\": \"HEAD\", \"uri\": \"/b?c=d\"}\nnonsense\n";
-    std::fs::write(path("log"), log)?;
-    let arguments = [
-        "--manifests",
-        &manifests,
-        "--access-log",
-        &path("log"),
-        "--output",
-        "json",
-    ];
-    let output = compare(&old.to_string(), &new.to_string(), &arguments).await?;
-    let found = findings(&output)?;
-    // Two requests of the log are safe, and one of them, HEAD, has no body to differ.
-    ensure!(output.status.code() == Some(1), "{found:#}");
-    ensure!(found["summary"]["requests"] == 2, "{found:#}");
-    let left_out = found["left_out"].to_string();
-    for part in [
-        "not readable as a request",
-        "no bodies",
-        "no Ingress sends the path",
-    ] {
-        ensure!(left_out.contains(part), "{part}: {left_out}");
-    }
-
-    let entry = |method: &str, url: &str| {
-        json!({"request": {"method": method, "url": url, "headers": [
-            {"name": "cookie", "value": "secret=1"}], "postData": {"text": "x"}}})
-    };
-    let entries = [
-        entry("POST", "http://a.test/x"),
-        entry("GET", "http://elsewhere.test/"),
-    ];
-    std::fs::write(
-        path("har"),
-        json!({"log": {"entries": entries}}).to_string(),
-    )?;
-    let har = path("har");
-    let (before, without) = (other[0].hits(), ["--har", &har, "--output", "json"]);
-    let refused = compare(&old.to_string(), &new.to_string(), &without).await?;
-    ensure!(
-        refused.status.code() == Some(2),
-        "a HAR file without a host: {refused:?}"
-    );
-    ensure!(other[0].hits() == before, "nothing may be sent");
-    let with = [&without[..], &["--host", "a.test", "--methods", "POST"]].concat();
-    let output = compare(&old.to_string(), &new.to_string(), &with).await?;
-    let found = findings(&output)?;
-    // Once to each: it may change something.
-    ensure!(
-        other[0].hits() == before + 1,
-        "{} hits: {found:#}",
-        other[0].hits()
-    );
-    let differences = found["ingresses"][0]["differences"].as_array();
-    let mut differences = differences.into_iter().flatten();
-    ensure!(differences.any(|it| it["what"] == "body"), "{found:#}");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mirrored_requests_of_envoy_and_nginx_are_compared_as_they_come() -> Result<()> {
-    for data_plane in ["envoy", "nginx"] {
-        let fixture = Fixture::start(1, 1).await?;
-        let network = Network::reserve()?;
-        let pods = Echo::start_all("side", &network.pods(2)).await?;
-        pods[0].script(page("old"));
-        pods[1].script(page("new"));
-        let port = Port::reserve()?;
-        let mirrored = Ingress::new("default", "web")
-            .host(HOST)
-            .path("/", "web", 80)
-            .annotation(
-                "mirror-target",
-                &format!("http://{}$request_uri", port.addr()),
-            );
-        fixture
-            .manifests
-            .ingress(&mirrored.annotation("mirror-host", HOST))?;
-        let allowed = ["--allow-upstream-cidr", "127.0.0.0/8"].map(str::to_owned);
-        let front = Options::new(&fixture.manifests)
-            .data_plane(data_plane)
-            .arguments(allowed.to_vec());
-        let front = front.start().await?;
-        front.wait_for_status(HOST, "/", 200).await?;
-        let folder = fixture.manifests.dir().display().to_string();
-
-        let mut live = start_live(pods[0].addr(), pods[1].addr(), port.addr(), &folder)?;
-        live.log().wait_for("taking mirrored requests").await?;
-        let seen = async || {
-            front.get(HOST, "/seen").await.ok()?;
-            says(&live, "default/web: body: ").then_some(())
-        };
-        wait::until("a difference", seen)
-            .await
-            .with_context(|| live.log().tail())?;
-        let post = Request::new("POST", HOST, "/changes").body("x");
-        http::send(front.http(), &post).await?;
-        live.terminate();
-        let status = live.stop()?;
-        ensure!(status.code() == Some(1), "{status}: {}", live.log().tail());
-        ensure!(
-            says(&live, "GET http://web.test/seen"),
-            "{}",
-            live.log().tail()
-        );
-
-        // A request that would come back for ever is seen once.
-        let mut live = start_live(front.http(), pods[1].addr(), port.addr(), &folder)?;
-        live.log().wait_for("taking mirrored requests").await?;
-        let before = fixture.pods[0].hits();
-        front.get(HOST, "/loop").await?;
-        wait::until("the request that comes back", async || {
-            (fixture.pods[0].hits() >= before + 2).then_some(())
-        })
-        .await?;
-        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-        let hits = fixture.pods[0].hits() - before;
-        live.terminate();
-        live.stop()?;
-        // The client's, and at most twelve attempts for the one difference.
-        ensure!(hits <= 13, "{hits} requests");
-        ensure!(says(&live, "mirrored once more"), "{}", live.log().tail());
-        front.stop()?;
-    }
-    Ok(())
-}
-
-fn says(process: &Process, text: &str) -> bool {
-    let lines = process.log().lines();
-    lines.iter().any(|line| line.contains(text))
-}
-
-fn start_live(
-    old: SocketAddr,
-    new: SocketAddr,
-    listen: SocketAddr,
-    folder: &str,
-) -> Result<Process> {
-    let mut command = Command::new(artifacts::sluice()?);
-    command.args([
-        "compare",
-        "--old",
-        &old.to_string(),
-        "--new",
-        &new.to_string(),
-    ]);
-    command.args(["--listen", &listen.to_string(), "--manifests", folder]);
-    Process::spawn(command)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

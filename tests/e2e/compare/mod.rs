@@ -204,7 +204,14 @@ async fn changed_annotation_is_a_difference_of_its_ingress_alone() -> Result<()>
     ] {
         let changed = site.changed(name, annotations)?;
         let new = serve(&changed, "envoy").await?;
-        let arguments = ["--manifests", &folder, "--output", "json"];
+        let arguments = [
+            "--manifests",
+            &folder,
+            "--output",
+            "json",
+            "--max-requests",
+            "8",
+        ];
         let output = compare(&urls(&old), &urls(&new), &arguments).await?;
         let found = findings(&output)?;
         new.stop()?;
@@ -228,6 +235,44 @@ async fn changed_annotation_is_a_difference_of_its_ingress_alone() -> Result<()>
         );
     }
     old.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_are_verified_and_compared() -> Result<()> {
+    let site = Site::start().await?;
+    let pair = Pair::renew(site.manifests(), "certificate", &["secure.test"])?;
+    let other = Manifests::copy_of(site.manifests().dir())?;
+    Pair::renew(&other, "certificate", &["secure.test"])?;
+    let old = serve(site.manifests(), "nginx").await?;
+    let new = serve(&other, "envoy").await?;
+    let folder = site.manifests().dir().display().to_string();
+    let (known, unknown) = (site.manifests().dir().join("ca.pem"), "/nonexistent");
+    std::fs::write(&known, &pair.pem)?;
+    let run = async |new: &Sluice, authorities: &str, more: &[&str]| {
+        let mut command = Command::new(artifacts::sluice()?);
+        command.args(["compare", "--old", &urls(&old), "--new", &urls(new)]);
+        command.args(["--host", "secure.test", "--output", "json"]);
+        command.args(["--ignore-header", "x-pod"]);
+        command.args(["--manifests", &folder]).args(more);
+        command.env("SSL_CERT_FILE", authorities);
+        command.env("SSL_CERT_DIR", unknown);
+        let output = tokio::task::spawn_blocking(move || command.output()).await??;
+        Ok::<_, anyhow::Error>(findings(&output)?["ingresses"].to_string())
+    };
+    let known = known.display().to_string();
+    let untrusted = run(&old, unknown, &[]).await?;
+    ensure!(untrusted.contains("old: TLS: "), "{untrusted}");
+    let trusted = run(&old, &known, &[]).await?;
+    ensure!(!trusted.contains("TLS: "), "{trusted}");
+    let changed = run(&new, &known, &[]).await?;
+    ensure!(changed.contains("new: TLS: "), "{changed}");
+    let unverified = run(&new, unknown, &["--insecure"]).await?;
+    ensure!(
+        unverified.contains("\"what\":\"certificate\"") && !unverified.contains("TLS: "),
+        "{unverified}"
+    );
+    old.stop()?;
+    new.stop()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

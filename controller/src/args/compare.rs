@@ -99,7 +99,7 @@ pub(crate) struct Sending {
     /// Address of a host of --old or --new, as curl's. Repeatable.
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = Resolve::parse)]
     pub(crate) resolve: Vec<Resolve>,
-    /// Requests per second to each data plane. One whose responses differ is sent up to four times.
+    /// Requests per second to each data plane. A safe one whose responses differ is sent again, up to twelve times in all.
     #[arg(long, value_name = "NUMBER", default_value = "10", value_parser = rate)]
     pub(crate) rate: f64,
     /// Requests at a time.

@@ -2,6 +2,7 @@
 
 mod certgen;
 mod cluster;
+mod compare;
 mod conditional;
 mod dbg;
 mod environment;
@@ -31,6 +32,7 @@ use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
 pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
+pub(crate) use compare::{Compare, Requests};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     Lint(Lint),
     /// Explain what becomes of one request: its host, route, policies and backend, and the manifests that say so.
     Explain(Explain),
+    /// Ask an old and a new data plane the same requests, and compare their responses: a verdict for each Ingress.
+    Compare(Box<Compare>),
     /// Print values of Sluice's Helm chart for a values file of ingress-nginx's; comments name what has no counterpart.
     Values(Values),
     /// Run Envoy for a remote controller; needs no access to the Kubernetes API.

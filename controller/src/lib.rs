@@ -16,6 +16,7 @@ mod args;
 mod certgen;
 mod certificate;
 mod cluster_events;
+mod compare;
 mod data_plane;
 mod dbg;
 mod envoy;
@@ -53,6 +54,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
         Command::Explain(explain) => explain::explain(&explain)?,
+        Command::Compare(compare) => return compare::compare(&compare),
         Command::Values(values) => values::values(&values)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,

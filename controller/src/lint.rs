@@ -1,7 +1,6 @@
 //! The command `sluice lint`: reads a source, and prints the findings of [`sluice_lint`].
 
 use std::ffi::OsStr;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +10,7 @@ use sluice_lint::{Extent, Findings, Output, examine, write};
 use sluice_source::{Input, read_inputs};
 use sluice_translate::{AddressPolicy, Options};
 
-use crate::args::{Colours, Lint, ObjectSource};
+use crate::args::{Lint, ObjectSource};
 use crate::{cluster_events, options};
 
 /// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
@@ -25,7 +24,8 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
         Some(paths) => of_manifests(&paths, options)?,
         None => of_cluster(args, options)?,
     };
-    let text = write(&findings, args.output, has_colours(args));
+    let has_colours = args.output == Output::Table && args.color.are_used();
+    let text = write(&findings, args.output, has_colours);
     crate::output::print(&text)?;
     Ok(match findings.fail(args.fail_on) {
         true => ExitCode::FAILURE,
@@ -88,23 +88,6 @@ fn of_cluster(args: &Lint, options: Options) -> anyhow::Result<Findings> {
     };
     let events = cluster_events::read(&args.source, &options)?;
     Ok(examine(events.into(), &options, Extent::Whole))
-}
-
-fn has_colours(args: &Lint) -> bool {
-    let is = |name: &str, wanted: fn(&OsStr) -> bool| {
-        std::env::var_os(name).is_some_and(|value| wanted(&value))
-    };
-    args.output == Output::Table
-        && match args.color {
-            Colours::Always => true,
-            Colours::Never => false,
-            // https://no-color.org
-            Colours::Auto => {
-                std::io::stdout().is_terminal()
-                    && !is("NO_COLOR", |value| !value.is_empty())
-                    && !is("TERM", |value| value == "dumb")
-            }
-        }
 }
 
 #[cfg(test)]

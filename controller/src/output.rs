@@ -58,6 +58,6 @@ pub(crate) fn answer(error: &clap::Error) -> anyhow::Result<ExitCode> {
 }
 
 /// The exit code still says it when nobody reads this.
-fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok();
 }

@@ -11,6 +11,7 @@ mod bursts;
 mod canary;
 mod certgen;
 mod certificates;
+mod compare;
 mod concurrency_limits;
 mod configmap;
 mod controller_restart;

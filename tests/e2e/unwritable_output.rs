@@ -20,13 +20,15 @@ use crate::fixture::Fixture;
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
 /// Commands that print; `{socket}` and `{manifests}` are filled in.
-const PRINT: [&str; 21] = [
+const PRINT: [&str; 23] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",
     "lint --manifests {manifests} --output json",
     "lint --manifests {manifests} --output markdown",
     "explain http://app.test/ --manifests {manifests}",
     "explain http://app.test/ --manifests {manifests} --output json",
+    "compare --old 127.0.0.1:1 --new 127.0.0.1:1 --manifests {manifests}",
+    "compare --old 127.0.0.1:1 --new 127.0.0.1:1 --manifests {manifests} --output html",
     "dbg --admin-socket {socket} backends list",
     "dbg --admin-socket {socket} backends all",
     "dbg --admin-socket {socket} backends get default-web-80",

@@ -202,6 +202,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "admission/src/",
         "authz/src/",
         "dashboard/src/",
+        "compare/src/",
         "dataplane/src/",
         "dial/src/",
         "firewall/src/",

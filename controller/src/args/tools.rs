@@ -1,5 +1,7 @@
 //! Commands beside those that serve.
 
+use std::ffi::OsStr;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -18,6 +20,25 @@ pub(crate) enum Colours {
     Always,
     /// Never.
     Never,
+}
+
+impl Colours {
+    /// True if standard output gets them.
+    pub(crate) fn are_used(self) -> bool {
+        let is = |name: &str, wanted: fn(&OsStr) -> bool| {
+            std::env::var_os(name).is_some_and(|value| wanted(&value))
+        };
+        match self {
+            Colours::Always => true,
+            Colours::Never => false,
+            // https://no-color.org
+            Colours::Auto => {
+                std::io::stdout().is_terminal()
+                    && !is("NO_COLOR", |value| !value.is_empty())
+                    && !is("TERM", |value| value == "dumb")
+            }
+        }
+    }
 }
 
 /// A data plane to check for.

@@ -57,6 +57,30 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sluice-pattern",
         ],
     ),
+    // Ingresses come as the model: what is compared is HTTP.
+    (
+        "sluice-compare",
+        &[
+            "anstyle",
+            "askama",
+            "clap",
+            "flate2",
+            "futures",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "regex-syntax",
+            "rustls-native-certs",
+            "serde",
+            "serde_json",
+            "sha2",
+            "sluice-dial",
+            "sluice-explain",
+            "sluice-ir",
+            "tokio",
+            "tokio-rustls",
+        ],
+    ),
     // Texts of manifests have their grammars without Kubernetes.
     (
         "sluice-syntax",
@@ -222,7 +246,10 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("libloading", &["sluice-modsecurity"]),
-    ("askama", &["sluice-dashboard", "sluice-nginx"]),
+    (
+        "askama",
+        &["sluice-compare", "sluice-dashboard", "sluice-nginx"],
+    ),
     // D6
     ("kube", &["sluice-kube"]),
     (
@@ -233,6 +260,7 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admission",
             "sluice-authz",
             "sluice-dashboard",
+            "sluice-compare",
             "sluice-dataplane",
             "sluice-dial",
             "sluice-firewall",

@@ -1,0 +1,145 @@
+//! Reports of hostile texts, and their exit codes.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::facts::Aspect;
+use crate::findings::{FailOn, Tally, Verdict};
+use crate::judge::{Difference, Judgement};
+use crate::known::Known;
+use crate::subject::Subject;
+use crate::text::printable;
+
+const HOSTILE: &str =
+    "</td><script>alert(1)</script> \u{1b}[2J\r\n| a | b |\u{202e} `x` ![x](http://evil/)";
+
+fn difference(known: Option<Known>) -> Judgement {
+    let difference = Difference {
+        aspect: Aspect::Header(printable(HOSTILE)),
+        old: printable(HOSTILE),
+        new: "none".to_owned(),
+        known,
+    };
+    Judgement {
+        differences: vec![difference],
+        ..Judgement::default()
+    }
+}
+
+fn findings(judgements: &[(&str, Judgement)]) -> Findings {
+    let mut tally = Tally::default();
+    for (name, judgement) in judgements {
+        let subject = Subject::Ingress((*name).to_owned());
+        tally.add(
+            &subject,
+            &printable(&format!("GET http://a.b/{HOSTILE}")),
+            judgement.clone(),
+        );
+    }
+    tally.expect(&Subject::Host(printable(HOSTILE)));
+    Findings {
+        old: "http://old:80".to_owned(),
+        new: "http://new:80".to_owned(),
+        ingresses: tally.findings(&BTreeMap::new(), &|_| vec!["annotation x: y".to_owned()]),
+        left_out: Vec::new(),
+        failure: None,
+    }
+}
+
+#[test]
+fn hostile_texts_are_texts_in_every_report() {
+    let findings = findings(&[
+        ("a/differs", difference(None)),
+        ("a/same", Judgement::default()),
+    ]);
+    for output in [Output::Table, Output::Json, Output::Markdown, Output::Html] {
+        let text = write(&findings, output, false);
+        assert!(
+            !text.contains(['\u{1b}', '\r', '\u{202e}']),
+            "{output:?}: {text}"
+        );
+        assert!(text.contains("a/differs"), "{output:?}: {text}");
+    }
+    let html = write(&findings, Output::Html, false);
+    assert!(
+        !html.contains("<script") && html.matches("</td>").count() == html.matches("<td").count()
+    );
+    let markdown = write(&findings, Output::Markdown, false);
+    assert!(
+        !markdown.contains("<script") && !markdown.contains("![x]"),
+        "{markdown}"
+    );
+    // One row for each, and every row has its columns.
+    let rows = markdown.lines().filter(|line| line.starts_with('|'));
+    for row in rows {
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 5, "{row}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&write(&findings, Output::Json, false)).unwrap();
+    assert_eq!(json["summary"]["differs"], 1);
+    assert_eq!(json["ingresses"][0]["verdict"], "differs");
+}
+
+#[test]
+fn a_table_is_read_from_left_to_right() {
+    let known = Known {
+        reason: "on purpose",
+        page: "docs/differences.md#on-purpose",
+    };
+    let difference = Difference {
+        aspect: Aspect::Status,
+        old: "200".to_owned(),
+        new: "503".to_owned(),
+        known: Some(known),
+    };
+    let judgement = Judgement {
+        differences: vec![difference],
+        ..Judgement::default()
+    };
+    let findings = findings(&[("a/b", judgement), ("shop/web", Judgement::default())]);
+    let table = write(&findings, Output::Table, false);
+    let expected = "\
+a/b                                                                                             differs (1)
+  status: 200 -> 503";
+    assert!(
+        table.starts_with("old http://old:80\nnew http://new:80\n\n"),
+        "{table}"
+    );
+    let squeezed: Vec<&str> = expected.split_whitespace().collect();
+    let words: Vec<&str> = table
+        .split_whitespace()
+        .skip(4)
+        .take(squeezed.len())
+        .collect();
+    assert_eq!(words, squeezed);
+    assert!(
+        table.contains("    known: on purpose (docs/differences.md#on-purpose)\n"),
+        "{table}"
+    );
+    assert!(table.contains("  report: annotation x: y\n"), "{table}");
+    let sum =
+        "3 Ingresses: 1 same, 1 differ (1 only as documented), 1 not judged; 2 requests compared\n";
+    assert!(table.ends_with(sum), "{table}");
+    assert!(write(&findings, Output::Table, true).contains("\u{1b}[1m\u{1b}[31mdiffers\u{1b}[0m"));
+}
+
+#[test]
+fn a_comparison_fails_by_what_it_found() {
+    let known = Known {
+        reason: "on purpose",
+        page: "docs/differences.md",
+    };
+    let same = findings(&[("a/b", Judgement::default())]);
+    let documented = findings(&[("a/b", difference(Some(known)))]);
+    let other = findings(&[("a/b", difference(None))]);
+    for (on, fails) in [
+        (FailOn::Any, [false, true, true]),
+        (FailOn::Undocumented, [false, false, true]),
+        (FailOn::Never, [false, false, false]),
+    ] {
+        let found = [&same, &documented, &other].map(|findings| findings.fail(on));
+        assert_eq!(found, fails, "{on:?}");
+    }
+    assert_eq!(same.ingresses[0].verdict, Verdict::Same);
+    assert_eq!(same.ingresses[1].verdict, Verdict::NotJudged);
+}

@@ -1,0 +1,260 @@
+//! The requests to send: those of the methods and hosts that are wanted, each once, and not too many for one Ingress.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hyper::body::Bytes;
+use sluice_explain::{Outcome, Request, explain};
+
+use crate::probe::{Probe, has_body, is_safe};
+use crate::probes::{PathProbes, probes};
+use crate::recorded::Recorded;
+use crate::site::{Context, Site};
+use crate::subject::Subject;
+
+/// Subjects of requests to hosts without Ingresses: names of hosts are a client's choice.
+pub(crate) const MOST_HOSTS: usize = 1000;
+/// Different requests of a record that are looked up.
+const MOST_RECORDED: usize = 200_000;
+
+/// A choice among requests.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Methods to send, as `GET`.
+    pub methods: Vec<String>,
+    /// Hosts to ask for, in lower case; empty: all.
+    pub hosts: Vec<String>,
+    /// Requests for one Ingress.
+    pub most: usize,
+}
+
+/// Requests that are not sent, and why.
+pub type LeftOut = BTreeMap<&'static str, usize>;
+
+/// Everything of a request that is sent: its line, its headers, its body.
+type Key = (String, Vec<(String, String)>, Bytes);
+
+/// Requests, and what is left out.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In the order in which they are sent.
+    pub probes: Vec<Probe>,
+    /// Subjects to judge, with what is left out of each.
+    pub subjects: BTreeMap<Subject, LeftOut>,
+    /// Requests that are nobody's, by reason.
+    pub others: LeftOut,
+    seen: BTreeSet<Key>,
+    counts: BTreeMap<Subject, usize>,
+    /// Recorded requests that were looked up, with their upstreams.
+    recorded: BTreeSet<(Option<String>, String)>,
+}
+
+/// Reasons for which a request is not sent.
+pub mod reasons {
+    /// Its method.
+    pub const METHOD: &str = "a method that --methods does not name";
+    /// Its body.
+    pub const BODY: &str = "a log has no bodies of requests; a HAR file has";
+    /// Its number.
+    pub const MOST: &str = "more than --max-requests";
+    /// Its host.
+    pub const HOST: &str = "a host that no Ingress names";
+    /// Its line.
+    pub const UNREADABLE: &str =
+        "not readable as a request; --log-format names the format of a log";
+    /// Its pattern.
+    pub const PATTERN: &str = "no request found that the path takes and no other one does";
+    /// The number of hosts.
+    pub const HOSTS: &str = "of more hosts than can be judged";
+    /// Its time.
+    pub const RATE: &str = "more than --rate and --concurrency let through";
+    /// Its sender.
+    pub const OWN: &str =
+        "sent from here and mirrored once more, as --old leads through the proxy that mirrors";
+    /// Its upstream.
+    pub const UPSTREAM: &str =
+        "a log without hosts: no Ingress sends the path to the upstream of the line";
+}
+
+impl Plan {
+    /// Requests for all that Ingresses serve.
+    pub fn add_ingresses(&mut self, site: &Site<'_>, selection: &Selection) {
+        for PathProbes {
+            ingress,
+            probes,
+            is_reached,
+            ..
+        } in probes(site)
+        {
+            let hosts = probes.iter().map(|probe| probe.request.host.as_str());
+            if !hosts.clone().any(|host| selection.takes_host(host)) && hosts.count() > 0 {
+                continue;
+            }
+            let subject = Subject::Ingress(ingress);
+            let left_out = self.subjects.entry(subject).or_default();
+            if !is_reached {
+                *left_out.entry(reasons::PATTERN).or_default() += 1;
+            }
+            for probe in probes {
+                self.add(probe, selection);
+            }
+        }
+    }
+
+    /// Subjects that requests are looked for, whether there is one or not.
+    pub fn expect_ingresses(&mut self, site: &Site<'_>) {
+        let owners = site
+            .config
+            .routes()
+            .filter_map(|route| (site.owner)(&route.id));
+        self.expect(owners.map(Subject::Ingress));
+    }
+
+    /// Subjects that are judged, also without a request.
+    pub fn expect(&mut self, subjects: impl Iterator<Item = Subject>) {
+        for subject in subjects {
+            self.subjects.entry(subject).or_default();
+        }
+    }
+
+    /// A recorded request; without Ingresses its host is its subject.
+    pub fn add_recorded(
+        &mut self,
+        site: Option<&Site<'_>>,
+        recorded: Option<Recorded>,
+        selection: &Selection,
+    ) {
+        if let Some(recorded) = &recorded
+            && recorded.request.headers.is_empty()
+        {
+            let key = (recorded.upstream.clone(), recorded.request.to_string());
+            if self.recorded.contains(&key) {
+                return;
+            }
+            if self.recorded.len() < MOST_RECORDED {
+                self.recorded.insert(key);
+            }
+        }
+        let probe = recorded
+            .ok_or(reasons::UNREADABLE)
+            .and_then(|recorded| probe(site, recorded));
+        match probe {
+            Ok(probe) => self.add(probe, selection),
+            Err(reason) => *self.others.entry(reason).or_default() += 1,
+        }
+    }
+
+    fn add(&mut self, probe: Probe, selection: &Selection) {
+        if !selection.takes_host(&probe.request.host) {
+            return;
+        }
+        let subject = probe.context.subject.clone();
+        let hosts = self.subjects.len();
+        if matches!(subject, Subject::Host(_))
+            && hosts >= MOST_HOSTS
+            && !self.subjects.contains_key(&subject)
+        {
+            *self.others.entry(reasons::HOSTS).or_default() += 1;
+            return;
+        }
+        let Request { headers, .. } = &probe.request;
+        let key = (
+            probe.request.to_string(),
+            headers.clone(),
+            probe.body.clone(),
+        );
+        if self.seen.contains(&key) {
+            return;
+        }
+        let left_out = self.subjects.entry(subject.clone()).or_default();
+        let count = self.counts.entry(subject).or_default();
+        if !selection.methods.contains(&probe.request.method) {
+            *left_out.entry(reasons::METHOD).or_default() += 1;
+        } else if *count >= selection.most {
+            *left_out.entry(reasons::MOST).or_default() += 1;
+        } else {
+            *count += 1;
+            self.seen.insert(key);
+            self.probes.push(probe);
+        }
+    }
+}
+
+impl Selection {
+    /// A method that may change something.
+    #[must_use]
+    pub fn unsafe_method(&self) -> Option<&str> {
+        let mut methods = self.methods.iter().map(String::as_str);
+        methods.find(|method| !is_safe(method))
+    }
+
+    /// True if requests for this host are wanted.
+    #[must_use]
+    pub fn takes_host(&self, host: &str) -> bool {
+        self.hosts.is_empty() || self.hosts.iter().any(|wanted| wanted == host)
+    }
+}
+
+/// Finds whose a recorded request is.
+fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static str> {
+    let Recorded {
+        request,
+        has_scheme,
+        upstream,
+        body,
+    } = recorded;
+    if body.is_none() && has_body(&request.method) {
+        return Err(reasons::BODY);
+    }
+    let request = match (upstream, site) {
+        (Some(upstream), Some(site)) => {
+            of_upstream(site, &request, &upstream).ok_or(reasons::UPSTREAM)?
+        }
+        (Some(_), None) => return Err(reasons::UPSTREAM),
+        (None, Some(site)) if !has_scheme => site.as_answered(request),
+        (None, _) => request,
+    };
+    let context = match site {
+        Some(site) => site.context(&request),
+        None => Context::unknown(&request.host),
+    };
+    if site.is_some() && !context.is_known_host {
+        return Err(reasons::HOST);
+    }
+    let body = body.unwrap_or_default();
+    Ok(Probe {
+        request,
+        body,
+        context,
+    })
+}
+
+/// The request with a host from which its path leads to this upstream.
+fn of_upstream(site: &Site<'_>, request: &Request, upstream: &str) -> Option<Request> {
+    let names = site.config.servers.iter().map(|(name, _)| name);
+    names.filter(|name| name.is_exact()).find_map(|name| {
+        let request = Request {
+            host: name.to_string(),
+            ..request.clone()
+        };
+        let request = site.as_answered(request);
+        let Outcome::Forward {
+            backends, canaries, ..
+        } = explain(site.config, &request).outcome
+        else {
+            return None;
+        };
+        let mut all = backends
+            .iter()
+            .chain(canaries.iter().map(|share| &share.backend));
+        all.any(|backend| upstream_name(&backend.id) == upstream)
+            .then_some(request)
+    })
+}
+
+/// As ingress-nginx names a backend: `namespace-service-port`.
+fn upstream_name(id: &str) -> String {
+    id.split('/').take(3).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests;

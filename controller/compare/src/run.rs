@@ -1,0 +1,192 @@
+//! Sends the requests of a plan to both data planes, so many at a time and per second, and judges what they answer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::join;
+use futures::stream;
+use tokio::time::sleep;
+
+use crate::client::Client;
+use crate::facts::Scope;
+use crate::findings::Tally;
+use crate::judge::{Attempts, Judgement};
+use crate::pace::Pace;
+use crate::plan::Plan;
+use crate::probe::Probe;
+use crate::response::{Answered, Failure};
+use crate::subject::Subject;
+use crate::text::printable;
+
+/// Least pause before both are asked again.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Connections that fail before a data plane that never answered is given up.
+const MOST_UNREACHABLE: usize = 3;
+
+/// Pauses are so many of these longer, now more and now fewer: no two that ask at the same time keep in step, and date headers, which
+/// change each second, do change.
+const STEP: Duration = Duration::from_millis(37);
+const STEPS: usize = 11;
+
+/// How fast requests are sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    /// Requests per second to each data plane; more than 0.
+    pub rate: f64,
+    /// Requests at a time.
+    pub concurrency: usize,
+}
+
+/// Both data planes.
+pub struct Pair {
+    old: Side,
+    new: Side,
+    scope: Scope,
+    concurrency: usize,
+}
+
+/// A request that was sent, and its judgement so far.
+#[derive(Default)]
+struct Judged {
+    attempts: Attempts,
+    judgement: Judgement,
+}
+
+impl Judged {
+    fn is_open(&self, probe: &Probe) -> bool {
+        self.attempts.is_open(probe, &self.judgement)
+    }
+}
+
+struct Side {
+    client: Client,
+    pace: Pace,
+    has_answered: Cell<bool>,
+    unreachable: Cell<usize>,
+}
+
+impl Side {
+    async fn ask(&self, probe: &Probe) -> Answered {
+        if !self.has_answered.get() && self.unreachable.get() >= MOST_UNREACHABLE {
+            let reason = "given up, as it has answered no request";
+            return Err(Failure::Unreachable(reason.to_owned()));
+        }
+        self.pace.turn().await;
+        let answered = self.client.ask(&probe.request, &probe.body).await;
+        match &answered {
+            Ok(_) => self.has_answered.set(true),
+            Err(Failure::Unreachable(_)) => self.unreachable.set(self.unreachable.get() + 1),
+            Err(_) => {}
+        }
+        answered
+    }
+}
+
+impl Pair {
+    /// The old data plane, and the new one.
+    #[must_use]
+    pub fn new(old: Client, new: Client, scope: Scope, speed: Speed) -> Pair {
+        let side = |client| Side {
+            client,
+            pace: Pace::new(speed.rate),
+            has_answered: Cell::new(false),
+            unreachable: Cell::new(0),
+        };
+        Pair {
+            old: side(old),
+            new: side(new),
+            scope,
+            concurrency: speed.concurrency.max(1),
+        }
+    }
+
+    /// URLs of both.
+    #[must_use]
+    pub fn urls(&self) -> (String, String) {
+        let urls = |side: &Side| side.client.plane().to_string();
+        (urls(&self.old), urls(&self.new))
+    }
+
+    /// Sends all requests of a plan; then again, one after the other, those of an Ingress whose responses differ. Pods in turns would
+    /// answer always or never alike if others took turns between them.
+    pub async fn compare(&self, plan: &Plan) -> Tally {
+        let first = stream::iter(&plan.probes)
+            .map(|probe| self.ask(probe))
+            .buffered(self.concurrency);
+        let all: Vec<RefCell<Judged>> = first.map(RefCell::new).collect().await;
+        let mut open: BTreeMap<&Subject, Vec<(&Probe, &RefCell<Judged>)>> = BTreeMap::new();
+        for (probe, judged) in plan.probes.iter().zip(&all) {
+            if judged.borrow().is_open(probe) {
+                let subject = &probe.context.subject;
+                open.entry(subject).or_default().push((probe, judged));
+            }
+        }
+        let open = stream::iter(open.into_values().enumerate());
+        open.for_each_concurrent(self.concurrency, |(number, probes)| async move {
+            for (probe, judged) in probes {
+                let first = judged.take();
+                *judged.borrow_mut() = self.ask_again(probe, first, number).await;
+            }
+        })
+        .await;
+        let mut tally = Tally::default();
+        for subject in plan.subjects.keys() {
+            tally.expect(subject);
+        }
+        for (probe, judged) in plan.probes.iter().zip(all) {
+            let request = printable(&probe.request.to_string());
+            tally.add(
+                &probe.context.subject,
+                &request,
+                judged.into_inner().judgement,
+            );
+        }
+        tally
+    }
+
+    /// Asks both, again where they differ.
+    pub async fn judge(&self, probe: &Probe) -> Judgement {
+        let first = self.ask(probe).await;
+        self.ask_again(probe, first, 0).await.judgement
+    }
+
+    async fn ask(&self, probe: &Probe) -> Judged {
+        let mut attempts = Attempts::default();
+        let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
+        attempts.add(old, new);
+        let judgement = attempts.judge(probe, &self.scope);
+        Judged {
+            attempts,
+            judgement,
+        }
+    }
+
+    /// `number`: of several that ask at the same time.
+    async fn ask_again(&self, probe: &Probe, first: Judged, number: usize) -> Judged {
+        let mut judged = first;
+        let mut steps = number;
+        while judged.is_open(probe) {
+            // Another walk for each number.
+            steps = (steps * 7 + number + 3) % STEPS;
+            sleep(PAUSE + STEP * u32::try_from(steps).unwrap_or_default()).await;
+            let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
+            judged.attempts.add(old, new);
+            judged.judgement = judged.attempts.judge(probe, &self.scope);
+        }
+        judged
+    }
+
+    /// The reason for which a comparison is worth nothing.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let silent = |side: &Side| !side.has_answered.get();
+        match (silent(&self.old), silent(&self.new)) {
+            (false, false) => None,
+            (true, true) => Some("neither data plane has answered a request".to_owned()),
+            (true, false) => Some("the old data plane has answered no request".to_owned()),
+            (false, true) => Some("the new data plane has answered no request".to_owned()),
+        }
+    }
+}

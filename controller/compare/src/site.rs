@@ -1,0 +1,155 @@
+//! The Ingresses, as their translation has them: which of them takes a request, and what its responses may depend on.
+
+use sluice_explain::{Explanation, Outcome, Request, explain};
+use sluice_ir::{CanaryRules, CanaryValue, Config, RouteId};
+
+use crate::subject::Subject;
+
+/// Cookie of ingress-nginx's sessions where no Ingress says another.
+const SESSION_COOKIE: &str = "INGRESSCOOKIE";
+
+/// Ingress of a route, as `namespace/name`; `None` for routes that flags bring.
+pub type Owner<'a> = dyn Fn(&RouteId) -> Option<String> + 'a;
+
+/// Translated Ingresses.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    /// Their translation.
+    pub config: &'a Config,
+    /// Owners of its routes.
+    pub owner: &'a Owner<'a>,
+}
+
+/// Facts about a request that do not come from a data plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The Ingress that takes it, or its host.
+    pub subject: Subject,
+    /// An Ingress names the host.
+    pub is_known_host: bool,
+    /// The host has a certificate of its own; clients of others see one that each controller makes for itself.
+    pub has_certificate: bool,
+    /// Cookies whose values are a choice of the data plane.
+    pub session_cookies: Vec<String>,
+    /// Backends share such requests by weight.
+    pub is_shared: bool,
+    /// Rates or concurrent requests are limited.
+    pub is_limited: bool,
+    /// The new data plane answers 503, because access control cannot be enforced.
+    pub is_closed: bool,
+    /// Digest authentication.
+    pub asks_for_digest: bool,
+    /// A web application firewall.
+    pub has_firewall: bool,
+}
+
+impl Context {
+    /// Of a request about which nothing is known but its host.
+    #[must_use]
+    pub fn unknown(host: &str) -> Context {
+        Context {
+            subject: Subject::Host(host.to_owned()),
+            is_known_host: false,
+            has_certificate: true,
+            session_cookies: vec![SESSION_COOKIE.to_owned()],
+            is_shared: false,
+            is_limited: false,
+            is_closed: false,
+            asks_for_digest: false,
+            has_firewall: false,
+        }
+    }
+}
+
+impl Site<'_> {
+    /// Looks a request up.
+    #[must_use]
+    pub fn context(&self, request: &Request) -> Context {
+        self.context_of(request, &explain(self.config, request))
+    }
+
+    /// A request whose record does not say the scheme: over https, where http is redirected there. Whoever was
+    /// answered had asked for that.
+    pub(crate) fn as_answered(&self, request: Request) -> Request {
+        let is_redirected = matches!(
+            explain(self.config, &request).outcome,
+            Outcome::Redirect { ref location, .. } if location.starts_with("https://")
+        );
+        match is_redirected {
+            true => Request {
+                scheme: "https".to_owned(),
+                ..request
+            },
+            false => request,
+        }
+    }
+
+    pub(crate) fn context_of(&self, request: &Request, explanation: &Explanation) -> Context {
+        let route = explanation.route.as_ref();
+        let ingress = route.and_then(|route| (self.owner)(&route.id));
+        let is_passed_through = matches!(explanation.outcome, Outcome::Passthrough { .. });
+        let is_named = explanation
+            .server
+            .as_deref()
+            .is_some_and(|name| name != "_");
+        let policy = |name: &str| route.and_then(|route| route.policies.get(name));
+        Context {
+            is_known_host: ingress.is_some() || is_named || is_passed_through,
+            subject: match ingress {
+                Some(name) => Subject::Ingress(name),
+                None => Subject::Host(request.host.clone()),
+            },
+            has_certificate: explanation.certificate.is_some() || is_passed_through,
+            session_cookies: session_cookies(&explanation.outcome),
+            is_shared: is_shared(&explanation.outcome, request),
+            is_limited: policy("limits").is_some(),
+            is_closed: matches!(explanation.outcome, Outcome::Denied),
+            asks_for_digest: policy("authentication")
+                .is_some_and(|it| it.to_string().to_ascii_lowercase().contains("digest")),
+            has_firewall: policy("waf").is_some() || self.config.global.waf.is_some(),
+        }
+    }
+}
+
+fn session_cookies(outcome: &Outcome) -> Vec<String> {
+    let Outcome::Forward {
+        backends, canaries, ..
+    } = outcome
+    else {
+        return vec![SESSION_COOKIE.to_owned()];
+    };
+    let all = backends
+        .iter()
+        .chain(canaries.iter().map(|share| &share.backend));
+    let settings = all.filter_map(|backend| backend.settings.as_ref()?.affinity.as_ref());
+    let names = settings.map(|affinity| affinity.cookie.name.clone());
+    names.chain([SESSION_COOKIE.to_owned()]).collect()
+}
+
+fn is_shared(outcome: &Outcome, request: &Request) -> bool {
+    let Outcome::Forward {
+        backends, canaries, ..
+    } = outcome
+    else {
+        return false;
+    };
+    let by_weight = |rules: &CanaryRules| rules.weight > 0 && rules.weight < rules.total;
+    let mut canaries = canaries.iter().map(|share| &share.rules);
+    let drawn = canaries.any(|rules| by_weight(rules) && !is_decided(rules, request));
+    drawn || backends.len() > 1
+}
+
+/// A header or a cookie decides before the weight does.
+fn is_decided(rules: &CanaryRules, request: &Request) -> bool {
+    let says = |text: &str| text == "always" || text == "never";
+    let by_header = rules.header.as_ref().is_some_and(|header| {
+        let value = request.header(&header.name);
+        value.is_some_and(|value| match &header.value {
+            CanaryValue::AlwaysNever => says(&value),
+            CanaryValue::Exact(exact) => value == *exact,
+            CanaryValue::Matches(_) | CanaryValue::Invalid => true,
+        })
+    });
+    let cookie = rules.cookie.as_ref().and_then(|name| request.cookie(name));
+    by_header || cookie.is_some_and(|value| says(&value))
+}

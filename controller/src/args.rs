@@ -1,6 +1,7 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
 mod certgen;
+mod check;
 mod cluster;
 mod conditional;
 mod dbg;
@@ -29,7 +30,8 @@ use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
-pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
+pub(crate) use check::{Check, CheckOutput};
+pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Check which Ingresses work unchanged, with differences, or not at all.
     Lint(Lint),
+    /// Check an installation, or with --pre a cluster before one, and say what to do.
+    Check(Box<Check>),
     /// Explain what becomes of one request: its host, route, policies and backend, and the manifests that say so.
     Explain(Explain),
     /// Print values of Sluice's Helm chart for a values file of ingress-nginx's; comments name what has no counterpart.

@@ -15,6 +15,7 @@ mod admin_services;
 mod args;
 mod certgen;
 mod certificate;
+mod check;
 mod cluster_events;
 mod data_plane;
 mod dbg;
@@ -52,6 +53,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
+        Command::Check(check) => return check::check(&check),
         Command::Explain(explain) => explain::explain(&explain)?,
         Command::Values(values) => values::values(&values)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,

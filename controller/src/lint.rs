@@ -1,7 +1,6 @@
 //! The command `sluice lint`: reads a source, and prints the findings of [`sluice_lint`].
 
 use std::ffi::OsStr;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,10 +8,10 @@ use anyhow::bail;
 use sluice_kube::is_in_cluster;
 use sluice_lint::{Extent, Findings, Output, examine, write};
 use sluice_source::{Input, read_inputs};
-use sluice_translate::{AddressPolicy, Options};
+use sluice_translate::Options;
 
-use crate::args::{Colours, Lint, ObjectSource};
-use crate::{cluster_events, options};
+use crate::args::{Lint, ObjectSource};
+use crate::{cluster_events, options, output};
 
 /// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
@@ -25,8 +24,9 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
         Some(paths) => of_manifests(&paths, options)?,
         None => of_cluster(args, options)?,
     };
-    let text = write(&findings, args.output, has_colours(args));
-    crate::output::print(&text)?;
+    let colours = args.output == Output::Table && output::has_colours(args.color);
+    let text = write(&findings, args.output, colours);
+    output::print(&text)?;
     Ok(match findings.fail(args.fail_on) {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
@@ -77,34 +77,9 @@ fn input(path: &Path, folder: Option<&Path>) -> Input {
 }
 
 fn of_cluster(args: &Lint, options: Options) -> anyhow::Result<Findings> {
-    let addresses = AddressPolicy {
-        written_loopback: false,
-        ..options.addresses
-    };
-    let options = Options {
-        class_is_implied: false,
-        addresses,
-        ..options
-    };
+    let options = options::of_a_cluster(options);
     let events = cluster_events::read(&args.source, &options)?;
     Ok(examine(events.into(), &options, Extent::Whole))
-}
-
-fn has_colours(args: &Lint) -> bool {
-    let is = |name: &str, wanted: fn(&OsStr) -> bool| {
-        std::env::var_os(name).is_some_and(|value| wanted(&value))
-    };
-    args.output == Output::Table
-        && match args.color {
-            Colours::Always => true,
-            Colours::Never => false,
-            // https://no-color.org
-            Colours::Auto => {
-                std::io::stdout().is_terminal()
-                    && !is("NO_COLOR", |value| !value.is_empty())
-                    && !is("TERM", |value| value == "dumb")
-            }
-        }
 }
 
 #[cfg(test)]

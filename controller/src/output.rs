@@ -5,9 +5,12 @@
 //! | is gone (`\| head -1`) | none | 141: that of a process which SIGPIPE has ended |
 //! | takes no more (a full disk) | `sluice: write error: ...` | 1 |
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+
+use crate::args::Colours;
 
 /// Exit code that a shell shows for a process that SIGPIPE (13) has ended.
 const BROKEN_PIPE: u8 = 128 + 13;
@@ -31,6 +34,23 @@ pub(crate) fn print(text: &str) -> Result<(), WriteError> {
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
         .map_err(WriteError)
+}
+
+/// True if what is printed may have colours.
+pub(crate) fn has_colours(wanted: Colours) -> bool {
+    let is = |name: &str, wanted: fn(&OsStr) -> bool| {
+        std::env::var_os(name).is_some_and(|value| wanted(&value))
+    };
+    match wanted {
+        Colours::Always => true,
+        Colours::Never => false,
+        // https://no-color.org
+        Colours::Auto => {
+            io::stdout().is_terminal()
+                && !is("NO_COLOR", |value| !value.is_empty())
+                && !is("TERM", |value| value == "dumb")
+        }
+    }
 }
 
 /// Says why the program ends.

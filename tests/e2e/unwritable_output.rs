@@ -20,11 +20,13 @@ use crate::fixture::Fixture;
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
 /// Commands that print; `{socket}` and `{manifests}` are filled in.
-const PRINT: [&str; 21] = [
+const PRINT: [&str; 23] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",
     "lint --manifests {manifests} --output json",
     "lint --manifests {manifests} --output markdown",
+    "check --apiserver-host http://127.0.0.1:1",
+    "check --apiserver-host http://127.0.0.1:1 --output json",
     "explain http://app.test/ --manifests {manifests}",
     "explain http://app.test/ --manifests {manifests} --output json",
     "dbg --admin-socket {socket} backends list",

@@ -3,6 +3,7 @@
 mod apiserver_errors;
 mod apiserver_outage;
 mod certgen;
+mod check;
 mod configmap;
 mod demo;
 mod election;

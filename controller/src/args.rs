@@ -7,6 +7,7 @@ mod conditional;
 mod dbg;
 mod environment;
 mod envoy;
+mod kubectl;
 mod log;
 mod nginx;
 mod pflag;
@@ -31,9 +32,12 @@ use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
 pub(crate) use check::{Check, CheckOutput};
-pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs};
-pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
+pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs, SourceKind};
+pub(crate) use dbg::{Backends, Certs, Conf, Dbg, DbgCommand, DbgOutput};
 pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
+pub(crate) use kubectl::{
+    BackendsInPod, CertsInPod, ConfInPod, Exec, InPod, Kubectl, KubectlCommand, Logs,
+};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{
@@ -53,7 +57,8 @@ pub(crate) struct Args {
 impl Args {
     /// Those of this process; an error also when they ask for help.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        Args::parse_from_words(std::env::args_os()).map_err(unsupported_flags::explained)
+        Args::parse_from_words(kubectl::words(std::env::args_os()))
+            .map_err(unsupported_flags::explained)
     }
 
     /// The same from any words.
@@ -97,6 +102,8 @@ pub(crate) enum Command {
     Bootstrap(Bootstrap),
     /// Inspect a running controller.
     Dbg(Dbg),
+    /// Plugin of kubectl: find a pod of Sluice, and inspect it; `kubectl sluice` runs it.
+    Kubectl(Box<Kubectl>),
     /// Stop the controller of this pod and wait until it has drained, for a preStop hook.
     WaitShutdown(WaitShutdown),
     /// Create the webhook's certificate and register it with the API server; create those of the xDS connection.

@@ -23,6 +23,7 @@ mod envoy;
 mod explain;
 mod filter;
 mod firewall;
+mod kubectl;
 mod lint;
 mod log;
 mod object_source;
@@ -59,6 +60,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,
+        Command::Kubectl(kubectl) => return kubectl::plugin(*kubectl),
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
         Command::Certgen(certgen) => certgen::certgen(&certgen)?,
         Command::Completions(completions) => complete(&completions)?,

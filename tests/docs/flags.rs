@@ -15,7 +15,7 @@ What `sluice COMMAND --help` prints; `-h` is a line for each flag. Flags that in
 `=true` and `=false` as there. A flag of it that Sluice does not have is refused, with what to do instead.
 ";
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "lint",
     "check",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 12] = [
     "envoy",
     "bootstrap",
     "dbg",
+    "kubectl",
     "wait-shutdown",
     "certgen",
     "completions",

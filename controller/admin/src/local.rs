@@ -7,6 +7,8 @@
 //! | `/configuration/general` | `{}`, as in ingress-nginx |
 //! | `/configuration/certs?hostname=NAME` | the certificate chain of NAME; never a key |
 //! | `/configuration/conf` | the whole configuration, in the place of nginx.conf |
+//! | `/reports` | reports that hold |
+//! | `/ingresses` | the paths that each Ingress serves |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx's counters, or Envoy's in their format |
 //! | `/xds` | target versions of Envoys, their responses and NACKs |
@@ -28,7 +30,7 @@ use super::backends;
 use super::health::Health;
 use super::public::healthz;
 use super::reply::json;
-use super::{profile, xds};
+use super::{ingresses, profile, xds};
 use sluice_metrics::DataPlane;
 use sluice_state::View;
 
@@ -54,6 +56,8 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
     let health = get(healthz).with_state(local.health.clone());
     Router::new()
         .route("/configuration/{name}", any(configuration))
+        .route("/reports", get(reports))
+        .route("/ingresses", get(served))
         .route("/is-dynamic-lb-initialized", get(is_initialized))
         .route("/nginx_status", get(nginx_status))
         .with_state(local)
@@ -132,6 +136,14 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
         SecretValue::Certificate { chain, .. } => Some(chain),
         SecretValue::Authorities { .. } => None,
     }
+}
+
+async fn reports(State(local): State<Local>) -> Response {
+    json(&local.view.snapshot().reports())
+}
+
+async fn served(State(local): State<Local>) -> Response {
+    json(&ingresses::served(&local.view.snapshot()))
 }
 
 async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str) {

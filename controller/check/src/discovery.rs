@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration as Webhooks;
-pub use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::core::v1::{Container, EnvVar, Pod};
+use k8s_openapi::api::core::v1::{Container, EnvVar};
+pub use k8s_openapi::api::core::v1::{Pod, Service};
 
 use crate::facts::Read;
 
@@ -43,6 +43,32 @@ pub fn is_meant_to_run(pod: &Pod) -> bool {
         .as_ref()
         .and_then(|status| status.phase.as_deref());
     pod.metadata.deletion_timestamp.is_none() && !matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// True if the kubelet says so.
+#[must_use]
+pub fn is_ready(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+/// Name of the container with Sluice in it, called after its component in the chart; of others the first.
+#[must_use]
+pub fn container(pod: &Pod) -> Option<String> {
+    let containers = &pod.spec.as_ref()?.containers;
+    let is_ours = |container: &&Container| matches!(&*container.name, "controller" | "data-plane");
+    let runs = |container: &&Container| words(container).any(|word| word == "run");
+    let mut all = containers.iter();
+    let ours = all.find(is_ours).or_else(|| containers.iter().find(runs));
+    ours.or(containers.first())
+        .map(|container| container.name.clone())
+}
+
+fn words(container: &Container) -> impl Iterator<Item = &String> {
+    let command = container.command.iter().flatten();
+    command.chain(container.args.iter().flatten())
 }
 
 /// Release of Helm that a pod is of.
@@ -87,11 +113,7 @@ pub fn arguments(pod: &Pod) -> Option<Vec<String>> {
 }
 
 fn of_container(container: &Container, pod: &Pod) -> Option<Vec<String>> {
-    let words = || {
-        let command = container.command.iter().flatten();
-        command.chain(container.args.iter().flatten())
-    };
-    let at = words().position(|word| word == "run")?;
+    let at = words(container).position(|word| word == "run")?;
     let variables: BTreeMap<&str, &str> = container
         .env
         .iter()
@@ -99,7 +121,7 @@ fn of_container(container: &Container, pod: &Pod) -> Option<Vec<String>> {
         .filter_map(|variable| Some((variable.name.as_str(), value(variable, pod)?)))
         .collect();
     Some(
-        words()
+        words(container)
             .skip(at)
             .map(|word| expanded(word, &variables))
             .collect(),

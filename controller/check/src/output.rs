@@ -93,7 +93,8 @@ fn style(status: Status) -> Style {
 }
 
 /// One line that a terminal only shows: without control characters, and without those that reorder or hide text.
-fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for letter in text.chars() {
         match is_command(letter) {

@@ -9,6 +9,7 @@ mod demo;
 mod election;
 mod events;
 mod ingress_classes;
+mod kubectl;
 mod lint;
 mod malformed;
 mod metrics;

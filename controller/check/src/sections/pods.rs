@@ -2,15 +2,10 @@
 
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
 
+use crate::discovery::is_ready;
+
 pub(super) fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
-}
-
-pub(super) fn is_ready(pod: &Pod) -> bool {
-    let status = pod.status.as_ref();
-    let conditions = status.and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// Pods that are not ready, each with the kubelet's reason.

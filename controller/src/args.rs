@@ -1,12 +1,14 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
 mod certgen;
+mod check;
 mod cluster;
 mod compare;
 mod conditional;
 mod dbg;
 mod environment;
 mod envoy;
+mod kubectl;
 mod log;
 mod nginx;
 mod pflag;
@@ -31,10 +33,14 @@ use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
-pub(crate) use cluster::{ClusterArgs, ObjectSource, SourceArgs};
+pub(crate) use check::{Check, CheckOutput};
+pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs, SourceKind};
 pub(crate) use compare::{Compare, Requests};
-pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
+pub(crate) use dbg::{Backends, Certs, Conf, Dbg, DbgCommand, DbgOutput};
 pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
+pub(crate) use kubectl::{
+    BackendsInPod, CertsInPod, ConfInPod, Exec, InPod, Kubectl, KubectlCommand, Logs,
+};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{
@@ -54,7 +60,8 @@ pub(crate) struct Args {
 impl Args {
     /// Those of this process; an error also when they ask for help.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        Args::parse_from_words(std::env::args_os()).map_err(unsupported_flags::explained)
+        Args::parse_from_words(kubectl::words(std::env::args_os()))
+            .map_err(unsupported_flags::explained)
     }
 
     /// The same from any words.
@@ -86,6 +93,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Check which Ingresses work unchanged, with differences, or not at all.
     Lint(Lint),
+    /// Check an installation, or with --pre a cluster before one, and say what to do.
+    Check(Box<Check>),
     /// Explain what becomes of one request: its host, route, policies and backend, and the manifests that say so.
     Explain(Explain),
     /// Ask an old and a new data plane the same requests, and compare their responses: a verdict for each Ingress.
@@ -98,6 +107,8 @@ pub(crate) enum Command {
     Bootstrap(Bootstrap),
     /// Inspect a running controller.
     Dbg(Dbg),
+    /// Plugin of kubectl: find a pod of Sluice, and inspect it; `kubectl sluice` runs it.
+    Kubectl(Box<Kubectl>),
     /// Stop the controller of this pod and wait until it has drained, for a preStop hook.
     WaitShutdown(WaitShutdown),
     /// Create the webhook's certificate and register it with the API server; create those of the xDS connection.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_kube::{Notification, watch};
+use sluice_kube::{Access, Notification, watch};
 use sluice_source::{Event, Problem};
 use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
@@ -24,41 +24,48 @@ pub(crate) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         .enable_all()
         .build()
         .context("runtime")?;
-    runtime.block_on(async {
-        let client = sluice_kube::connect_now(&source.access(), ANSWER).await?;
-        let (events, heard) = mpsc::unbounded_channel();
-        // Nothing writes status.
-        let (changed_ingresses, _) = mpsc::unbounded_channel();
-        let (notifications, reported) = mpsc::unbounded_channel();
-        let always: BTreeSet<_> = options
-            .config_maps()
-            .map(|key| (Kind::ConfigMap, key.clone()))
-            .collect();
-        let namespace_selector = source.watch_namespace_selector.clone();
-        let settings = watch::Settings {
-            options: options.clone(),
-            pod_weights: source.pod_weights,
-            namespace_selector,
-            always,
-        };
-        let listeners = watch::Listeners {
-            events,
-            changed_ingresses,
-            notifications,
-        };
-        let tasks = Tasks::default();
-        let followed = watch::follow(client, settings, listeners, &tasks);
-        match timeout(SILENCE, followed).await {
-            Ok(followed) => followed?,
-            Err(_) => bail!("the API server says nothing more for {SILENCE:?}"),
-        }
-        let mut events = tokio::select! {
-            events = until_ready(heard) => events?,
-            failure = tasks.failed() => return Err(failure.into()),
-        };
-        events.extend(unreadable(reported));
-        Ok(events)
-    })
+    runtime.block_on(look(&source.access(), source, options))
+}
+
+/// The same within a runtime, by another way than the source's own.
+pub(crate) async fn look(
+    access: &Access,
+    source: &SourceArgs,
+    options: &Options,
+) -> anyhow::Result<Vec<Event>> {
+    let client = sluice_kube::connect_now(access, ANSWER).await?;
+    let (events, heard) = mpsc::unbounded_channel();
+    // Nothing writes status.
+    let (changed_ingresses, _) = mpsc::unbounded_channel();
+    let (notifications, reported) = mpsc::unbounded_channel();
+    let always: BTreeSet<_> = options
+        .config_maps()
+        .map(|key| (Kind::ConfigMap, key.clone()))
+        .collect();
+    let namespace_selector = source.watch_namespace_selector.clone();
+    let settings = watch::Settings {
+        options: options.clone(),
+        pod_weights: source.pod_weights,
+        namespace_selector,
+        always,
+    };
+    let listeners = watch::Listeners {
+        events,
+        changed_ingresses,
+        notifications,
+    };
+    let tasks = Tasks::default();
+    let followed = watch::follow(client, settings, listeners, &tasks);
+    match timeout(SILENCE, followed).await {
+        Ok(followed) => followed?,
+        Err(_) => bail!("the API server says nothing more for {SILENCE:?}"),
+    }
+    let mut events = tokio::select! {
+        events = until_ready(heard) => events?,
+        failure = tasks.failed() => return Err(failure.into()),
+    };
+    events.extend(unreadable(reported));
+    Ok(events)
 }
 
 async fn until_ready(mut heard: UnboundedReceiver<Vec<Event>>) -> anyhow::Result<Vec<Event>> {

@@ -1,5 +1,7 @@
 //! `sluice dbg` and `sluice wait-shutdown`: what talks to a controller that runs.
 
+mod table;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use serde_json::Value;
 use sluice_dataplane::http_exchange::exchange;
 use tokio::net::UnixStream;
 
-use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
+use crate::args::{Backends, Certs, Conf, Dbg, DbgCommand, DbgOutput, WaitShutdown};
 use crate::output;
 
 /// Nothing that we ask for takes longer.
@@ -34,10 +36,44 @@ async fn answer(args: &Dbg) -> anyhow::Result<String> {
             }
             read(&format!("/configuration/certs?hostname={hostname}")).await
         }
-        DbgCommand::Conf => pretty(&read("/configuration/conf").await?),
+        DbgCommand::Conf(Conf { host: None }) => pretty(&read("/configuration/conf").await?),
+        DbgCommand::Conf(Conf { host: Some(host) }) => {
+            of_host(&read("/configuration/conf").await?, host)
+        }
         DbgCommand::Dashboard => read("/dashboard").await,
         DbgCommand::General => pretty(&read("/configuration/general").await?),
         DbgCommand::Xds => pretty(&read("/xds").await?),
+        DbgCommand::Reports(form) => list(&read("/reports").await?, form.output, table::reports),
+        DbgCommand::Ingresses(form) => {
+            list(&read("/ingresses").await?, form.output, table::ingresses)
+        }
+    }
+}
+
+/// The server, and its handshake if it is not like all others.
+fn of_host(text: &str, host: &str) -> anyhow::Result<String> {
+    let config: Value = serde_json::from_str(text).context("conf")?;
+    let part = |name: &str| config.pointer(&format!("/{name}/{}", escaped(host)));
+    let Some(server) = part("servers") else {
+        bail!("no host {host:?}; `sluice dbg ingresses` names those there are");
+    };
+    let mut found = serde_json::json!({ "server": server });
+    if let Some(tls) = part("tls") {
+        found["tls"] = tls.clone();
+    }
+    Ok(serde_json::to_string_pretty(&found)?)
+}
+
+/// RFC 6901.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn list(text: &str, output: DbgOutput, table: fn(&[Value]) -> String) -> anyhow::Result<String> {
+    let all: Vec<Value> = serde_json::from_str(text).context("expected a list")?;
+    match output {
+        DbgOutput::Text => Ok(table(&all)),
+        DbgOutput::Json => Ok(serde_json::to_string_pretty(&all)?),
     }
 }
 
@@ -126,6 +162,19 @@ mod tests {
             backends(TWO, &Backends::List).unwrap(),
             "a-web-80\nb-web-80"
         );
+    }
+
+    #[test]
+    fn one_host_is_found_by_its_name() {
+        let config = r#"{"servers": {"a.example": {"routes": [1]}, "_": {"routes": []}}, "tls": {"a.example": {"x": 2}}}"#;
+        let found: Value = serde_json::from_str(&of_host(config, "a.example").unwrap()).unwrap();
+        assert_eq!(found["server"]["routes"][0], 1);
+        assert_eq!(found["tls"]["x"], 2);
+        assert!(of_host(config, "_").is_ok());
+        for missing in ["b.example", "a.example/routes", ""] {
+            let error = of_host(config, missing).unwrap_err().to_string();
+            assert!(error.starts_with("no host"), "{missing}: {error}");
+        }
     }
 
     #[test]

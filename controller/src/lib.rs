@@ -15,6 +15,7 @@ mod admin_services;
 mod args;
 mod certgen;
 mod certificate;
+mod check;
 mod cluster_events;
 mod compare;
 mod data_plane;
@@ -23,6 +24,7 @@ mod envoy;
 mod explain;
 mod filter;
 mod firewall;
+mod kubectl;
 mod lint;
 mod log;
 mod object_source;
@@ -53,12 +55,14 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
+        Command::Check(check) => return check::check(&check),
         Command::Explain(explain) => explain::explain(&explain)?,
         Command::Compare(compare) => return compare::compare(&compare),
         Command::Values(values) => values::values(&values)?,
         Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,
+        Command::Kubectl(kubectl) => return kubectl::plugin(*kubectl),
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
         Command::Certgen(certgen) => certgen::certgen(&certgen)?,
         Command::Completions(completions) => complete(&completions)?,

@@ -8,10 +8,10 @@ use anyhow::bail;
 use sluice_kube::is_in_cluster;
 use sluice_lint::{Extent, Findings, Output, examine, write};
 use sluice_source::{Input, read_inputs};
-use sluice_translate::{AddressPolicy, Options};
+use sluice_translate::Options;
 
 use crate::args::{Lint, ObjectSource};
-use crate::{cluster_events, options};
+use crate::{cluster_events, options, output};
 
 /// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
@@ -24,9 +24,9 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
         Some(paths) => of_manifests(&paths, options)?,
         None => of_cluster(args, options)?,
     };
-    let has_colours = args.output == Output::Table && args.color.are_used();
-    let text = write(&findings, args.output, has_colours);
-    crate::output::print(&text)?;
+    let colours = args.output == Output::Table && args.color.are_used();
+    let text = write(&findings, args.output, colours);
+    output::print(&text)?;
     Ok(match findings.fail(args.fail_on) {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
@@ -77,15 +77,7 @@ fn input(path: &Path, folder: Option<&Path>) -> Input {
 }
 
 fn of_cluster(args: &Lint, options: Options) -> anyhow::Result<Findings> {
-    let addresses = AddressPolicy {
-        written_loopback: false,
-        ..options.addresses
-    };
-    let options = Options {
-        class_is_implied: false,
-        addresses,
-        ..options
-    };
+    let options = options::of_a_cluster(options);
     let events = cluster_events::read(&args.source, &options)?;
     Ok(examine(events.into(), &options, Extent::Whole))
 }

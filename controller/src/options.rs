@@ -60,6 +60,19 @@ pub(crate) fn translation(
     }
 }
 
+/// The same for a cluster, which is not the operator's own as a folder is.
+pub(crate) fn of_a_cluster(options: Options) -> Options {
+    let addresses = AddressPolicy {
+        written_loopback: false,
+        ..options.addresses
+    };
+    Options {
+        class_is_implied: false,
+        addresses,
+        ..options
+    }
+}
+
 /// The same for all replicas of a controller, and another for another controller.
 fn cdn_id(flags: &Translation, namespace: Option<&str>) -> String {
     let Translation {

@@ -36,11 +36,17 @@ fn documented_commands_exist_with_their_flags() -> Result<()> {
     let commands = documented("sluice ")?;
     ensure!(commands.len() > 30, "{} commands found", commands.len());
     for Documented { page, words } in commands {
-        let Some(command) = words.first().filter(|word| is_a_command(word)) else {
+        let Some(first) = words.first().filter(|word| is_a_command(word)) else {
             continue;
         };
+        // Those of the plugin are its own.
+        let of_plugin = words
+            .get(1)
+            .filter(|word| first == "kubectl" && is_a_command(word));
+        let command = &of_plugin.map_or_else(|| first.clone(), |word| format!("{first} {word}"));
         if !helps.contains_key(command) {
-            let text = help(&[command, "--help"]).with_context(|| page.display().to_string())?;
+            let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+            let text = help(&words).with_context(|| page.display().to_string())?;
             helps.insert(command.clone(), text);
         }
         for flag in words.iter().filter_map(|word| flag(word)) {
@@ -125,9 +131,16 @@ fn commands(page: &Path, line: &str, program: &str) -> Vec<Documented> {
         before.is_none_or(|letter| "` ".contains(letter))
     });
     rests
-        .map(|(at, _)| Documented {
-            page: page.to_owned(),
-            words: words(&line[at + program.len()..]),
+        .map(|(at, _)| {
+            let is_plugin = line[..at].ends_with("kubectl ");
+            let plugin = is_plugin.then(|| "kubectl".to_owned());
+            Documented {
+                page: page.to_owned(),
+                words: plugin
+                    .into_iter()
+                    .chain(words(&line[at + program.len()..]))
+                    .collect(),
+            }
         })
         .collect()
 }

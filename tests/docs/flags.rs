@@ -15,9 +15,10 @@ What `sluice COMMAND --help` prints; `-h` is a line for each flag. Flags that in
 `=true` and `=false` as there. A flag of it that Sluice does not have is refused, with what to do instead.
 ";
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "lint",
+    "check",
     "explain",
     "compare",
     "values",
@@ -25,6 +26,7 @@ const COMMANDS: [&str; 12] = [
     "envoy",
     "bootstrap",
     "dbg",
+    "kubectl",
     "wait-shutdown",
     "certgen",
     "completions",

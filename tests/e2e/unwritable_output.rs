@@ -20,11 +20,13 @@ use crate::fixture::Fixture;
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
 /// Commands that print; `{socket}` and `{manifests}` are filled in.
-const PRINT: [&str; 23] = [
+const PRINT: [&str; 29] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",
     "lint --manifests {manifests} --output json",
     "lint --manifests {manifests} --output markdown",
+    "check --apiserver-host http://127.0.0.1:1",
+    "check --apiserver-host http://127.0.0.1:1 --output json",
     "explain http://app.test/ --manifests {manifests}",
     "explain http://app.test/ --manifests {manifests} --output json",
     "compare --old 127.0.0.1:1 --new 127.0.0.1:1 --manifests {manifests}",
@@ -35,6 +37,10 @@ const PRINT: [&str; 23] = [
     "dbg --admin-socket {socket} certs get _",
     "dbg --admin-socket {socket} conf",
     "dbg --admin-socket {socket} general",
+    "dbg --admin-socket {socket} reports",
+    "dbg --admin-socket {socket} ingresses",
+    "dbg --admin-socket {socket} conf --host _",
+    "kubectl check --apiserver-host http://127.0.0.1:1",
     "certgen version",
     "values",
     "completions bash",

@@ -226,3 +226,34 @@ fn every_object_is_unique_and_has_namespace_and_labels() -> Result<()> {
     }
     Ok(())
 }
+
+/// `sluice dbg` in the controller's container finds the socket of the controller, which can write there.
+#[test]
+fn admin_socket_is_where_a_second_process_of_the_container_looks() -> Result<()> {
+    for (case, values) in cases() {
+        for object in objects(&values)?.iter().filter(|object| {
+            object["kind"] == "Deployment"
+                && object["metadata"]["labels"]["app.kubernetes.io/component"] == "controller"
+        }) {
+            let spec = &object["spec"]["template"]["spec"];
+            let containers = spec["containers"].as_array().context("containers")?;
+            let mut containers = containers.iter();
+            let controller = containers
+                .find(|container| container["name"] == "controller")
+                .context("controller")?;
+            let variables = controller["env"].as_array().into_iter().flatten();
+            let mut sockets = variables.filter(|it| it["name"] == "SLUICE_ADMIN_SOCKET");
+            let socket = sockets.next().and_then(|it| it["value"].as_str());
+            let folder = socket.and_then(|path| Some(path.rsplit_once('/')?.0));
+            let mut mounts = controller["volumeMounts"].as_array().into_iter().flatten();
+            let mount = mounts
+                .find(|mount| mount["mountPath"].as_str() == folder)
+                .with_context(|| format!("{case}: {socket:?} is in no volume"))?;
+            let mut volumes = spec["volumes"].as_array().into_iter().flatten();
+            let volume = volumes.find(|volume| volume["name"] == mount["name"]);
+            let is_writable = volume.is_some_and(|volume| volume["emptyDir"].is_object());
+            ensure!(is_writable && mount["readOnly"] != true, "{case}: {mount}");
+        }
+    }
+    Ok(())
+}

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,6 +78,7 @@ pub(crate) fn install(arguments: &[String]) -> Result<()> {
     files
         .iter()
         .try_for_each(|(place, file)| copy(file, &plan.root.join(place)))?;
+    plugin(&plan.root)?;
     completions(&mut step, &plan.root)?;
     step.done();
     say(&next(&plan));
@@ -91,6 +93,16 @@ fn copy(file: &Path, place: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(context)?;
     fs::copy(file, &staged).with_context(context)?;
     fs::rename(&staged, place).with_context(context)
+}
+
+/// `kubectl sluice`: kubectl runs programs of this name.
+fn plugin(root: &Path) -> Result<()> {
+    let place = root.join("bin/kubectl-sluice");
+    let staged = place.with_extension("new");
+    let context = || format!("link {}", place.display());
+    fs::remove_file(&staged).ok();
+    symlink("sluice", &staged).with_context(context)?;
+    fs::rename(&staged, &place).with_context(context)
 }
 
 fn completions(step: &mut Step, root: &Path) -> Result<()> {

@@ -13,6 +13,7 @@ mod backends;
 mod control;
 mod flags;
 mod health;
+mod ingresses;
 mod local;
 mod profile;
 mod public;

@@ -7,6 +7,8 @@
 //! | `/configuration/general` | `{}`, as in ingress-nginx |
 //! | `/configuration/certs?hostname=NAME` | the certificate chain of NAME; never a key |
 //! | `/configuration/conf` | the whole configuration, in the place of nginx.conf |
+//! | `/reports` | reports that hold |
+//! | `/ingresses` | the paths that each Ingress serves |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx's counters, or Envoy's in their format |
 //! | `/dashboard` | URL of the dashboard, with its token |
@@ -29,7 +31,7 @@ use super::backends;
 use super::health::Health;
 use super::public::healthz;
 use super::reply::json;
-use super::{profile, xds};
+use super::{ingresses, profile, xds};
 use sluice_metrics::DataPlane;
 use sluice_state::View;
 
@@ -57,6 +59,8 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
     let health = get(healthz).with_state(local.health.clone());
     Router::new()
         .route("/configuration/{name}", any(configuration))
+        .route("/reports", get(reports))
+        .route("/ingresses", get(served))
         .route("/is-dynamic-lb-initialized", get(is_initialized))
         .route("/nginx_status", get(nginx_status))
         .route("/dashboard", get(dashboard))
@@ -136,6 +140,14 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
         SecretValue::Certificate { chain, .. } => Some(chain),
         SecretValue::Authorities { .. } => None,
     }
+}
+
+async fn reports(State(local): State<Local>) -> Response {
+    json(&local.view.snapshot().reports())
+}
+
+async fn served(State(local): State<Local>) -> Response {
+    json(&ingresses::served(&local.view.snapshot()))
 }
 
 async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str) {

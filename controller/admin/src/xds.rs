@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
-use sluice_xds_server::{Nack, Store};
+use sluice_xds_server::{DataPlane, Nack, Store};
 
 use super::reply;
 
@@ -23,9 +23,18 @@ async fn xds(State(store): State<Store>) -> Response {
     reply::json(&json!({
         "generation": status.generation,
         "answered": status.answered,
+        "data_planes": status.data_planes.iter().map(connected).collect::<Vec<_>>(),
         "versions": versions,
         "refused": store.refusals().iter().map(refused).collect::<Vec<_>>(),
     }))
+}
+
+fn connected(data_plane: &DataPlane) -> Value {
+    json!({
+        "node": data_plane.node,
+        "version": data_plane.version,
+        "answered": data_plane.answered,
+    })
 }
 
 fn refused(refusal: &Nack) -> Value {

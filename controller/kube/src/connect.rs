@@ -19,6 +19,8 @@ const SILENCE: Duration = Duration::from_secs(90);
 pub struct Access {
     /// A file in the format of kubectl.
     pub kubeconfig: Option<PathBuf>,
+    /// Context of that file, or of the one that kubectl would use, instead of its current one.
+    pub context: Option<String>,
     /// URL of the API server, instead of the one that the file names.
     pub apiserver_host: Option<String>,
     /// Authorities of the API server's certificate, a PEM file.
@@ -49,6 +51,12 @@ pub async fn connect_now(access: &Access, limit: Duration) -> anyhow::Result<Cli
     }
 }
 
+/// URL of the cluster that is named.
+pub(crate) async fn url(access: &Access) -> anyhow::Result<String> {
+    let url = config(access).await?.cluster_url.to_string();
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
 fn client(mut config: Config) -> anyhow::Result<Client> {
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;
@@ -67,11 +75,17 @@ async fn config(access: &Access) -> anyhow::Result<Config> {
         }
         None => None,
     };
+    let options = KubeConfigOptions {
+        context: access.context.clone(),
+        ..KubeConfigOptions::default()
+    };
     let mut config = match (&access.kubeconfig, &host) {
-        (Some(path), _) => read(path).await?,
-        (None, Some(url)) => Config::new(Clone::clone(url)),
-        (None, None) if is_in_cluster() => Config::incluster().context("the pod's account")?,
-        (None, None) => Config::from_kubeconfig(&KubeConfigOptions::default())
+        (Some(path), _) => read_context(path, &options).await?,
+        (None, Some(url)) if access.context.is_none() => Config::new(Clone::clone(url)),
+        (None, None) if is_in_cluster() && access.context.is_none() => {
+            Config::incluster().context("the pod's account")?
+        }
+        (None, _) => Config::from_kubeconfig(&options)
             .await
             .context("KUBECONFIG or ~/.kube/config")?,
     };
@@ -93,12 +107,16 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> anyhow::Result<T> {
 
 /// A kubeconfig that a flag names.
 pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
+    read_context(path, &KubeConfigOptions::default()).await
+}
+
+async fn read_context(path: &Path, options: &KubeConfigOptions) -> anyhow::Result<Config> {
     let describe = || format!("--kubeconfig {}", path.display());
     // kube names the path and the cause twice.
     std::fs::File::open(path).with_context(describe)?;
     let unusable = |error| anyhow::anyhow!("{}: {}", describe(), with_causes(&error));
     let file = Kubeconfig::read_from(path).map_err(unusable)?;
-    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+    Config::from_custom_kubeconfig(file, options)
         .await
         .map_err(unusable)
 }

@@ -32,6 +32,7 @@ struct Families {
     held_ingress: GaugeVec,
     unhealthy: GaugeVec,
     reports: GaugeVec,
+    data_planes: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
     rendered: IntCounter,
@@ -75,16 +76,13 @@ impl Controller {
                 "1 for an Ingress of which a data plane refuses something, which is held back",
                 &["namespace", "ingress"],
             )?,
-            unhealthy: labelled(
-                "unhealthy_endpoints",
-                "Endpoints of a Service that fail their health checks",
-                &["namespace", "service"],
-            )?,
+            unhealthy: unhealthy_gauge(registry)?,
             reports: labelled(
                 "reports",
                 "Reports that hold, by severity and reason code; log lines, Events and sluice lint say the same",
                 &["severity", "reason"],
             )?,
+            data_planes: data_planes_gauge(registry)?,
             translated: counter(
                 "translated_ingresses_total",
                 "Ingresses that were translated because something they depend on has changed",
@@ -163,11 +161,38 @@ impl Controller {
         orphans(&snapshot, &families.orphan_ingress);
         families.unhealthy.reset();
         unhealthy(&snapshot, &families.unhealthy);
+        data_planes(store, &families.data_planes);
         families.reports.reset();
         for report in snapshot.reports() {
             let labels = [&*report.severity.to_string(), report.code.as_str()];
             families.reports.with_label_values(&labels).inc();
         }
+    }
+}
+
+fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+    let help = "Endpoints of a Service that fail their health checks";
+    let opts = opts("unhealthy_endpoints", help);
+    register(registry, GaugeVec::new(opts, &["namespace", "service"])?)
+}
+
+fn data_planes_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+    let help = "Data planes that are connected for their configuration, by version";
+    register(
+        registry,
+        GaugeVec::new(opts("data_planes", help), &["version"])?,
+    )
+}
+
+/// One series at least: none connected is 0, and no absence. Versions are those of Envoys that the operator has let in.
+fn data_planes(store: &Store, gauge: &GaugeVec) {
+    gauge.reset();
+    let all = store.data_planes();
+    if all.is_empty() {
+        gauge.with_label_values(&[""]).set(0.0);
+    }
+    for data_plane in all {
+        gauge.with_label_values(&[data_plane.version]).inc();
     }
 }
 

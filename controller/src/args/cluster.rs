@@ -27,15 +27,8 @@ pub(crate) struct SourceArgs {
     /// Directory of YAML manifests.
     #[arg(long, value_name = "DIR")]
     pub(crate) manifests: Option<PathBuf>,
-    /// Path to a kubeconfig [default: in a cluster, the pod's service account; else KUBECONFIG or ~/.kube/config].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// URL of the API server; overrides the kubeconfig.
-    #[arg(long, value_name = "URL")]
-    pub(crate) apiserver_host: Option<String>,
-    /// Certificate authority of --apiserver-host.
-    #[arg(long, value_name = "FILE", requires = "apiserver_host")]
-    pub(crate) certificate_authority: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Label selector of the namespaces to serve [default: all].
     #[arg(long, value_name = "SELECTOR", conflicts_with = "watch_namespace")]
     pub(crate) watch_namespace_selector: Option<String>,
@@ -43,6 +36,41 @@ pub(crate) struct SourceArgs {
     /// a directory of manifests are always read.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) pod_weights: bool,
+}
+
+/// The way to the API server.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Source")]
+pub(crate) struct AccessArgs {
+    /// Path to a kubeconfig [default: in a cluster, the pod's service account; else KUBECONFIG or ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current one].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// URL of the API server; overrides the kubeconfig.
+    #[arg(long, value_name = "URL")]
+    pub(crate) apiserver_host: Option<String>,
+    /// Certificate authority of --apiserver-host.
+    #[arg(long, value_name = "FILE", requires = "apiserver_host")]
+    pub(crate) certificate_authority: Option<PathBuf>,
+}
+
+impl AccessArgs {
+    /// The same for the client.
+    pub(crate) fn access(&self) -> Access {
+        Access {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            apiserver_host: self.apiserver_host.clone(),
+            certificate_authority: self.certificate_authority.clone(),
+        }
+    }
+
+    /// True if a flag names a cluster.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kubeconfig.is_some() || self.context.is_some() || self.apiserver_host.is_some()
+    }
 }
 
 /// Source of objects, as the flags define it.
@@ -55,29 +83,25 @@ pub(crate) enum ObjectSource {
 impl SourceArgs {
     /// The way to the API server.
     pub(crate) fn access(&self) -> Access {
-        Access {
-            kubeconfig: self.kubeconfig.clone(),
-            apiserver_host: self.apiserver_host.clone(),
-            certificate_authority: self.certificate_authority.clone(),
-        }
+        self.access.access()
     }
 
     /// True if a flag asks for a cluster.
     pub(crate) fn names_a_cluster(&self) -> bool {
-        self.source == Some(SourceKind::Kube)
-            || self.kubeconfig.is_some()
-            || self.apiserver_host.is_some()
+        self.source == Some(SourceKind::Kube) || self.access.is_given()
     }
 
     /// Decides; `in_cluster` says whether this runs in a pod.
     pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<ObjectSource> {
-        let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();
+        let names_a_cluster = self.access.is_given();
         match (self.source, &self.manifests) {
             (Some(SourceKind::Kube), Some(_)) => {
                 bail!("--manifests cannot be combined with --source kube")
             }
             (Some(SourceKind::Files) | None, Some(_)) if names_a_cluster => {
-                bail!("--manifests cannot be combined with --kubeconfig or --apiserver-host")
+                bail!(
+                    "--manifests cannot be combined with --kubeconfig, --context or --apiserver-host"
+                )
             }
             (_, Some(folder)) => Ok(ObjectSource::Files(folder.clone())),
             (Some(SourceKind::Files), None) => {

@@ -171,7 +171,7 @@ mod tests {
     use crate::args::{Args, Command};
 
     /// Flags that have an effect with every source and every data plane.
-    const ALWAYS: &str = "source manifests kubeconfig apiserver_host certificate_authority publish_service \
+    const ALWAYS: &str = "source manifests kubeconfig context apiserver_host certificate_authority publish_service \
         ingress_class controller_class ingress_class_by_name watch_ingress_without_class annotations_prefix configmap \
         tcp_services_configmap udp_services_configmap watch_namespace default_backend_service default_ssl_certificate \
         disable_svc_external_name allow_upstream_cidr enable_ssl_passthrough enable_topology_aware_routing \

@@ -12,6 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use envoy_types::pb::envoy::config::core::v3::Node;
+use envoy_types::pb::envoy::config::core::v3::node::UserAgentVersionType;
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
@@ -47,6 +49,7 @@ struct Awaiting {
 #[derive(Debug)]
 pub(crate) struct Client {
     node: String,
+    version: String,
     subscriptions: BTreeMap<ResourceType, Subscription>,
     /// Changes up to here have been looked at.
     cursor: Generation,
@@ -62,6 +65,7 @@ impl Client {
         let (node, subscriptions) = (String::new(), BTreeMap::new());
         Client {
             node,
+            version: String::new(),
             subscriptions,
             cursor,
             seed,
@@ -75,6 +79,11 @@ impl Client {
         &self.node
     }
 
+    /// The client's version, such as `1.40.0`; empty when it names none.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
     /// Takes a request of a type that we serve.
     pub(crate) fn request(
         &mut self,
@@ -84,6 +93,7 @@ impl Client {
     ) -> Result<Acknowledgement, TooManyNames> {
         if let Some(node) = &request.node {
             self.node = shortened(&node.id).to_owned();
+            self.version = version(node);
         }
         // What the subscription is told from here on must be what it has not seen.
         self.catch_up(cache);
@@ -269,6 +279,20 @@ impl Client {
 /// Names a response, among those of all streams.
 fn nonce(seed: u64, response: u64) -> String {
     format!("{seed:x}-{response}")
+}
+
+/// The version of a node as Envoy sends it: in numbers.
+fn version(node: &Node) -> String {
+    let version = match &node.user_agent_version_type {
+        Some(UserAgentVersionType::UserAgentBuildVersion(build)) => build.version.as_ref(),
+        _ => None,
+    };
+    version.map_or_else(String::new, |version| {
+        format!(
+            "{}.{}.{}",
+            version.major_number, version.minor_number, version.patch
+        )
+    })
 }
 
 #[cfg(test)]

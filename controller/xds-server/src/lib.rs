@@ -42,4 +42,4 @@ pub use ext_proc::{
 pub use history::Generation;
 pub use nack::Nack;
 pub use service::{Session, discovery_service};
-pub use store::{Decided, Revision, Stats, Status, Store};
+pub use store::{DataPlane, Decided, Revision, Stats, Status, Store};

@@ -29,6 +29,8 @@ pub(crate) struct Probed {
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     pub(crate) progress: BTreeMap<u64, Progress>,
+    /// Names and versions of their clients, once they have said them.
+    pub(crate) clients: BTreeMap<u64, (String, String)>,
     /// Counts how often refusals came and went.
     pub(crate) revision: u64,
 }
@@ -81,6 +83,7 @@ mod tests {
         Streams {
             progress: (0..).zip(all.iter().copied()).collect(),
             revision: 0,
+            ..Streams::default()
         }
     }
 

@@ -165,6 +165,8 @@ impl Stream {
             }
         }
         if !known && !self.client.node().is_empty() {
+            self.open
+                .introduce(self.client.node(), self.client.version());
             info!("xds client {:?} connected", self.client.node());
         }
         Ok(())

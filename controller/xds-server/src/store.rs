@@ -57,8 +57,21 @@ pub struct Status {
     pub generation: u64,
     /// For each open stream, the latest publication of which its client has answered everything.
     pub answered: Vec<u64>,
+    /// Clients that have said who they are.
+    pub data_planes: Vec<DataPlane>,
     /// The version of every resource, by type and name, as clients report it in `version_info`.
     pub versions: BTreeMap<ResourceType, BTreeMap<Name, String>>,
+}
+
+/// One connected data plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataPlane {
+    /// The id of its node.
+    pub node: String,
+    /// Its version, such as `1.40.0`; empty when it names none.
+    pub version: String,
+    /// The latest publication of which it has answered everything.
+    pub answered: u64,
 }
 
 /// Tells what is refused now from what was.
@@ -201,9 +214,16 @@ impl Store {
             Status {
                 generation: cache.generation().number(),
                 answered: self.settled(),
+                data_planes: data_planes(&self.0.streams.borrow()),
                 versions,
             }
         })
+    }
+
+    /// The data planes that are connected.
+    #[must_use]
+    pub fn data_planes(&self) -> Vec<DataPlane> {
+        data_planes(&self.0.streams.borrow())
     }
 
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Cache) -> T) -> T {
@@ -270,6 +290,18 @@ impl Store {
     }
 }
 
+fn data_planes(streams: &Streams) -> Vec<DataPlane> {
+    let clients = streams.clients.iter();
+    let all = clients.filter_map(|(id, (node, version))| {
+        Some(DataPlane {
+            node: node.clone(),
+            version: version.clone(),
+            answered: streams.progress.get(id)?.settled.number(),
+        })
+    });
+    all.collect()
+}
+
 /// A stream that [`Store::answered`] waits for, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenStream {
@@ -278,6 +310,16 @@ pub(crate) struct OpenStream {
 }
 
 impl OpenStream {
+    /// The client has said who it is.
+    pub(crate) fn introduce(&self, node: &str, version: &str) {
+        let client = (node.to_owned(), version.to_owned());
+        // Nobody waits for names.
+        self.store.0.streams.send_if_modified(|streams| {
+            streams.clients.insert(self.id, client);
+            false
+        });
+    }
+
     pub(crate) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
         streams.send_if_modified(|streams| {
@@ -290,6 +332,7 @@ impl Drop for OpenStream {
     fn drop(&mut self) {
         self.store.0.streams.send_modify(|streams| {
             streams.progress.remove(&self.id);
+            streams.clients.remove(&self.id);
         });
     }
 }

@@ -3,11 +3,13 @@
 mod apiserver_errors;
 mod apiserver_outage;
 mod certgen;
+mod check;
 mod configmap;
 mod demo;
 mod election;
 mod events;
 mod ingress_classes;
+mod kubectl;
 mod lint;
 mod malformed;
 mod metrics;

@@ -1,5 +1,6 @@
 //! The fake: HTTP in front of the store.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,8 +20,11 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::containers::{self, Container, Containers, ToPod};
+use super::discovery;
 use super::kinds::{self, Kind};
 use super::reply::Refusal;
+use super::reviews;
 use super::store::{Part, Store};
 use super::target::Target;
 use super::validation;
@@ -32,9 +36,18 @@ pub(super) const FAKE_VERSION: &str = "v0.0.0-sluice-fake";
 
 /// A small API server on loopback; it ends when this is dropped.
 pub struct Fake {
-    store: Arc<Mutex<Store>>,
+    shared: Shared,
     port: Port,
     task: JoinHandle<()>,
+}
+
+/// State that answers share.
+#[derive(Clone)]
+struct Shared {
+    store: Arc<Mutex<Store>>,
+    /// Rights that nobody has.
+    denied: Arc<Mutex<BTreeSet<String>>>,
+    containers: Arc<Mutex<Containers>>,
 }
 
 impl Fake {
@@ -44,9 +57,13 @@ impl Fake {
         let listener = TcpListener::bind(port.addr())
             .await
             .context("fake API server")?;
-        let store = Arc::new(Mutex::new(Store::new()));
-        let task = tokio::spawn(accept(listener, Arc::clone(&store)));
-        let fake = Fake { store, port, task };
+        let shared = Shared {
+            store: Arc::new(Mutex::new(Store::new())),
+            denied: Arc::default(),
+            containers: Arc::default(),
+        };
+        let task = tokio::spawn(accept(listener, shared.clone()));
+        let fake = Fake { shared, port, task };
         fake.put(
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
         )?;
@@ -58,10 +75,20 @@ impl Fake {
         self.port.addr()
     }
 
+    /// From now on nobody may do this, as access reviews say: `verb resource`.
+    pub fn deny(&self, right: &str) {
+        lock(&self.shared.denied).insert(right.to_owned());
+    }
+
+    /// Gives a pod (`namespace/name`) its container.
+    pub fn contain(&self, pod: &str, container: Container) {
+        lock(&self.shared.containers).insert(pod.to_owned(), container);
+    }
+
     /// Stores an object as it is, however wrong: a real API server would refuse some.
     pub fn put(&self, object: Value) -> Result<()> {
         let kind = kind_of(&object)?;
-        let mut store = lock(&self.store);
+        let mut store = lock(&self.shared.store);
         let stored = match store.create(kind, object.clone()) {
             Err(refusal) if refusal.code == 409 => store.replace(kind, object, Part::Main),
             other => other,
@@ -73,7 +100,7 @@ impl Fake {
 
     /// Takes an object away.
     pub fn remove(&self, object: &Value) -> Result<()> {
-        let removed = lock(&self.store).remove(kind_of(object)?, object);
+        let removed = lock(&self.shared.store).remove(kind_of(object)?, object);
         removed
             .map(drop)
             .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
@@ -81,7 +108,7 @@ impl Fake {
 
     /// Forgets the past, as etcd does every few minutes: who watches from before must list again.
     pub fn compact(&self) {
-        lock(&self.store).compact();
+        lock(&self.shared.store).compact();
     }
 }
 
@@ -96,22 +123,24 @@ fn kind_of(object: &Value) -> Result<&'static Kind> {
     kinds::by_name(text("apiVersion"), text("kind")).context("a kind that the fake has not")
 }
 
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, store: Arc<Mutex<Store>>) {
+async fn accept(listener: TcpListener, shared: Shared) {
     // Connections end with the server.
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let store = Arc::clone(&store);
+        let shared = shared.clone();
         connections.spawn(async move {
             // A failure costs only time.
             let _ = stream.set_nodelay(true);
-            let service = service_fn(|request| answer(request, Arc::clone(&store)));
+            let service = service_fn(|request| answer(request, shared.clone()));
             let server = auto::Builder::new(TokioExecutor::new());
             // A client that hangs up ends the connection with an error; nobody needs it.
-            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            let _ = server
+                .serve_connection_with_upgrades(TokioIo::new(stream), service)
+                .await;
         });
     }
 }
@@ -138,12 +167,22 @@ impl Body for Reply {
     }
 }
 
-async fn answer(request: Request<Incoming>, store: Arc<Mutex<Store>>) -> Result<Response<Reply>> {
+async fn answer(request: Request<Incoming>, shared: Shared) -> Result<Response<Reply>> {
+    if let Some(to_pod) = ToPod::parse(request.uri().path()) {
+        return of_pod(to_pod, request, &shared).await;
+    }
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     if parts.uri.path() == "/version" {
         return whole(200, &json!({ "gitVersion": FAKE_VERSION }));
     }
+    if let Some(review) = reviews::answer(parts.uri.path(), &body, &lock(&shared.denied)) {
+        return whole(201, &review);
+    }
+    if let Some(found) = discovery::answer(parts.uri.path()) {
+        return whole(200, &found);
+    }
+    let store = shared.store;
     let Some(target) = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default())
     else {
         return whole(404, &Refusal::not_found("path", parts.uri.path()).status());
@@ -156,6 +195,29 @@ async fn answer(request: Request<Incoming>, store: Arc<Mutex<Store>>) -> Result<
     }
     match handle(&mut lock(&store), &parts, &target, &body) {
         Ok((code, value)) => whole(code, &value),
+        Err(refusal) => whole(refusal.code, &refusal.status()),
+    }
+}
+
+async fn of_pod(
+    ToPod { pod, part }: ToPod,
+    request: Request<Incoming>,
+    shared: &Shared,
+) -> Result<Response<Reply>> {
+    let container = lock(&shared.containers).get(&pod).cloned();
+    let Some(container) = container else {
+        return whole(404, &Refusal::not_found("pods", &pod).status());
+    };
+    let text = match part {
+        containers::Part::Log => Ok(Bytes::from(container.log)),
+        containers::Part::Page(path) => containers::page(&container, &path).await,
+        containers::Part::Exec => match containers::exec(container, request) {
+            Some(switched) => return Ok(switched),
+            None => Err(Refusal::bad_request("expected an upgrade to a WebSocket")),
+        },
+    };
+    match text {
+        Ok(text) => Ok(Response::new(Reply::Whole(Some(text)))),
         Err(refusal) => whole(refusal.code, &refusal.status()),
     }
 }

@@ -26,7 +26,7 @@ const fn kind(
     }
 }
 
-static KINDS: [Kind; 13] = [
+pub(super) static KINDS: [Kind; 13] = [
     kind(
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",

@@ -58,6 +58,14 @@ impl Refusal {
         }
     }
 
+    pub(super) fn unavailable(why: &str) -> Self {
+        Refusal {
+            code: 503,
+            reason: "ServiceUnavailable",
+            message: why.to_owned(),
+        }
+    }
+
     pub(super) fn expired() -> Self {
         Refusal {
             code: 410,

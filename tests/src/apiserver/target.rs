@@ -58,7 +58,7 @@ impl Target {
     }
 }
 
-fn parameters(query: &str) -> Vec<(String, String)> {
+pub(super) fn parameters(query: &str) -> Vec<(String, String)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     pairs

@@ -25,6 +25,14 @@ pub fn write(findings: &Findings, output: Output, colours: bool) -> String {
     }
 }
 
+impl Findings {
+    /// All verdicts in one line.
+    #[must_use]
+    pub fn sum(&self) -> String {
+        summary::sentence(&self.summary())
+    }
+}
+
 /// `shop.yaml:9`.
 fn place(location: &Location) -> String {
     format!("{}:{}", printable(&location.file), location.line)

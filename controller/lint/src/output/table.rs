@@ -5,7 +5,6 @@ use std::fmt::Write;
 use sluice_source::Location;
 
 use super::paint::Paint;
-use super::summary::sentence;
 use super::{place, printable};
 use crate::finding::{Finding, Findings, severity};
 use crate::remark::Remark;
@@ -38,7 +37,7 @@ pub(super) fn table(findings: &Findings, paint: Paint) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
-    text + &sentence(&findings.summary()) + "\n"
+    text + &findings.sum() + "\n"
 }
 
 /// The verdict, and whether clients get 503.

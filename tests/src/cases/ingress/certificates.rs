@@ -58,6 +58,18 @@ impl Authorities {
         })
     }
 
+    /// The same, of which the time is over.
+    pub fn expired(host: &str) -> Result<Pair> {
+        let mut params = CertificateParams::new(vec![host.to_owned()])?;
+        params.not_before = rcgen::date_time_ymd(2019, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        let key = KeyPair::generate()?;
+        Ok(Pair {
+            certificate: params.self_signed(&key)?.pem(),
+            key: key.serialize_pem(),
+        })
+    }
+
     /// A server's certificate in words: `HOST`, `tls for HOST`, `CN=HOST`; behind it may stand who signed it, as
     /// `signed by ca`, `signed by NAME` or `;CA=NAME`.
     pub fn described(&mut self, words: &str) -> Result<Pair> {

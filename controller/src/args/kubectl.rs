@@ -1,0 +1,203 @@
+//! `kubectl sluice`: the words of ingress-nginx's plugin.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use super::{Check, DbgCommand, Explain, Lint, Render};
+
+/// Name of the program that kubectl looks for.
+const PLUGIN: &str = "kubectl-sluice";
+
+/// Words of a command line, for the plugin if kubectl has called it.
+pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let name = words.first().and_then(|word| Path::new(word).file_name());
+    if name == Some(OsStr::new(PLUGIN)) {
+        words.insert(1, "kubectl".into());
+    }
+    words
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "kubectl runs it as `kubectl sluice` where kubectl-sluice, a link to sluice, is in PATH. Commands of `kubectl \
+    ingress-nginx` are there under their names; `check`, `lint` and `explain` are those of sluice, and read the cluster. Examples:\n  \
+    kubectl sluice check\n  \
+    kubectl sluice backends --list\n  \
+    kubectl sluice certs --host shop.example\n  \
+    kubectl sluice dbg reports\n  \
+    kubectl sluice logs --follow"
+)]
+pub(crate) struct Kubectl {
+    #[command(subcommand)]
+    pub(crate) command: KubectlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KubectlCommand {
+    /// Check an installation, or with --pre a cluster before one, and say what to do.
+    Check(Box<Check>),
+    /// Check which Ingresses of the cluster work unchanged, with differences, or not at all.
+    Lint(Lint),
+    /// Explain what becomes of one request to the cluster.
+    Explain(Explain),
+    /// Write the translation of a directory of manifests to files.
+    Render(Render),
+    /// Inspect the controller, as `sluice dbg` in its pod.
+    Dbg(DbgInPod),
+    /// Inspect backends.
+    Backends(BackendsInPod),
+    /// Print the certificate chain of a host.
+    Certs(CertsInPod),
+    /// Print the whole configuration.
+    Conf(ConfInPod),
+    /// Print the general settings.
+    General(InPod),
+    /// Print the paths that each Ingress serves.
+    #[command(alias = "ingress")]
+    Ingresses(InPod),
+    /// Print the Services of the data plane with their addresses.
+    Info(InPod),
+    /// Print the log of a pod.
+    Logs(Logs),
+    /// Run a command in a pod.
+    Exec(Exec),
+    /// Print how to get a shell beside a pod, whose image has none.
+    Ssh(AnyPod),
+}
+
+/// The way to the cluster, as kubectl's.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Pod")]
+pub(crate) struct InPod {
+    /// Namespace of Sluice's pods [default: all].
+    #[arg(long, short, global = true, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Name of the pod [default: a ready one with the labels].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) pod: Option<String>,
+    /// Label selector of Sluice's pods, beside app.kubernetes.io/component.
+    #[arg(
+        long,
+        short = 'l',
+        global = true,
+        value_name = "SELECTOR",
+        default_value = "app.kubernetes.io/name=sluice"
+    )]
+    pub(crate) selector: String,
+    /// Path to a kubeconfig [default: as kubectl].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current one].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// A pod of the controller or of the data plane.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct AnyPod {
+    #[command(flatten)]
+    pub(crate) pod: InPod,
+    /// A pod of the data plane, in the place of the controller's.
+    #[arg(long)]
+    pub(crate) data_plane: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DbgInPod {
+    #[command(flatten)]
+    pub(crate) pod: InPod,
+    #[command(subcommand)]
+    pub(crate) command: DbgCommand,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BackendsInPod {
+    #[command(flatten)]
+    pub(crate) pod: InPod,
+    /// Print names only.
+    #[arg(long, conflicts_with = "backend")]
+    pub(crate) list: bool,
+    /// Name of one backend, such as default-web-80.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CertsInPod {
+    #[command(flatten)]
+    pub(crate) pod: InPod,
+    /// The host; `_` for the default certificate.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConfInPod {
+    #[command(flatten)]
+    pub(crate) pod: InPod,
+    /// Print that of one host.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    pub(crate) pod: AnyPod,
+    /// Follow the log.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// That of the container's last run.
+    #[arg(long, short)]
+    pub(crate) previous: bool,
+    /// With a timestamp in front of each line.
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+    /// Lines from the end.
+    #[arg(long, value_name = "LINES")]
+    pub(crate) tail: Option<i64>,
+    /// Not older than this, such as 5s, 2m or 3h.
+    #[arg(long, value_name = "DURATION", conflicts_with = "since_time")]
+    pub(crate) since: Option<String>,
+    /// Not older than this time (RFC 3339).
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since_time: Option<String>,
+    /// Bytes at most.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) limit_bytes: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) pod: AnyPod,
+    /// Pass standard input on.
+    #[arg(long, short = 'i')]
+    pub(crate) stdin: bool,
+    /// Allocate a terminal.
+    #[arg(long, short = 't')]
+    pub(crate) tty: bool,
+    /// The command and its arguments.
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plugin_words(line: &str) -> Vec<OsString> {
+        words(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn the_name_of_the_program_makes_it_a_plugin() {
+        let expected = ["/bin/kubectl-sluice", "kubectl", "dbg", "conf"];
+        assert_eq!(plugin_words("/bin/kubectl-sluice dbg conf"), expected);
+        assert_eq!(plugin_words("sluice dbg conf"), ["sluice", "dbg", "conf"]);
+        assert_eq!(plugin_words("/a/kubectl-sluice/sluice run").len(), 2);
+    }
+}

@@ -1,0 +1,392 @@
+//! `sluice check` of a fake API server, with a controller, an Envoy and certificates of `sluice certgen` that are real. What only a
+//! kubelet would write is written by hand.
+
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::apiserver::containers::Container;
+use sluice_tests::apiserver::{Cluster, Fake};
+use sluice_tests::artifacts;
+use sluice_tests::cases::ingress::certificates::Authorities;
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::setup::{NETWORKING, apply_web_ingress, web, web_ingress};
+
+const LABEL: &str = "app.kubernetes.io/component";
+
+/// A cluster with an installation in it: one controller, which has one Envoy.
+struct Installed {
+    cluster: Cluster,
+    controller: Sluice,
+}
+
+impl Installed {
+    async fn start() -> Result<Installed> {
+        let cluster = Cluster::fake().await?;
+        let controller = Options::in_cluster(&cluster).start().await?;
+        let installed = Installed {
+            cluster,
+            controller,
+        };
+        for component in ["controller", "data-plane"] {
+            installed.pod(component).await?;
+            let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+            installed.status(component, ready).await?;
+        }
+        let cluster = &installed.cluster;
+        cluster
+            .certgen_xds("sluice.example", ["xds", "xds-data-plane"])
+            .await?;
+        installed.webhook().await?;
+        let container = Container {
+            page: Some(installed.controller.health()),
+            ..Container::default()
+        };
+        let pod = format!("{}/controller-0", cluster.namespace());
+        installed.fake()?.contain(&pod, container);
+        Ok(installed)
+    }
+
+    fn fake(&self) -> Result<&Fake> {
+        self.cluster.as_fake().context("the fake")
+    }
+
+    /// As the chart writes it.
+    async fn pod(&self, component: &str) -> Result<()> {
+        let class = format!("--controller-class={}", self.cluster.controller_class());
+        let folder = "/etc/sluice/admission";
+        let certificate = format!("--validating-webhook-certificate={folder}/tls.crt");
+        let arguments = [
+            "run",
+            "--source=kube",
+            "--allow-upstream-cidr=127.0.0.0/8",
+            "--data-plane=none",
+            "--validating-webhook=:8443",
+            &class,
+            &certificate,
+        ];
+        let volumes = ["xds", "admission"]
+            .map(|name| json!({ "name": name, "secret": { "secretName": name } }));
+        let mounts = [json!({ "name": "admission", "mountPath": folder })];
+        let container =
+            json!({ "name": component, "image": "i", "args": arguments, "volumeMounts": mounts });
+        self.cluster
+            .apply(&json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {
+                    "namespace": self.cluster.namespace(), "name": format!("{component}-0"),
+                    "labels": { "app.kubernetes.io/name": "sluice", LABEL: component },
+                },
+                "spec": { "serviceAccountName": "sluice", "volumes": volumes, "containers": [container] },
+            }))
+            .await
+    }
+
+    /// As a kubelet writes it.
+    async fn status(&self, component: &str, status: Value) -> Result<()> {
+        let metadata =
+            json!({ "namespace": self.cluster.namespace(), "name": format!("{component}-0") });
+        let pod =
+            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status });
+        self.cluster.apply_status(&pod).await
+    }
+
+    /// Service, webhook configuration, and the certificate that certgen makes for both.
+    async fn webhook(&self) -> Result<()> {
+        let namespace = self.cluster.namespace();
+        self.cluster
+            .apply(&json!({
+                "apiVersion": "v1", "kind": "Service", "metadata": { "namespace": namespace, "name": "hook" },
+                "spec": { "selector": { LABEL: "controller" }, "ports": [{ "port": 443 }] },
+            }))
+            .await?;
+        let service = json!({ "namespace": namespace, "name": "hook" });
+        let rules = [json!({ "apiGroups": ["networking.k8s.io"], "resources": ["ingresses"] })];
+        self.cluster
+            .apply(&json!({
+                "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+                "metadata": self.cluster.own("ours"),
+                "webhooks": [{
+                    "name": "validate.sluice.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                    "failurePolicy": "Fail", "clientConfig": { "service": service }, "rules": rules,
+                }],
+            }))
+            .await?;
+        let host = format!("hook.{namespace}.svc");
+        let mut command = Command::new(artifacts::sluice()?);
+        command.args([
+            "certgen",
+            "create",
+            "--cert-name",
+            "tls.crt",
+            "--key-name",
+            "tls.key",
+        ]);
+        command.args(["--namespace", namespace, "--secret-name", "admission"]);
+        command.args(["--webhook-name", "ours", "--host", &host]);
+        let done = run(command.arg("--kubeconfig").arg(self.cluster.kubeconfig())).await?;
+        ensure!(done.status.success(), "{done:?}");
+        Ok(())
+    }
+
+    async fn check(&self, flags: &[&str]) -> Result<Output> {
+        check(&self.cluster, flags).await
+    }
+}
+
+async fn run(command: &mut Command) -> Result<Output> {
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()?;
+    Ok(tokio::task::spawn_blocking(move || child.wait_with_output()).await??)
+}
+
+async fn check(cluster: &Cluster, flags: &[&str]) -> Result<Output> {
+    let mut command = Command::new(artifacts::sluice()?);
+    command.arg("check").arg("--kubeconfig");
+    command.arg(cluster.kubeconfig()).args(flags);
+    run(&mut command).await
+}
+
+fn text(output: &Output) -> String {
+    let both = [output.stdout.as_slice(), &output.stderr];
+    both.map(String::from_utf8_lossy).concat()
+}
+
+/// Each of these lines, or its beginning, is there.
+fn ensure_says(output: &Output, code: i32, lines: &[&str]) -> Result<()> {
+    let text = text(output);
+    ensure!(
+        output.status.code() == Some(code),
+        "{}: {text}",
+        output.status
+    );
+    for expected in lines {
+        let found = text.lines().any(|line| line.starts_with(expected));
+        ensure!(found, "{expected:?} is missing:\n{text}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fake_cluster_with_a_real_controller_is_as_it_should_be() -> Result<()> {
+    let installed = Installed::start().await?;
+    let cluster = &installed.cluster;
+    let _pods = web(cluster).await?;
+    apply_web_ingress(cluster, "web", "web.test").await?;
+    let namespace = cluster.namespace();
+    let done = installed.check(&["--wait", "10"]).await?;
+    let lines = [
+        &format!("√ API server http://{} answers", cluster.gate().addr()),
+        // Which is true: it is no Kubernetes.
+        "‼ expected a version such as v1.33.1 of the API server, got \"v0.0.0-sluice-fake\"",
+        &format!("√ system:serviceaccount:{namespace}:sluice may do what the controller does"),
+        &format!("√ IngressClass {namespace} is served"),
+        "√ ValidatingWebhookConfiguration ours leads to the controller, and the API server trusts it",
+        &format!("√ 1 pod of the controller in {namespace}: ready"),
+        &format!(
+            "√ controller and this program are {}",
+            env!("CARGO_PKG_VERSION")
+        ),
+        "√ one controller is the leader",
+        "√ 1 pod of the data plane: ready",
+        "√ 1 data plane connected to a controller",
+        "√ Envoy 1.",
+        &format!("√ 2 certificates in Secret {namespace}/admission valid"),
+        &format!("√ 2 certificates in Secret {namespace}/xds valid"),
+        "√ every data plane has accepted the configuration",
+        "√ 1 Ingress: 1 works unchanged",
+        "1 warning ‼",
+    ];
+    ensure_says(&done, 0, &lines)?;
+    ensure!(!text(&done).contains('\u{1b}'), "{}", text(&done));
+    let strict = installed
+        .check(&["--strict", "--namespace", namespace])
+        .await?;
+    ensure_says(&strict, 1, &["1 warning ‼"])?;
+    let json = installed.check(&["--output", "json"]).await?;
+    let value: Value = serde_json::from_slice(&json.stdout)?;
+    ensure!(value["status"] == "warning", "{value:#}");
+    let coloured = installed.check(&["--color", "always"]).await?;
+    ensure!(
+        text(&coloured).contains("\u{1b}[32m√"),
+        "{}",
+        text(&coloured)
+    );
+    // Nothing was written.
+    let writes = ["PUT", "PATCH", "DELETE"].map(|method| cluster.gate().count(method, "/pods"));
+    ensure!(writes == [0, 0, 0], "{writes:?}");
+    installed.controller.stop()
+}
+
+/// Pods that are not ready, a right, a class, a Secret and a Service that are gone, and a certificate that has ended.
+async fn break_everything(installed: &Installed) -> Result<()> {
+    let cluster = &installed.cluster;
+    let namespace = cluster.namespace().to_owned();
+    let waiting = json!({ "reason": "\u{1b}[31mImagePull", "message": "\u{202e}a\nb" });
+    let container = json!({
+        "name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": { "waiting": waiting },
+    });
+    installed
+        .status("controller", json!({ "containerStatuses": [container] }))
+        .await?;
+    let crashed = json!({ "conditions": [{ "type": "Ready", "status": "False" }] });
+    installed.status("data-plane", crashed).await?;
+    installed.fake()?.deny("list secrets");
+    cluster
+        .delete(NETWORKING, "IngressClass", &namespace)
+        .await?;
+    cluster.delete("v1", "Secret", "xds").await?;
+    cluster.delete("v1", "Service", "hook").await?;
+    let pair = Authorities::expired("old.test")?;
+    cluster
+        .apply(&json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+            "metadata": { "namespace": namespace, "name": "old" },
+            "stringData": { "tls.crt": pair.certificate, "tls.key": pair.key },
+        }))
+        .await?;
+    let mut ingress = web_ingress(cluster, "old", "old.test").to_json();
+    ingress["spec"]["tls"] = json!([{ "hosts": ["old.test"], "secretName": "old" }]);
+    // Without its class it is served by its annotation.
+    if let Some(spec) = ingress["spec"].as_object_mut() {
+        spec.remove("ingressClassName");
+    }
+    ingress["metadata"]["annotations"] = json!({ "kubernetes.io/ingress.class": "nginx" });
+    cluster.apply(&ingress).await
+}
+
+/// Terminals take some letters for commands, and names, reasons and hosts are somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_a_fake_cluster_are_told_with_advice_and_without_control_characters() -> Result<()>
+{
+    let installed = Installed::start().await?;
+    let cluster = &installed.cluster;
+    let namespace = cluster.namespace().to_owned();
+    break_everything(&installed).await?;
+    let done = installed.check(&[]).await?;
+    ensure_says(
+        &done,
+        1,
+        &[
+            &format!("× system:serviceaccount:{namespace}:sluice may not: list secrets"),
+            "    restore the chart's ClusterRoles",
+            &format!(
+                "× no IngressClass has the controller {}",
+                cluster.controller_class()
+            ),
+            "    create an IngressClass",
+            "× no pod of the controller is ready: controller-0 (\\u{1b}[31mImagePull: \\u{202e}a\\nb)",
+            &format!("    kubectl -n {namespace} describe pod"),
+            "× no pod of the data plane is ready: data-plane-0",
+            &format!("× Secret {namespace}/xds is missing, and pods wait for it"),
+            "    the log of the certgen Job",
+            &format!("× certificate of old.test (Secret {namespace}/old) ended "),
+            "    renew the certificate",
+            &format!(
+                "× ValidatingWebhookConfiguration ours leads to Service {namespace}/hook, which does not exist"
+            ),
+            "    delete it: kubectl delete validatingwebhookconfiguration ours",
+        ],
+    )?;
+    ensure!(
+        !text(&done).contains(['\u{1b}', '\u{202e}']),
+        "{}",
+        text(&done)
+    );
+    installed.controller.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_of_a_fake_cluster_waits_for_what_comes() -> Result<()> {
+    let installed = Installed::start().await?;
+    installed
+        .status("controller", json!({ "phase": "Pending" }))
+        .await?;
+    ensure_says(
+        &installed.check(&[]).await?,
+        1,
+        &["× no pod of the controller is ready: controller-0 (Pending)"],
+    )?;
+    let ready = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
+        installed.status("controller", ready).await
+    };
+    let (done, ready) = tokio::join!(installed.check(&["--wait", "30"]), ready);
+    ready?;
+    ensure_says(&done?, 0, &["√ 1 pod of the controller"])?;
+    installed.controller.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn before_an_installation_obstacles_in_a_fake_cluster_are_told() -> Result<()> {
+    let cluster = Cluster::fake().await?;
+    let fine = check(&cluster, &["--pre"]).await?;
+    ensure_says(
+        &fine,
+        0,
+        &[
+            "√ this account may install the chart",
+            "√ no IngressClass is called nginx",
+            "√ no other webhook is asked about Ingresses",
+        ],
+    )?;
+    cluster
+        .foreign_class("nginx", "other.example/controller")
+        .await?;
+    cluster
+        .as_fake()
+        .context("the fake")?
+        .deny("create clusterroles");
+    let rules = [json!({ "apiGroups": ["networking.k8s.io"], "resources": ["ingresses"] })];
+    let service = json!({ "namespace": "ingress-nginx", "name": "gone" });
+    cluster
+        .apply(&json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": cluster.own("ingress-nginx-admission"),
+            "webhooks": [{
+                "name": "validate.nginx.ingress.kubernetes.io", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "clientConfig": { "service": service }, "rules": rules,
+            }],
+        }))
+        .await?;
+    let done = check(&cluster, &["--pre"]).await?;
+    ensure_says(
+        &done,
+        1,
+        &[
+            "× this account may not: create clusterroles.rbac.authorization.k8s.io",
+            "× IngressClass nginx is taken by other.example/controller",
+            "× ValidatingWebhookConfiguration ingress-nginx-admission leads to Service ingress-nginx/gone",
+        ],
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fake_cluster_without_an_installation_or_without_an_api_server_fails() -> Result<()> {
+    let cluster = Cluster::fake().await?;
+    let nothing = check(&cluster, &[]).await?;
+    ensure_says(
+        &nothing,
+        1,
+        &[
+            "× no pod of a controller has the labels",
+            "    --namespace and --selector",
+        ],
+    )?;
+    cluster.gate().close();
+    let gone = check(&cluster, &[]).await?;
+    ensure_says(
+        &gone,
+        1,
+        &["× API server http://", "    kubectl version", "1 failure ×"],
+    )?;
+    let unknown = check(&cluster, &["--context", "nowhere"]).await?;
+    ensure_says(&unknown, 1, &["× "])?;
+    ensure!(text(&unknown).contains("nowhere"), "{}", text(&unknown));
+    Ok(())
+}

@@ -9,7 +9,6 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-
 /// Exit code that a shell shows for a process that SIGPIPE (13) has ended.
 const BROKEN_PIPE: u8 = 128 + 13;
 

@@ -52,6 +52,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("envoy_binary", Condition::ChildEnvoy),
     ("envoy_concurrency", Condition::ChildEnvoy),
     ("zone", Condition::Child),
+    ("max_failed_starts", Condition::Child),
     ("nginx_host", Condition::Nginx(None)),
     ("nginx_binary", Condition::Nginx(None)),
     ("nginx_module", Condition::Nginx(None)),
@@ -176,7 +177,7 @@ mod tests {
         tcp_services_configmap udp_services_configmap watch_namespace default_backend_service default_ssl_certificate \
         disable_svc_external_name allow_upstream_cidr enable_ssl_passthrough enable_topology_aware_routing \
         allow_hosts_under_foreign_wildcards disable_catch_all http_port https_port bind_address data_plane run_dir \
-        dns_server healthz_host healthz_port health_check_path health_check_timeout admin_socket enable_metrics \
+        dns_server dashboard_port healthz_host healthz_port health_check_path health_check_timeout admin_socket enable_metrics \
         access_log validating_webhook shutdown_grace_period post_shutdown_grace_period verbosity help version";
 
     /// Arguments of a run, with what makes them differ from their defaults.

@@ -85,6 +85,7 @@ impl DbgCommand {
             DbgCommand::Conf(Conf { host: Some(host) }) => {
                 vec!["conf".to_owned(), format!("--host={host}")]
             }
+            DbgCommand::Dashboard => word("dashboard"),
             DbgCommand::General => word("general"),
             DbgCommand::Xds => word("xds"),
             DbgCommand::Reports(it) => form("reports", *it),

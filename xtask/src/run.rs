@@ -162,6 +162,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     setup::php()?;
     setup::helm()?;
     setup::waf()?;
+    setup::podman()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;

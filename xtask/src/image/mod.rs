@@ -19,7 +19,7 @@ mod sbom;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use debian::Debian;
 use files::Workshop;
@@ -62,6 +62,15 @@ impl Plan {
         }
         if plan.recipes.is_empty() {
             plan.recipes = Recipe::ALL.to_vec();
+            plan.recipes
+                .retain(|recipe| recipe.can_be_built_for(plan.arch));
+        }
+        for recipe in &plan.recipes {
+            let (name, arch) = (recipe.name(), plan.arch.name());
+            ensure!(
+                recipe.can_be_built_for(plan.arch),
+                "{name}: its module is built with the headers of this machine's nginx: build it on a machine with {arch}"
+            );
         }
         if plan.debug && !plan.arch.is_native() {
             bail!(

@@ -163,7 +163,7 @@ fn part(package: &Value, hashes: &Hashes) -> Result<((String, String), Part)> {
     let is_ours = package["source"].is_null();
     let part = Part {
         kind: "library",
-        licence: text("license").map(|licence| licence.replace('/', " OR ")),
+        licence: text("license").map(|licence| expression(&licence)),
         url: (!is_ours).then(|| format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))),
         sha256: hashes.get(&key).cloned(),
         source: manifest.parent().map(|folder| (folder.to_owned(), authors)),
@@ -171,6 +171,12 @@ fn part(package: &Value, hashes: &Hashes) -> Result<((String, String), Part)> {
         version,
     };
     Ok((key, part))
+}
+
+/// In older crates a slash stands for OR.
+fn expression(licence: &str) -> String {
+    let choices: Vec<&str> = licence.split('/').map(str::trim).collect();
+    choices.join(" OR ")
 }
 
 /// Those of the lock file.

@@ -82,12 +82,15 @@ impl Programs {
 impl Nginx {
     fn build(arch: Arch, debug: bool, wasm: &Path) -> Result<Nginx> {
         setup::nginx()?;
+        let beside = env::var_os("SLUICE_BIN")
+            .filter(|_| debug)
+            .map(PathBuf::from);
         let module = built("SLUICE_NGINX_MODULE", debug, build::nginx_module, || {
             build::shipped_module(arch)
         })?;
         Ok(Nginx {
             module,
-            filter: build::compiled_for(arch, wasm)?,
+            filter: build::compiled_for(arch, wasm, beside)?,
             version: setup::nginx_version()?,
         })
     }

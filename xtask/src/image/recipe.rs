@@ -15,6 +15,7 @@ use super::oci::Image;
 use super::parts::{Crates, Part};
 use super::programs::{Nginx, Programs};
 use super::{licences, sbom};
+use crate::arch::Arch;
 use crate::repository;
 use crate::setup::ENVOY_VERSION;
 use crate::step::Step;
@@ -51,6 +52,11 @@ impl Recipe {
             Recipe::Envoy => "envoy",
             Recipe::Nginx => "nginx",
         }
+    }
+
+    /// Returns `false` for nginx on other machines than those it is for.
+    pub(super) fn can_be_built_for(self, arch: Arch) -> bool {
+        self != Recipe::Nginx || arch.is_native()
     }
 
     fn description(self) -> &'static str {

@@ -26,6 +26,11 @@ pub fn sluice() -> Result<PathBuf> {
     )
 }
 
+/// The tasks of the repository.
+pub fn xtask() -> Result<PathBuf> {
+    find("SLUICE_XTASK", target().join("debug/xtask"), "xtask")
+}
+
 /// The filter as it is shipped.
 pub fn filter() -> Result<PathBuf> {
     find(

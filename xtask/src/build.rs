@@ -4,11 +4,15 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
+use crate::arch::Arch;
 use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
 use crate::{repository, target};
+
+/// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
+const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 
 /// A build of the controller and of the programs in `tests/`.
 #[derive(Clone, Copy)]
@@ -81,6 +85,7 @@ fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf>
         "--profile",
         "filter",
     ]);
+    without_paths(&mut command, &[])?;
     step.run(command.arg("--target-dir").arg(folder).args(options))?;
     let wasm = filter_wasm(folder);
     ensure!(wasm.is_file(), "the build left no {}", wasm.display());
@@ -113,6 +118,103 @@ pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     )?;
     step.done();
     Ok(native)
+}
+
+/// The same for all processors of an architecture, this machine's. The compiler is the one beside a program, or built; it needs no
+/// optimisation for that.
+pub(crate) fn compiled_for(arch: Arch, wasm: &Path, beside: Option<PathBuf>) -> Result<PathBuf> {
+    let mut step = Step::start(&format!("the filter for nginx ({})", arch.name()));
+    let built = beside.map(|program| program.with_file_name("sluice-compile"));
+    let compiler = match built.filter(|compiler| compiler.is_file()) {
+        Some(compiler) => compiler,
+        None => {
+            let mut command = cargo();
+            command.args(["build", "--locked", "-p", "sluice-wasm-host"]);
+            step.run(command.args(["--features", "compile"]))?;
+            target().join("debug/sluice-compile")
+        }
+    };
+    let native = target()
+        .join("images")
+        .join(arch.name())
+        .join("sluice_filter.cwasm");
+    native.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    let mut compile = Command::new(compiler);
+    step.run(
+        compile
+            .args(["--target", arch.triple()])
+            .arg(wasm)
+            .arg(&native),
+    )?;
+    step.done();
+    Ok(native)
+}
+
+/// The controller of images.
+pub(crate) fn shipped_controller(arch: Arch) -> Result<PathBuf> {
+    shipped(arch, "sluice", "shipped", "sluice")
+}
+
+/// The nginx module of images.
+pub(crate) fn shipped_module(arch: Arch) -> Result<PathBuf> {
+    shipped(arch, "sluice-nginx-module", "module", "libngx_sluice.so")
+}
+
+fn shipped(arch: Arch, package: &str, profile: &str, file: &str) -> Result<PathBuf> {
+    let mut step = Step::start(&format!("{package} as shipped ({})", arch.name()));
+    let mut command = cargo();
+    command.args([
+        "build",
+        "--locked",
+        "-p",
+        package,
+        "--profile",
+        profile,
+        "--target",
+        arch.triple(),
+    ]);
+    without_paths(&mut command, &[SMALL_RELOCATIONS])?;
+    if !arch.is_native() {
+        for_cross(&mut command, arch);
+    }
+    step.run(&mut command)?;
+    step.done();
+    Ok(target().join(arch.triple()).join(profile).join(file))
+}
+
+/// Flags for the same bytes wherever the sources, and those of dependencies, are; and others.
+fn without_paths(command: &mut Command, more: &[&str]) -> Result<()> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let home = home.context("neither CARGO_HOME nor HOME is set")?;
+    let places = [
+        (home, "/cargo"),
+        (repository().canonicalize()?, "/sluice"),
+        (target(), "/sluice/target"),
+    ];
+    let prefixes: Vec<String> = places
+        .iter()
+        .map(|(place, name)| format!("{}={name}", place.display()))
+        .collect();
+    let mut flags: Vec<String> = prefixes
+        .iter()
+        .map(|prefix| format!("--remap-path-prefix={prefix}"))
+        .collect();
+    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    let flags: Vec<String> = prefixes
+        .iter()
+        .map(|prefix| format!("-ffile-prefix-map={prefix}"))
+        .collect();
+    // For the C sources of crates.
+    command.env("CFLAGS", flags.join(" "));
+    Ok(())
+}
+
+/// GNU's compilers for another processor; crates with C sources find theirs by its name.
+fn for_cross(command: &mut Command, arch: Arch) {
+    let triple = arch.triple().to_uppercase().replace('-', "_");
+    command.env(format!("CARGO_TARGET_{triple}_LINKER"), arch.tool("gcc"));
 }
 
 /// The controller and the demo: nothing that only tests need. `tests/workspace-hack` has the features that keep what they share with the

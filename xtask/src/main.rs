@@ -3,10 +3,12 @@
 //! Every task prepares what it needs on a machine that has nothing but Rust, and is quick when all is there. The
 //! tasks have no logic of their own: what they run lives in `tests/`.
 
+mod arch;
 mod asan;
 mod build;
 mod deny;
 mod fuzz;
+mod image;
 mod install;
 mod lint;
 mod run;
@@ -29,6 +31,9 @@ cargo xtask <task>
   install [--root DIR] [--data-plane nginx] [--debug]
                                    sluice, its Envoy (or nginx) and completions, in ~/.local or DIR. --debug: quicker to
                                    build, slower to run
+  image [controller|envoy|nginx]... [--arch amd64|arm64] [--output DIR] [--debug]
+                                   container images as OCI archives, with bill of materials, licences and symbols, in
+                                   target/images/ARCH or DIR. --debug: of programs that are quicker to build
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
@@ -75,6 +80,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "deny" => deny::all(),
         "fuzz" => fuzz::fuzz(arguments),
         "asan" => run::asan(arguments),
+        "image" => image::image(arguments),
         "install" => install::install(arguments),
         "site" => site::site(),
         "setup" => setup::all(),

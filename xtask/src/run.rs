@@ -164,6 +164,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     setup::browser()?;
     setup::prometheus()?;
     setup::waf()?;
+    setup::podman()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;

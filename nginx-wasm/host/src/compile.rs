@@ -12,3 +12,15 @@ use crate::engine_config;
 pub fn compile(wasm: &[u8]) -> Result<Module> {
     Module::new(&Engine::new(&engine_config())?, wasm)
 }
+
+/// Native code of a module that each processor of a target runs, `x86_64-unknown-linux-gnu` for example: [`compile`]'s needs one with
+/// the features of this machine's. For other machines than this one's kind it needs wasmtime's feature `all-arch`.
+///
+/// # Errors
+///
+/// Those of [`compile`], and there is no such target.
+pub fn compile_for(target: &str, wasm: &[u8]) -> Result<Vec<u8>> {
+    let mut config = engine_config();
+    config.target(target)?;
+    Engine::new(&config)?.precompile_module(wasm)
+}

@@ -49,7 +49,7 @@ mod wasi;
 
 pub use abi::{Action, BufferType, LogLevel, MapType, MetricType, Status, StreamType};
 #[cfg(feature = "compile")]
-pub use compile::compile;
+pub use compile::{compile, compile_for};
 pub use context::{Context, ContextId};
 pub use engine::engine_config;
 pub use env::{Env, HostResult, HttpCall, LocalResponse, PropertyPath};

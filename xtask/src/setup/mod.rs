@@ -1,12 +1,14 @@
 //! Requirements that a fresh machine lacks: Rust's wasm target, an Envoy, an nginx, a PHP, ModSecurity, Helm, kubectl,
-//! Prometheus and a browser.
+//! Prometheus, a browser, podman.
 
 mod apt;
 mod browser;
+mod cross;
 mod envoy;
 mod helm;
 mod nginx;
 mod php;
+mod podman;
 mod prometheus;
 mod tool;
 mod venv;
@@ -20,10 +22,12 @@ use anyhow::{Context, Result};
 use crate::step::{Step, missing};
 
 pub(crate) use browser::browser;
-pub(crate) use envoy::envoy;
+pub(crate) use cross::cross;
+pub(crate) use envoy::{ENVOY_VERSION, envoy, envoy_for};
 pub(crate) use helm::helm;
-pub(crate) use nginx::{nginx, source as nginx_source};
+pub(crate) use nginx::{nginx, source as nginx_source, version_of_sources as nginx_version};
 pub(crate) use php::php;
+pub(crate) use podman::podman;
 pub(crate) use prometheus::prometheus;
 pub(crate) use tool::{Tool, tool};
 pub(crate) use waf::waf;
@@ -40,24 +44,29 @@ pub(crate) fn all() -> Result<()> {
     helm()?;
     browser()?;
     prometheus()?;
-    waf()
+    waf()?;
+    podman()
 }
 
 /// Rust's standard library for the filter.
 pub(crate) fn wasm_target() -> Result<()> {
-    let mut step = Step::start(&format!("Rust target {WASM_TARGET}"));
-    if !has_wasm_target()? {
+    rust_target(WASM_TARGET)
+}
+
+fn rust_target(name: &str) -> Result<()> {
+    let mut step = Step::start(&format!("Rust target {name}"));
+    if !has_target(name)? {
         let mut command = Command::new("rustup");
-        let added = step.run(command.args(["target", "add", WASM_TARGET]));
+        let added = step.run(command.args(["target", "add", name]));
         added.with_context(|| {
-            format!("without rustup, install your Rust's {WASM_TARGET} standard library")
+            format!("without rustup, install your Rust's {name} standard library")
         })?;
     }
     step.done();
     Ok(())
 }
 
-fn has_wasm_target() -> Result<bool> {
+fn has_target(name: &str) -> Result<bool> {
     let mut command = Command::new("rustc");
     let output = command
         .args(["--print", "sysroot"])
@@ -66,7 +75,7 @@ fn has_wasm_target() -> Result<bool> {
     let sysroot = String::from_utf8(output.stdout)?;
     Ok(Path::new(sysroot.trim())
         .join("lib/rustlib")
-        .join(WASM_TARGET)
+        .join(name)
         .join("lib")
         .is_dir())
 }

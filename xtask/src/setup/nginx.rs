@@ -143,6 +143,11 @@ fn version(binary: &Path) -> Result<String> {
         .with_context(|| format!("{} -v says {text:?}", binary.display()))
 }
 
+/// That of the sources that a module is built for.
+pub(crate) fn version_of_sources() -> Result<String> {
+    source_version(&source())
+}
+
 fn source_version(folder: &Path) -> Result<String> {
     let header = folder.join("src/core/nginx.h");
     let text = fs::read_to_string(&header).with_context(|| format!("read {}", header.display()))?;

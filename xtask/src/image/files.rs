@@ -1,0 +1,94 @@
+//! Files on their way into an image.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::step::Step;
+use crate::target;
+
+/// A folder for what is thrown away; gone when dropped.
+pub(super) struct Workshop {
+    folder: PathBuf,
+}
+
+impl Workshop {
+    pub(super) fn new() -> Result<Workshop> {
+        let folder = target().join(format!("images/work-{}", std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        Ok(Workshop {
+            folder: folder.canonicalize()?,
+        })
+    }
+
+    /// A new folder in it.
+    pub(super) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        // The next build has a folder of its own.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Writes a file with the folders above it.
+pub(super) fn write(place: &Path, text: impl AsRef<[u8]>) -> Result<()> {
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(place, text).with_context(|| place.display().to_string())
+}
+
+/// Copies a file with the folders above it.
+pub(super) fn copy(file: &Path, place: &Path) -> Result<()> {
+    place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let copied = fs::copy(file, place).map(drop);
+    copied.with_context(|| format!("copy {} to {}", file.display(), place.display()))
+}
+
+/// Copies a file that is no program, whatever its mode says: Cargo gives wasm that of one.
+pub(super) fn copy_data(file: &Path, place: &Path) -> Result<()> {
+    copy(file, place)?;
+    Ok(fs::set_permissions(place, Permissions::from_mode(0o644))?)
+}
+
+/// Modes that depend neither on the umask nor on a package: nothing is written to, and no file lends its owner's rights.
+pub(super) fn set_modes(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let metadata = path.symlink_metadata()?;
+        if metadata.is_dir() {
+            set_modes(&path)?;
+        } else if metadata.is_file() {
+            let mode = if metadata.permissions().mode() & 0o111 == 0 {
+                0o644
+            } else {
+                0o755
+            };
+            fs::set_permissions(&path, Permissions::from_mode(mode))?;
+        } else if !metadata.is_symlink() {
+            bail!("{}: neither a file nor a folder", path.display());
+        }
+    }
+    Ok(fs::set_permissions(folder, Permissions::from_mode(0o755))?)
+}
+
+/// The SHA-256 of a file, in hexadecimal digits.
+pub(super) fn sha256(step: &mut Step, file: &Path) -> Result<String> {
+    let (status, output) = step.capture(Command::new("sha256sum").arg("--binary").arg(file))?;
+    let digest = output
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('\\');
+    if !status.success() || digest.len() != 64 {
+        bail!("sha256sum {}: {output}", file.display());
+    }
+    Ok(digest.to_owned())
+}

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::judge::{Difference, Judgement};
 use crate::known::Known;
-use crate::plan::LeftOut;
+use crate::plan::{LeftOut, reasons};
 use crate::subject::Subject;
 
 /// Requests that are named for one difference; the rest is counted.
@@ -285,6 +285,7 @@ impl Counted {
     ) -> Finding {
         let verdict = match (self.differing, self.judged) {
             (0, 0) => Verdict::NotJudged,
+            (0, _) if left_out.contains_key(reasons::PATHS) => Verdict::NotJudged,
             (0, _) => Verdict::Same,
             (_, _) => Verdict::Differs,
         };

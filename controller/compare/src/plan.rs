@@ -56,6 +56,8 @@ pub mod reasons {
     pub const BODY: &str = "a log has no bodies of requests; a HAR file has";
     /// Its number.
     pub const MOST: &str = "more than --max-requests";
+    /// Its number, and no other request is for its path.
+    pub const PATHS: &str = "paths that were not asked: more than --max-requests";
     /// Its host.
     pub const HOST: &str = "a host that no Ingress names";
     /// Its line.
@@ -78,6 +80,7 @@ pub mod reasons {
 impl Plan {
     /// Requests for all that Ingresses serve.
     pub fn add_ingresses(&mut self, site: &Site<'_>, selection: &Selection) {
+        let mut paths = Vec::new();
         for PathProbes {
             ingress,
             probes,
@@ -94,9 +97,32 @@ impl Plan {
             if !is_reached {
                 *left_out.entry(reasons::PATTERN).or_default() += 1;
             }
-            for probe in probes {
-                self.add(probe, selection);
+            let mut rest = probes.into_iter();
+            if let Some(probe) = rest.next() {
+                self.add_first(probe, selection);
             }
+            paths.push(rest);
+        }
+        // So that a limit leaves no path without a request for the sake of another one.
+        while !paths.is_empty() {
+            paths.retain_mut(|rest| match rest.next() {
+                Some(probe) => {
+                    self.add(probe, selection);
+                    true
+                }
+                None => false,
+            });
+        }
+    }
+
+    /// The request that says most about a path.
+    fn add_first(&mut self, probe: Probe, selection: &Selection) {
+        let subject = probe.context.subject.clone();
+        if self.counts.get(&subject).copied().unwrap_or_default() >= selection.most {
+            let left_out = self.subjects.entry(subject).or_default();
+            *left_out.entry(reasons::PATHS).or_default() += 1;
+        } else {
+            self.add(probe, selection);
         }
     }
 

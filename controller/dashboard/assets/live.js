@@ -5,24 +5,51 @@ const main = document.getElementById("main");
 const state = document.getElementById("live");
 let waiting = false;
 
+// Whoever types or selects something is not disturbed.
+function isInUse() {
+  const focused = document.activeElement;
+  const selection = document.getSelection();
+  const selects = selection && !selection.isCollapsed && main.contains(selection.anchorNode);
+  return selects || (main.contains(focused) && focused.matches("input, textarea, select"));
+}
+
+// The place of an element among its like: it is the same after a change of texts.
+function placeOf(element) {
+  const all = [...main.querySelectorAll("a, button, summary")];
+  return all.indexOf(element);
+}
+
 async function refresh() {
   waiting = false;
-  // Whoever types or selects is not disturbed.
-  if (main.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) return;
+  if (isInUse()) {
+    later();
+    return;
+  }
   const response = await fetch(location.href, { credentials: "same-origin" });
-  if (!response.ok) return;
+  // A page that is gone says so.
+  const isPage = (response.headers.get("content-type") || "").startsWith("text/html");
+  if (!isPage) {
+    state.textContent = "not connected: what is shown may be old";
+    return;
+  }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const focused = document.activeElement && document.activeElement.id;
+  const focused = placeOf(document.activeElement);
+  const open = [...main.querySelectorAll("details")].map((details) => details.open);
   main.replaceChildren(...page.getElementById("main").childNodes);
-  if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
+  main.querySelectorAll("details").forEach((details, n) => { details.open = open[n] || false; });
+  const again = main.querySelectorAll("a, button, summary")[focused];
+  if (again) again.focus();
+}
+
+function later() {
+  if (!waiting) {
+    waiting = true;
+    setTimeout(refresh, 1000);
+  }
 }
 
 const changes = new EventSource("/changes");
 changes.onopen = () => { state.textContent = "live"; };
 changes.onerror = () => { state.textContent = "not connected: what is shown may be old"; };
-changes.addEventListener("change", () => {
-  if (!waiting) {
-    waiting = true;
-    setTimeout(refresh, 1000);
-  }
-});
+changes.addEventListener("change", later);
+changes.addEventListener("traffic", () => { if (main.querySelector("[data-traffic]")) later(); });

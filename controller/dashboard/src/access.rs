@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
+/// Cookies know no ports, so their names do: another dashboard on this machine has one of its own.
 const COOKIE: &str = "sluice_dashboard";
 const BYTES: usize = 24;
 /// Of every response. Nothing is loaded from elsewhere, and nobody frames it.
@@ -79,22 +80,23 @@ fn refusal(token: &Token, request: &Request) -> Option<Response> {
     if !is_loopback(request.headers()) {
         return refused(
             StatusCode::MISDIRECTED_REQUEST,
-            "The dashboard is asked for as 127.0.0.1 or localhost.\n",
+            "Open the dashboard at http://127.0.0.1 or http://localhost.\n",
         );
     }
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return refused(StatusCode::METHOD_NOT_ALLOWED, "Read only.\n");
     }
     if let Some(given) = given(request.uri()).filter(|given| token.is(given)) {
-        return Some(entered(given));
+        return Some(entered(given, &cookie_name(request.headers())));
     }
-    let mut cookies = cookies(request.headers());
+    let name = cookie_name(request.headers());
+    let mut cookies = cookies(request.headers(), &name);
     if cookies.any(|cookie| token.is(cookie)) {
         return None;
     }
     refused(
         StatusCode::FORBIDDEN,
-        "`sluice dbg dashboard` prints the URL with the token; it is another one after each start.\n",
+        "`sluice dbg dashboard` prints the URL with the token; a new token is generated at each start.\n",
     )
 }
 
@@ -110,6 +112,15 @@ fn is_loopback(headers: &HeaderMap) -> bool {
     name.is_some_and(|name| ["127.0.0.1", "localhost", "[::1]"].contains(&name))
 }
 
+fn cookie_name(headers: &HeaderMap) -> String {
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let port = host.and_then(|host| host.rsplit_once(':'));
+    let port = port.and_then(|(_, port)| port.parse::<u16>().ok());
+    format!("{COOKIE}_{}", port.unwrap_or(80))
+}
+
 fn given(uri: &Uri) -> Option<&str> {
     uri.query()?
         .split('&')
@@ -117,8 +128,8 @@ fn given(uri: &Uri) -> Option<&str> {
 }
 
 /// Remembers the token, and leads to the page without it.
-fn entered(token: &str) -> Response {
-    let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict");
+fn entered(token: &str, name: &str) -> Response {
+    let cookie = format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict");
     let headers = [
         (header::SET_COOKIE, cookie),
         (header::LOCATION, "/".to_owned()),
@@ -126,13 +137,13 @@ fn entered(token: &str) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(header::COOKIE).into_iter();
     let lines = lines.filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| {
+    lines.flat_map(move |line| {
         let pairs = line
             .split(';')
             .filter_map(|pair| pair.trim().split_once('='));
-        pairs.filter_map(|(name, value)| (name == COOKIE).then_some(value))
+        pairs.filter_map(move |(known, value)| (known == name).then_some(value))
     })
 }

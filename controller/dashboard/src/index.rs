@@ -41,8 +41,14 @@ pub(crate) struct State {
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.snapshot, &other.snapshot)
-            && (self.answers, self.requests) == (other.answers, other.requests)
+        self.is_of_the_same_configuration(other) && self.requests == other.requests
+    }
+}
+
+impl State {
+    /// True if only requests have come.
+    pub(crate) fn is_of_the_same_configuration(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.snapshot, &other.snapshot) && self.answers == other.answers
     }
 }
 

@@ -27,7 +27,11 @@ pub(crate) async fn changes(
                 ticks.tick().await;
                 let now = indexed.state();
                 if now != known {
-                    let event = Event::default().event("change").data("-");
+                    let name = match now.is_of_the_same_configuration(&known) {
+                        true => "traffic",
+                        false => "change",
+                    };
+                    let event = Event::default().event(name).data("-");
                     return Some((Ok(event), (ticks, now)));
                 }
             }

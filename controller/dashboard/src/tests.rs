@@ -75,7 +75,7 @@ async fn ask(
 
 /// With the token.
 async fn page(dashboard: &Dashboard, target: &str) -> String {
-    let cookie = format!("other=1; sluice_dashboard={TOKEN}");
+    let cookie = format!("other=1; sluice_dashboard_8080={TOKEN}");
     let headers = [("host", "127.0.0.1:8080"), ("cookie", &cookie)];
     let (status, _, text) = ask(dashboard, Method::GET, target, &headers).await;
     assert!(
@@ -104,20 +104,20 @@ async fn nobody_sees_anything_without_the_token() {
             (vec![("host", "127.0.0.1:1")], StatusCode::FORBIDDEN),
             (vec![], StatusCode::MISDIRECTED_REQUEST),
             (
-                vec![("host", "localhost"), ("cookie", "sluice_dashboard=")],
+                vec![("host", "localhost"), ("cookie", "sluice_dashboard_80=")],
                 StatusCode::FORBIDDEN,
             ),
             (
                 vec![
                     ("host", "localhost"),
-                    ("cookie", "sluice_dashboard=secret2"),
+                    ("cookie", "sluice_dashboard_80=secret2"),
                 ],
                 StatusCode::FORBIDDEN,
             ),
             (
                 vec![
                     ("host", "rebound.example"),
-                    ("cookie", "sluice_dashboard=secret"),
+                    ("cookie", "sluice_dashboard_80=secret"),
                 ],
                 StatusCode::MISDIRECTED_REQUEST,
             ),
@@ -142,14 +142,14 @@ async fn the_token_goes_from_the_url_into_a_cookie() {
     let cookie = headers[header::SET_COOKIE].to_str().unwrap();
     assert_eq!(
         cookie,
-        "sluice_dashboard=secret; Path=/; HttpOnly; SameSite=Strict"
+        "sluice_dashboard_1=secret; Path=/; HttpOnly; SameSite=Strict"
     );
 }
 
 #[tokio::test]
 async fn nothing_can_be_changed_nor_framed() {
     let dashboard = dashboard(&[]);
-    let headers = [("host", "[::1]:1"), ("cookie", "sluice_dashboard=secret")];
+    let headers = [("host", "[::1]:1"), ("cookie", "sluice_dashboard_1=secret")];
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS] {
         let (status, ..) = ask(&dashboard, method, "/", &headers).await;
         assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
@@ -220,7 +220,10 @@ async fn a_request_is_explained() {
 #[tokio::test]
 async fn what_is_not_there_is_404() {
     let dashboard = dashboard(&[]);
-    let headers = [("host", "localhost"), ("cookie", "sluice_dashboard=secret")];
+    let headers = [
+        ("host", "localhost"),
+        ("cookie", "sluice_dashboard_80=secret"),
+    ];
     for target in ["/ingresses/shop/none", "/nothing"] {
         let (status, ..) = ask(&dashboard, Method::GET, target, &headers).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{target}");
@@ -233,7 +236,7 @@ async fn a_browser_learns_of_a_change() {
     let router = router(dashboard.clone(), Token::of(TOKEN));
     let request = Request::get("/changes")
         .header("host", "localhost")
-        .header("cookie", "sluice_dashboard=secret");
+        .header("cookie", "sluice_dashboard_80=secret");
     let response = router
         .oneshot(request.body(Body::empty()).unwrap())
         .await

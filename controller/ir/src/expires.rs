@@ -32,7 +32,7 @@ impl Expires {
     #[must_use]
     pub fn date(self) -> Option<&'static str> {
         match self {
-            Expires::Epoch => Some("Thu, 01 Jan 1970 00:00:01 GMT"),
+            Expires::Epoch | Expires::Seconds(..0) => Some("Thu, 01 Jan 1970 00:00:01 GMT"),
             Expires::Max => Some("Thu, 31 Dec 2037 23:55:55 GMT"),
             Expires::Off | Expires::Seconds(_) => None,
         }

@@ -212,7 +212,9 @@ mod tests {
         let text = text.or_else(|| default.map(|value| value.to_string_lossy().into_owned()));
         text.unwrap_or_else(|| match arg.get_id().as_str() {
             "xds_address" => "127.0.0.1:1".to_owned(),
-            "envoy_concurrency" | "nginx_workers" | "status_port" => "1".to_owned(),
+            "envoy_concurrency" | "max_failed_starts" | "nginx_workers" | "status_port" => {
+                "1".to_owned()
+            }
             "publish_service" => "a/b".to_owned(),
             _ => "a".to_owned(),
         })

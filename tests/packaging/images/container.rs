@@ -76,7 +76,7 @@ impl Engine {
             run.arg(format!("--volume={}:{place}:ro", folder.display()));
         }
         run.arg(format!(
-            "localhost/sluice/{image}:{}",
+            "docker.io/sluice/{image}:{}",
             env!("CARGO_PKG_VERSION")
         ));
         Ok(Container {

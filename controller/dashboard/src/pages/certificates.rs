@@ -1,4 +1,4 @@
-//! Certificates of hosts, those that end first at the top.
+//! Certificates of hosts, soonest to expire first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,8 +83,8 @@ fn rows(config: &Config, now: i64) -> Vec<Row> {
 fn row(id: &SecretId, hosts: Vec<String>, info: &CertInfo, now: i64) -> Row {
     let days = (info.expires - now).div_euclid(DAY);
     let (style, left) = match days {
-        ..0 => ("error", "has ended".to_owned()),
-        0 => ("error", "ends today".to_owned()),
+        ..0 => ("error", "expired".to_owned()),
+        0 => ("error", "today".to_owned()),
         1..=SOON => ("warning", format!("{days} days")),
         _ => ("good", format!("{days} days")),
     };

@@ -42,6 +42,14 @@ impl ReportLine {
             text: format!("{}; {}", report.reason, report.consequence),
         }
     }
+
+    /// With the object that it is about.
+    fn of_object(report: &Report) -> Self {
+        ReportLine {
+            field: format!("{}: {}", report.object, report.field),
+            ..ReportLine::new(report)
+        }
+    }
 }
 
 /// Style and words of what is served of an Ingress.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use sluice_ir::Endpoint;
-use sluice_translate::Severity;
+use sluice_ir::{Endpoint, ServerName};
+use sluice_translate::{Kind, Severity};
 
-use super::shown;
+use super::{ReportLine, shown};
 use crate::index::Indexed;
+
+/// Reports on the page.
+const MOST_REPORTS: usize = 100;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -19,6 +22,8 @@ struct Overview {
     routes: usize,
     backends: usize,
     endpoints: Endpoints,
+    /// Reports about objects that are no Ingresses.
+    reports: Vec<ReportLine>,
     errors: usize,
     warnings: usize,
     refused: usize,
@@ -57,6 +62,7 @@ pub(crate) async fn page(State(indexed): State<Arc<Indexed>>) -> Response {
     let all = backends.iter().flat_map(|backend| &backend.endpoints);
     all.for_each(|endpoint| endpoints.count(endpoint));
     let reports = index.snapshot.reports();
+    let others = reports.iter().filter(|it| it.object.kind != Kind::Ingress);
     let count = |severity| reports.iter().filter(|it| it.severity == severity).count();
     let (generation, answered) = dashboard.store.progress();
     let behind = answered
@@ -64,10 +70,18 @@ pub(crate) async fn page(State(indexed): State<Arc<Indexed>>) -> Response {
         .map(|known| generation.saturating_sub(*known));
     shown(&Overview {
         ingresses: index.ingresses.len(),
-        hosts: config.servers.iter().count(),
+        hosts: config
+            .servers
+            .keys()
+            .filter(|name| **name != ServerName::CatchAll)
+            .count(),
         routes: config.routes().count(),
         backends: backends.len(),
         endpoints,
+        reports: others
+            .take(MOST_REPORTS)
+            .map(ReportLine::of_object)
+            .collect(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
         refused: dashboard.store.refusals().len(),

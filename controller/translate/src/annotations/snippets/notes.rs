@@ -52,7 +52,7 @@ pub(super) fn note_differences(
                 "add_header of this header without always adds it to errors, too"
             }
             Difference::WithoutDate => {
-                "expires with a time sends Cache-Control alone, which takes precedence over Expires (RFC 9111, 5.3)"
+                "expires with a time sends Cache-Control alone, which takes precedence over Expires, also over that of pods (RFC 9111, 5.3)"
             }
             Difference::WithoutChain => {
                 "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \

@@ -91,7 +91,7 @@ impl HeaderChanges<'_> {
         if self.response.expires.is_some() || !expires::WRITTEN.iter().all(is_free) {
             return None;
         }
-        let is_time = matches!(expires, Expires::Seconds(_));
+        let is_time = matches!(expires, Expires::Seconds(0..));
         let difference = is_time.then_some(Difference::WithoutDate);
         self.differences.extend(difference);
         self.response.expires = Some(expires);

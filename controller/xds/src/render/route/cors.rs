@@ -12,14 +12,9 @@ use crate::render::header::{literal, set};
 /// of which each must hold.
 pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Route> {
     let allowed = || {
-        let answering = |route: &Route| {
-            if is_forwarding(route) || is_error(route) {
-                with_cors_headers(route, cors)
-            } else {
-                route.clone()
-            }
-        };
-        std::iter::once(preflight(first, cors)).chain(routes.iter().map(answering))
+        // Redirects and errors, too: a browser follows none whose response does not allow it.
+        let answering = routes.iter().map(|route| with_cors_headers(route, cors));
+        std::iter::once(preflight(first, cors)).chain(answering)
     };
     match &cors.origins {
         AllowedOrigins::Any => allowed().collect(),
@@ -31,11 +26,6 @@ pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Rout
             strangers.chain(allowed()).collect()
         }
     }
-}
-
-/// Not a redirect, which browsers follow without CORS.
-fn is_error(route: &Route) -> bool {
-    matches!(&route.action, Some(Action::DirectResponse(response)) if response.status >= 400)
 }
 
 /// The answer to `OPTIONS`, which no pod sees.
@@ -52,10 +42,6 @@ fn preflight(route: &Route, cors: &Cors) -> Route {
         with_cors_headers(&preflight, cors),
         is(":method", "OPTIONS"),
     )
-}
-
-fn is_forwarding(route: &Route) -> bool {
-    matches!(route.action, Some(Action::Route(_)))
 }
 
 fn not_from(route: Route, origin: &AllowedOrigin) -> Route {

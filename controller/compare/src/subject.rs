@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::printable;
+
 /// Verdicts are given of these.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
@@ -15,7 +17,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Subject::Ingress(name) => f.write_str(name),
-            Subject::Host(name) => write!(f, "host {name}"),
+            Subject::Host(name) => write!(f, "host {}", printable(name)),
         }
     }
 }

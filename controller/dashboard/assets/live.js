@@ -20,13 +20,13 @@ function placeOf(element) {
 }
 
 async function refresh() {
-  waiting = false;
   if (isInUse()) {
-    later();
+    setTimeout(refresh, 1000);
     return;
   }
   const response = await fetch(location.href, { credentials: "same-origin" });
   // A page that is gone says so.
+  waiting = false;
   const isPage = (response.headers.get("content-type") || "").startsWith("text/html");
   if (!isPage) {
     state.textContent = "not connected: what is shown may be old";

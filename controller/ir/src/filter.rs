@@ -83,6 +83,20 @@ impl From<Header> for AddedHeader {
 }
 
 impl HeaderModification {
+    /// Parts of values of headers that errors do not have: to Envoy each is a program.
+    #[must_use]
+    pub fn programs(&self) -> usize {
+        let conditional = self.add.iter().filter(|added| added.unless_error);
+        conditional.map(|added| added.header.value.0.len()).sum()
+    }
+
+    /// Sends all headers with errors, too.
+    pub fn add_to_errors(&mut self) {
+        for added in &mut self.add {
+            added.unless_error = false;
+        }
+    }
+
     /// Headers that are changed.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -30,7 +30,7 @@ pub enum TargetPart<'a> {
     /// Value of the first parameter that has this name, whatever case its letters have.
     Argument(&'a str),
     /// Host in lower case, without the port and without a dot behind it (which a pattern may take, though). It has a text of its
-    /// own. What is found in an address with brackets is open: a catch-all alone has it, where clients may as well send another host.
+    /// own. Nothing is found in one with a bracket, or hardly: the renderer decides about those.
     Host,
 }
 

@@ -26,20 +26,20 @@ impl Ingresses {
         let records = &args.requests;
         let has_records =
             records.access_log.is_some() || records.har.is_some() || args.live.listen.is_some();
+        // Those of a browser are also for others, with cookies of theirs, and a tenant may name any host.
+        if records.har.is_some() && records.host.is_empty() {
+            bail!(
+                "--har has what a browser sent to all hosts, with cookies and tokens: give --host for those whose requests are \
+                 sent"
+            );
+        }
         let has_source = args.source.source.is_some()
             || args.source.manifests.is_some()
             || args.source.names_a_cluster();
         let origin = match args.source.origin(is_in_cluster()) {
             Ok(origin) => origin,
-            // Requests are enough. Those of a browser are also for others, with cookies of theirs.
-            Err(_) if !has_source && has_records => {
-                if records.har.is_some() && records.host.is_empty() {
-                    bail!(
-                        "--har without Ingresses: give --host for the hosts whose requests are sent"
-                    );
-                }
-                return Ok(Ingresses::default());
-            }
+            // Requests are enough.
+            Err(_) if !has_source && has_records => return Ok(Ingresses::default()),
             Err(error) if has_source => return Err(error),
             Err(_) => bail!(
                 "nothing to compare: give --manifests DIR, --source kube for a cluster, --access-log, --har or --listen"

@@ -15,8 +15,8 @@ use sluice_translate_engine::MAX_CANARIES;
 
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS, MAX_PARAMS_BYTES};
 use crate::servers::{
-    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES,
-    MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
+    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_CONDITIONAL_HEADERS, MAX_PATHS,
+    MAX_RULES, MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
 };
 use crate::snippet::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_LOCATIONS, MAX_RESPONSES};
 
@@ -170,6 +170,11 @@ pub static LIMITS: &[Limit] = &[
         "responses of a snippet and their conditions, times its paths and their CORS origins",
         MAX_SNIPPET_CONDITIONS as u64,
         SNIPPET_CLOSES,
+    ),
+    limit(
+        "texts and variables in values of `add_header` without `always`, times paths and CORS origins",
+        MAX_CONDITIONAL_HEADERS as u64,
+        "added to errors, too",
     ),
     limit(
         "`set`, `if` and `return` of a snippet",

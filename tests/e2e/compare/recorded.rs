@@ -92,6 +92,11 @@ async fn requests_of_a_browser_go_to_the_hosts_that_are_named_and_change_things_
     let without = ["--har", &path, "--output", "json"];
     let refused = compare(&old, &new, &without).await?;
     ensure!(refused.status.code() == Some(2), "{refused:?}");
+    // A tenant may name any host, or all.
+    let ingresses = folder.path().display().to_string();
+    let with_ingresses = [&without[..], &["--manifests", &ingresses]].concat();
+    let refused = compare(&old, &new, &with_ingresses).await?;
+    ensure!(refused.status.code() == Some(2), "{refused:?}");
     let hits = || planes.pods.iter().map(Echo::hits).collect::<Vec<_>>();
     ensure!(hits() == [0, 0], "cookies of other hosts are not sent");
     let with = [&without[..], &["--host", "a.test", "--methods", "POST"]].concat();

@@ -19,6 +19,7 @@ use crate::traffic::Counts;
 /// Routes and endpoints on a page.
 const MOST_ROUTES: usize = 200;
 const MOST_ENDPOINTS: usize = 200;
+const MOST_BACKENDS: usize = 50;
 
 #[derive(Template)]
 #[template(path = "ingress.html")]
@@ -107,6 +108,7 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
             .collect(),
         backends: backends
             .iter()
+            .take(MOST_BACKENDS)
             .map(|(id, backend)| pods(id, backend, traffic))
             .collect(),
     }

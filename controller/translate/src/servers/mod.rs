@@ -16,6 +16,7 @@ mod canary;
 mod certificates;
 mod claimed_paths;
 mod closing;
+mod header_budget;
 mod host_ownership;
 mod ingress;
 mod names;
@@ -52,6 +53,7 @@ use crate::global::Globals;
 use crate::{Options, ext_auth_url};
 use aliases::Aliases;
 use canary::PendingCanary;
+pub(crate) use header_budget::MAX_CONDITIONAL_HEADERS;
 pub(crate) use names::names;
 use path_rule::IngressContext;
 pub(crate) use paths::MAX_PATHS;
@@ -202,6 +204,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.limit_snippets();
+        self.limit_conditional_headers();
         self.report_paths_without_snippet();
         self.close_rewrites_beside_long_paths();
         for (name, builder) in &mut self.builders {

@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct NamespaceSnippet {
     owner: ObjectRef,
-    snippet: Arc<ServerSnippet>,
+    pub(super) snippet: Arc<ServerSnippet>,
     locations: Vec<LocationRule>,
 }
 
@@ -143,10 +143,12 @@ impl NamespaceSnippet {
         let ServerSnippet {
             direct_responses,
             access,
+            filters,
             ..
         } = self.snippet.as_ref();
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
-        responses + (access.allow.len() + access.deny.len()).div_ceil(NETWORKS)
+        let networks = (access.allow.len() + access.deny.len()).div_ceil(NETWORKS);
+        responses + networks + super::snippet_budget::expires(filters)
     }
 
     /// The same of its locations, which every host has once.

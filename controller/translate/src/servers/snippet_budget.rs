@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Action, AllowedOrigins, DirectResponse, HeaderVariant, ReasonCode};
+use sluice_ir::{Action, AllowedOrigins, DirectResponse, Filter, HeaderVariant, ReasonCode};
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
@@ -13,7 +13,7 @@ use super::{Assembly, server_snippet};
 /// Responses of a snippet and their conditions, times the paths that it is for and their CORS origins.
 pub(crate) const MAX_SNIPPET_CONDITIONS: usize = 5000;
 
-const FIELD: [&str; 2] = ["annotation configuration-snippet", server_snippet::FIELD];
+pub(super) const FIELD: [&str; 2] = ["annotation configuration-snippet", server_snippet::FIELD];
 
 /// Responses and conditions by Ingress: of `configuration-snippet`, and of `server-snippet`.
 type Sizes = BTreeMap<ObjectRef, [usize; 2]>;
@@ -79,7 +79,7 @@ impl Assembly<'_> {
                 let changes = annotations.path_changes.len();
                 let variants = annotations.header_variants.iter();
                 let variants: usize = variants.map(HeaderVariant::size).sum();
-                let own = own.sum::<usize>() + variants + changes;
+                let own = own.sum::<usize>() + variants + changes + expires(&annotations.filters);
                 let own = own * (1 + changes) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
@@ -94,8 +94,13 @@ impl Assembly<'_> {
     }
 }
 
+/// Of `expires`: two headers under a condition.
+pub(super) fn expires(filters: &[Filter]) -> usize {
+    2 * usize::from(sluice_ir::response_expires(filters).is_some())
+}
+
 /// How often Envoy has the responses of a path.
-fn copies(rule: &PathRule) -> usize {
+pub(super) fn copies(rule: &PathRule) -> usize {
     match rule
         .annotations
         .policy

@@ -121,7 +121,8 @@ fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
 /// `None`: there is none for it.
 fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
     let matcher = match &condition.test {
-        RequestTest::Host(comparison) => part(TargetPart::Host, comparison),
+        RequestTest::Host(comparison) if condition.negated => part(TargetPart::Host, comparison),
+        RequestTest::Host(comparison) => of_host(comparison),
         RequestTest::Path(Comparison::Equals(path)) => {
             let path = escape(&encoded(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
@@ -144,19 +145,31 @@ fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
     })
 }
 
+/// nginx answers a host with 400 that is empty, has a part that is, or has a bracket; or knows it as an address of IPv6, in which
+/// Envoy finds no pattern. The condition holds for all of these, so that nothing gets past what it leads to.
+fn of_host(comparison: &Comparison) -> HeaderMatcher {
+    const NO_NAME: &str = r"\.?(?::\d*)?|(?s:.*)(?:[\[\]]|\.\.)(?s:.*)";
+    let pattern = part_pattern(TargetPart::Host, comparison);
+    matches(":authority", &format!("(?:{pattern}|{NO_NAME})"))
+}
+
 /// A part of the target. Translation has seen that RE2 has words for it, and Envoy would refuse what it has not: no request
 /// is taken without the condition.
 fn part(part: TargetPart<'_>, comparison: &Comparison) -> HeaderMatcher {
+    let header = match part {
+        TargetPart::Host => ":authority",
+        TargetPart::Path | TargetPart::Query | TargetPart::Argument(_) => ":path",
+    };
+    matches(header, &part_pattern(part, comparison))
+}
+
+fn part_pattern(part: TargetPart<'_>, comparison: &Comparison) -> String {
     let pattern = match comparison {
         Comparison::Equals(text) => sluice_pattern::re2_target_equals(part, text),
         Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
         Comparison::MatchesIgnoreCase(pattern) => sluice_pattern::re2_target(part, pattern, true),
     };
-    let header = match part {
-        TargetPart::Host => ":authority",
-        TargetPart::Path | TargetPart::Query | TargetPart::Argument(_) => ":path",
-    };
-    matches(header, pattern.as_deref().unwrap_or("("))
+    pattern.unwrap_or_else(|| "(".to_owned())
 }
 
 /// A decoded path as Envoy compares paths, with what a path cannot have unencoded.

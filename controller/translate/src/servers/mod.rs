@@ -203,8 +203,7 @@ impl Assembly<'_> {
     }
 
     fn finish(mut self) -> Assembled {
-        self.limit_snippets();
-        self.limit_conditional_headers();
+        self.limit_cost_of_snippets();
         self.report_paths_without_snippet();
         self.close_rewrites_beside_long_paths();
         for (name, builder) in &mut self.builders {

@@ -19,8 +19,13 @@ pub(super) const FIELD: [&str; 2] = ["annotation configuration-snippet", server_
 type Sizes = BTreeMap<ObjectRef, [usize; 2]>;
 
 impl Assembly<'_> {
+    pub(super) fn limit_cost_of_snippets(&mut self) {
+        self.limit_snippets();
+        self.limit_conditional_headers();
+    }
+
     /// Closes the paths of snippets that are beyond the limit.
-    pub(super) fn limit_snippets(&mut self) {
+    fn limit_snippets(&mut self) {
         let mut beyond = self.snippet_sizes();
         beyond.retain(|_, sizes| sizes.iter().any(|size| *size > MAX_SNIPPET_CONDITIONS));
         for (object, sizes) in &beyond {

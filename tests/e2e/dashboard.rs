@@ -208,6 +208,64 @@ async fn requests_of_an_endpoint_are_counted(data_plane: &str) -> Result<()> {
     Ok(())
 }
 
+/// What a reader has opened and focused is still so when the page has been fetched again, and a page that is gone says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_leaves_its_reader_alone() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let policy = Ingress::new("default", "web").host("web.test");
+    let policy = policy
+        .annotation("proxy-body-size", "2m")
+        .path("/", "web", 80);
+    fixture.manifests.ingress(&policy)?;
+    let sluice = options(&fixture, &port).start().await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
+    browser.client.goto(&page).await?;
+    browser.wait_for("#live", "live").await?;
+    let summary = browser.client.find(Locator::Css("summary")).await?;
+    summary.send_keys(&Key::Enter.to_string()).await?;
+    browser.wait_for("details[open]", "max_body_size").await?;
+    sluice.get("web.test", "/").await?;
+    let served = fixture.pods[0].hits().to_string();
+    browser
+        .wait_for("table:last-of-type td:nth-child(3)", &served)
+        .await?;
+    browser.wait_for("details[open]", "max_body_size").await?;
+    let focused = browser.client.active_element().await?;
+    ensure!(focused.tag_name().await? == "summary");
+    fixture.manifests.remove_object(&policy.to_json())?;
+    browser
+        .wait_for("main", "There is none of this name")
+        .await?;
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+/// Cookies know no ports.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_dashboards_are_open_in_one_browser() -> Result<()> {
+    let (fixture, ports) = (
+        Fixture::start(1, 1).await?,
+        [Port::reserve()?, Port::reserve()?],
+    );
+    let browser = Browser::start().await?;
+    let mut all = Vec::new();
+    for port in &ports {
+        let sluice = options(&fixture, port).start().await?;
+        browser.client.goto(&url(&sluice)?).await?;
+        browser.wait_for("h1", "Overview").await?;
+        all.push(sluice);
+    }
+    for port in &ports {
+        let page = format!("http://127.0.0.1:{}/refused", port.number());
+        browser.client.goto(&page).await?;
+        browser.wait_for("h1", "Refused configuration").await?;
+    }
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_counts_requests_of_envoy() -> Result<()> {
     requests_of_an_endpoint_are_counted("envoy").await

@@ -3,6 +3,11 @@
 /// Rows of a page.
 pub(crate) const ROWS: usize = 50;
 
+/// Number of the page that is asked for; the first, where it is no number.
+pub(crate) fn number(text: &str) -> usize {
+    text.parse().unwrap_or(1)
+}
+
 /// A part of a list.
 pub(crate) struct Paged<T> {
     pub(crate) rows: Vec<T>,
@@ -46,5 +51,6 @@ mod tests {
         assert_eq!(Paged::new(0..120, 0).page, 1);
         assert_eq!(Paged::new(0..120, 99).page, 3);
         assert_eq!(Paged::new(0..0, 7).page, 1);
+        assert_eq!(["", "-1", "x", "2"].map(number), [1, 1, 1, 2]);
     }
 }

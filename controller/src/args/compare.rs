@@ -60,7 +60,7 @@ pub(crate) struct Requests {
     /// Only requests for this host. Repeatable.
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub(crate) host: Vec<String>,
-    /// Methods to send. Requests of other methods than these three may change something, and are sent to both.
+    /// Methods to send. Requests of methods other than GET, HEAD and OPTIONS may change something, and are sent to both.
     #[arg(
         long,
         value_name = "METHOD,...",
@@ -68,7 +68,7 @@ pub(crate) struct Requests {
         default_value = "GET,HEAD,OPTIONS"
     )]
     pub(crate) methods: Vec<String>,
-    /// Most requests for one Ingress.
+    /// Maximum number of requests per Ingress.
     #[arg(long, value_name = "NUMBER", default_value_t = NonZeroUsize::new(50).unwrap_or(NonZeroUsize::MIN), conflicts_with = "listen")]
     pub(crate) max_requests: NonZeroUsize,
 }

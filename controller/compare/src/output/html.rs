@@ -1,4 +1,4 @@
-//! A page by itself, without scripts. Everything in it is escaped by the template's engine.
+//! A self-contained page, without scripts. Everything in it is escaped by the template's engine.
 
 use askama::Template;
 

@@ -8,7 +8,7 @@ use crate::findings::{Finding, Findings};
 pub(super) fn markdown(findings: &Findings) -> String {
     let mut text = format!("# Sluice compare\n\n{}\n", summary(findings));
     if let Some(failure) = &findings.failure {
-        writeln!(text, "\n**Nothing is known: {}**", escaped(failure)).ok();
+        writeln!(text, "\n**Comparison failed: {}**", escaped(failure)).ok();
     }
     writeln!(
         text,

@@ -22,7 +22,7 @@ pub enum Output {
     Json,
     /// Markdown.
     Markdown,
-    /// A page by itself.
+    /// Self-contained HTML page.
     Html,
 }
 

@@ -13,7 +13,7 @@ use sluice_translate::CertInfo;
 
 use super::shown;
 use crate::index::Indexed;
-use crate::paging::Paged;
+use crate::paging::{self, Paged};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Days from which on a certificate is about to end.
@@ -23,7 +23,7 @@ const SOON: i64 = 21;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
-    page: usize,
+    page: String,
 }
 
 #[derive(Template)]
@@ -52,7 +52,7 @@ pub(crate) async fn page(
     let now = now.map_or(0, |since| since.as_secs().cast_signed());
     let mut rows = rows(index.config(), now);
     rows.sort_by(|one, other| (one.ends, &one.secret).cmp(&(other.ends, &other.secret)));
-    let list = Paged::new(rows.into_iter(), asked.page);
+    let list = Paged::new(rows.into_iter(), paging::number(&asked.page));
     shown(&Certificates { list })
 }
 

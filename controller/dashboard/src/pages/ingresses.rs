@@ -10,7 +10,7 @@ use sluice_translate::ObjectKey;
 
 use super::{shown, verdict};
 use crate::index::{Indexed, Ingress};
-use crate::paging::Paged;
+use crate::paging::{self, Paged};
 
 /// Hosts of an Ingress in its row.
 const HOSTS: usize = 3;
@@ -21,7 +21,7 @@ const HOSTS: usize = 3;
 pub(crate) struct Asked {
     /// A part of a name, a namespace or a host.
     q: String,
-    page: usize,
+    page: String,
 }
 
 #[derive(Template)]
@@ -54,7 +54,7 @@ pub(crate) async fn page(
     let found: Vec<_> = found.collect();
     let rows = found.into_iter().map(|(key, ingress)| row(key, ingress));
     shown(&Ingresses {
-        list: Paged::new(rows, asked.page),
+        list: Paged::new(rows, paging::number(&asked.page)),
         q: asked.q,
     })
 }

@@ -70,6 +70,34 @@ pub mod pb {
                     pub struct Node {
                         #[prost(string, tag = "1")]
                         pub id: String,
+                        #[prost(oneof = "node::UserAgentVersionType", tags = "7, 8")]
+                        pub user_agent_version_type: Option<node::UserAgentVersionType>,
+                    }
+                    pub mod node {
+                        #[derive(Clone, PartialEq, prost::Oneof)]
+                        pub enum UserAgentVersionType {
+                            #[prost(string, tag = "7")]
+                            UserAgentVersion(String),
+                            #[prost(message, tag = "8")]
+                            UserAgentBuildVersion(super::BuildVersion),
+                        }
+                    }
+
+                    #[derive(Clone, PartialEq, prost::Message)]
+                    pub struct BuildVersion {
+                        #[prost(message, optional, tag = "1")]
+                        pub version: Option<SemanticVersion>,
+                    }
+
+                    /// It is of `envoy.type.v3`.
+                    #[derive(Clone, Copy, PartialEq, prost::Message)]
+                    pub struct SemanticVersion {
+                        #[prost(uint32, tag = "1")]
+                        pub major_number: u32,
+                        #[prost(uint32, tag = "2")]
+                        pub minor_number: u32,
+                        #[prost(uint32, tag = "3")]
+                        pub patch: u32,
                     }
                 }
             }

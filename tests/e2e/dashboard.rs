@@ -208,7 +208,7 @@ async fn requests_of_an_endpoint_are_counted(data_plane: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a reader has opened and focused is still so when the page has been fetched again, and a page that is gone says so.
+/// Elements that a reader has opened and focused stay so when the page is fetched again, and a page that is gone says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_leaves_its_reader_alone() -> Result<()> {
     let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);

@@ -24,7 +24,6 @@ pub use checklist::{Check, Checklist, Section, Status};
 pub use facts::{
     Account, Before, Controller, Facts, Flags, HostCertificate, Installation, Read, Served, Server,
 };
-pub use output::printable;
 pub use permissions::{INSTALLED, Needs, Right, of_installer};
 
 /// Settings of a check.

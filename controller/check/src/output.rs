@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Effects, Style};
 use serde_json::json;
+use sluice_syntax::{is_unprintable, printable};
 
 use crate::checklist::{Checklist, Status};
 
@@ -92,28 +93,9 @@ fn style(status: Status) -> Style {
     }
 }
 
-/// One line that a terminal only shows: without control characters, and without those that reorder or hide text.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match is_command(letter) {
-            true => line.extend(letter.escape_default()),
-            false => line.push(letter),
-        }
-    }
-    line
-}
-
-fn is_command(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
 /// The line ends between values stay.
 fn escaped_for_json(letter: char) -> String {
-    if letter == '\n' || !is_command(letter) {
+    if letter == '\n' || !is_unprintable(letter) {
         return letter.to_string();
     }
     let mut units = [0; 2];

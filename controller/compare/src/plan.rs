@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::body::Bytes;
+use sha2::{Digest, Sha256};
 use sluice_explain::{Outcome, Request, explain};
 
 use crate::probe::{Probe, has_body, is_safe};
@@ -44,8 +45,8 @@ pub struct Plan {
     pub others: LeftOut,
     seen: BTreeSet<Key>,
     counts: BTreeMap<Subject, usize>,
-    /// Recorded requests that were looked up, with their upstreams.
-    recorded: BTreeSet<(Option<String>, String)>,
+    /// Hashes of recorded requests that were looked up, with their upstreams: a log has as many as it likes, of any length.
+    recorded: BTreeSet<[u8; 32]>,
 }
 
 /// Reasons for which a request is not sent.
@@ -85,7 +86,6 @@ impl Plan {
             ingress,
             probes,
             is_reached,
-            ..
         } in probes(site)
         {
             let hosts = probes.iter().map(|probe| probe.request.host.as_str());
@@ -152,7 +152,8 @@ impl Plan {
         if let Some(recorded) = &recorded
             && recorded.request.headers.is_empty()
         {
-            let key = (recorded.upstream.clone(), recorded.request.to_string());
+            let text = format!("{:?} {}", recorded.upstream, recorded.request);
+            let key: [u8; 32] = Sha256::digest(text).into();
             if self.recorded.contains(&key) {
                 return;
             }

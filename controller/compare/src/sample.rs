@@ -4,8 +4,6 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Bytes of a text; a pattern that needs more has no sample.
 const LONGEST: usize = 512;
-/// Texts for one pattern.
-const MOST: usize = 4;
 /// Bytes that are taken first where a class leaves a choice.
 const PREFERRED: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_/.";
 
@@ -37,7 +35,6 @@ pub(crate) fn samples(pattern: &str) -> Vec<Vec<u8>> {
             texts.push(text);
         }
     }
-    texts.truncate(MOST);
     texts
 }
 

@@ -3,7 +3,10 @@
 
 const main = document.getElementById("main");
 const state = document.getElementById("live");
+const OLD = "not connected: what is shown may be old";
 let waiting = false;
+// Something has changed while the page was fetched.
+let isStale = false;
 
 // Whoever types or selects something is not disturbed.
 function isInUse() {
@@ -24,12 +27,21 @@ async function refresh() {
     setTimeout(refresh, 1000);
     return;
   }
-  const response = await fetch(location.href, { credentials: "same-origin" });
-  // A page that is gone says so.
-  waiting = false;
+  try {
+    await show(await fetch(location.href, { credentials: "same-origin" }));
+  } catch {
+    state.textContent = OLD;
+  } finally {
+    waiting = false;
+    if (isStale) later();
+  }
+}
+
+// A page that is gone says so.
+async function show(response) {
   const isPage = (response.headers.get("content-type") || "").startsWith("text/html");
   if (!isPage) {
-    state.textContent = "not connected: what is shown may be old";
+    state.textContent = OLD;
     return;
   }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -42,6 +54,7 @@ async function refresh() {
 }
 
 function later() {
+  isStale = waiting;
   if (!waiting) {
     waiting = true;
     setTimeout(refresh, 1000);
@@ -50,6 +63,6 @@ function later() {
 
 const changes = new EventSource("/changes");
 changes.onopen = () => { state.textContent = "live"; };
-changes.onerror = () => { state.textContent = "not connected: what is shown may be old"; };
+changes.onerror = () => { state.textContent = OLD; };
 changes.addEventListener("change", later);
 changes.addEventListener("traffic", () => { if (main.querySelector("[data-traffic]")) later(); });

@@ -6,6 +6,7 @@ use anyhow::bail;
 use sluice_compare::{Subject, Unjudged};
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Reading, read_inputs};
+use sluice_syntax::printable;
 use sluice_translate::{Kind, Object, Options, Severity, Translation, is_ours, translate};
 
 use crate::args::{Compare, ObjectSource};
@@ -76,7 +77,7 @@ impl Ingresses {
 /// Documents that cannot be read, and Ingresses that are not for this controller.
 fn others(collected: &Collected, options: &Options) -> Vec<Unjudged> {
     let unjudged = |reason: String, requests| Unjudged {
-        reason: reason.replace(char::is_control, "\u{fffd}"),
+        reason: printable(&reason),
         requests,
         examples: Vec::new(),
     };
@@ -111,9 +112,7 @@ fn reports(translation: &Translation) -> BTreeMap<String, Vec<String>> {
                 report.field, report.reason, report.consequence
             );
             let of_ingress = reports.entry(report.object.key.to_string());
-            of_ingress
-                .or_default()
-                .push(text.replace(char::is_control, "\u{fffd}"));
+            of_ingress.or_default().push(printable(&text));
         }
     }
     reports

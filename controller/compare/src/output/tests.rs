@@ -36,7 +36,8 @@ fn findings(judgements: &[(&str, Judgement)]) -> Findings {
             judgement.clone(),
         );
     }
-    tally.expect(&Subject::Host(printable(HOSTILE)));
+    tally.expect(&Subject::Host(HOSTILE.to_owned()));
+    tally.expect(&Subject::Host("long".repeat(20_000)));
     Findings {
         old: "http://old:80".to_owned(),
         new: "http://new:80".to_owned(),
@@ -60,6 +61,9 @@ fn hostile_texts_are_texts_in_every_report() {
         );
         assert!(text.contains("a/differs"), "{output:?}: {text}");
     }
+    // A long name makes no other line long.
+    let table = write(&findings, Output::Table, false);
+    assert!(table.lines().all(|line| line.len() < 400), "{table}");
     let html = write(&findings, Output::Html, false);
     assert!(
         !html.contains("<script") && html.matches("</td>").count() == html.matches("<td").count()
@@ -118,7 +122,7 @@ a/b                                                                             
     );
     assert!(table.contains("  report: annotation x: y\n"), "{table}");
     let sum =
-        "3 Ingresses: 1 same, 1 differ (1 only as documented), 1 not judged; 2 requests compared\n";
+        "4 Ingresses: 1 same, 1 differ (1 only as documented), 2 not judged; 2 requests compared\n";
     assert!(table.ends_with(sum), "{table}");
     assert!(write(&findings, Output::Table, true).contains("\u{1b}[1m\u{1b}[31mdiffers\u{1b}[0m"));
 }

@@ -214,6 +214,41 @@ fn http_is_asked_for_everywhere_and_https_where_it_is_served() {
     );
 }
 
+/// Whatever the limit: no path goes without a request for the sake of a second one of another, and those that do are said.
+#[test]
+fn every_path_is_asked_before_one_is_asked_twice() {
+    let config = config();
+    let owner = |_: &RouteId| Some("shop/all".to_owned());
+    let site = Site {
+        config: &config,
+        owner: &owner,
+    };
+    let firsts = probes(&site);
+    let firsts = firsts.iter().filter_map(|path| path.probes.first());
+    let firsts: BTreeSet<String> = firsts.map(|probe| probe.request.to_string()).collect();
+    assert!(firsts.len() > 3, "{firsts:?}");
+    for most in 1..firsts.len() + 3 {
+        let mut plan = Plan::default();
+        plan.add_ingresses(
+            &site,
+            &Selection {
+                most,
+                ..selection()
+            },
+        );
+        let asked = plan.probes.iter().map(|probe| probe.request.to_string());
+        let asked: Vec<String> = asked.collect();
+        let all = asked.iter().take(firsts.len());
+        assert!(
+            all.clone().all(|request| firsts.contains(request)),
+            "{most}: {asked:?}"
+        );
+        let left_out = &plan.subjects[&Subject::Ingress("shop/all".to_owned())];
+        let never = left_out.get(reasons::PATHS).copied().unwrap_or_default();
+        assert_eq!(never > 0, most < firsts.len(), "{most}: {left_out:?}");
+    }
+}
+
 #[test]
 fn methods_hosts_and_numbers_are_selected() {
     let two = Selection {

@@ -19,10 +19,10 @@ const DAY: i64 = 24 * 60 * 60;
 /// Days from which on a certificate is about to end.
 const SOON: i64 = 21;
 
-/// The question.
+/// Query of the URL.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     page: String,
 }
 
@@ -45,14 +45,14 @@ struct Row {
 
 pub(crate) async fn page(
     State(indexed): State<Arc<Indexed>>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
     let index = indexed.now();
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs().cast_signed());
     let mut rows = rows(index.config(), now);
     rows.sort_by(|one, other| (one.ends, &one.secret).cmp(&(other.ends, &other.secret)));
-    let list = Paged::new(rows.into_iter(), paging::number(&asked.page));
+    let list = Paged::new(rows.into_iter(), paging::number(&query.page));
     shown(&Certificates { list })
 }
 

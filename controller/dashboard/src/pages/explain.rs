@@ -12,10 +12,10 @@ use sluice_translate::{ObjectKey, ids};
 use super::{ReportLine, shown};
 use crate::index::{Index, Indexed};
 
-/// The question.
+/// Query of the URL.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct ExplainQuery {
     url: String,
     method: String,
     /// One in each line.
@@ -30,10 +30,10 @@ struct Page {
     headers: String,
     /// Why it is no request.
     error: Option<String>,
-    answer: Option<Answer>,
+    explained: Option<Explained>,
 }
 
-struct Answer {
+struct Explained {
     request: String,
     lines: Vec<sluice_explain::Line>,
     ingress: Option<ObjectKey>,
@@ -42,33 +42,33 @@ struct Answer {
 
 pub(crate) async fn page(
     State(indexed): State<Arc<Indexed>>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<ExplainQuery>,
 ) -> Response {
-    let method = match asked.method.trim() {
+    let method = match query.method.trim() {
         "" => "GET".to_owned(),
         method => method.to_ascii_uppercase(),
     };
-    let headers = asked.headers.lines().map(|line| line.trim().to_owned());
+    let headers = query.headers.lines().map(|line| line.trim().to_owned());
     let headers: Vec<String> = headers.filter(|line| !line.is_empty()).collect();
-    let request = match asked.url.trim() {
+    let request = match query.url.trim() {
         "" => None,
         url => Some(Request::parse(url, &method, &headers)),
     };
-    let (answer, error) = match request {
+    let (explained, error) = match request {
         None => (None, None),
         Some(Err(error)) => (None, Some(error.to_string())),
-        Some(Ok(request)) => (Some(answer(&indexed.now(), &request)), None),
+        Some(Ok(request)) => (Some(explained_of(&indexed.now(), &request)), None),
     };
     shown(&Page {
-        url: asked.url,
+        url: query.url,
         method,
-        headers: asked.headers,
+        headers: query.headers,
         error,
-        answer,
+        explained,
     })
 }
 
-fn answer(index: &Index, request: &Request) -> Answer {
+fn explained_of(index: &Index, request: &Request) -> Explained {
     let explanation: Explanation = sluice_explain::explain(index.config(), request);
     let mut lines = sluice_explain::way(&explanation);
     lines.extend(sluice_explain::end(&explanation.outcome, &ids::shown));
@@ -78,7 +78,7 @@ fn answer(index: &Index, request: &Request) -> Answer {
     let reports = found
         .map(|ingress| index.reports(ingress))
         .unwrap_or_default();
-    Answer {
+    Explained {
         request: request.to_string(),
         lines,
         ingress: ingress.cloned(),

@@ -29,7 +29,9 @@ struct Page {
     routes: Vec<Route>,
     /// Routes beside those.
     more: usize,
-    backends: Vec<Pods>,
+    backends: Vec<BackendSection>,
+    /// Backends beside those.
+    more_backends: usize,
 }
 
 #[derive(Template)]
@@ -47,10 +49,10 @@ struct Route {
     policies: Vec<(String, String)>,
 }
 
-struct Pods {
+struct BackendSection {
     name: String,
     balancing: String,
-    endpoints: Vec<Pod>,
+    endpoints: Vec<EndpointRow>,
     more: usize,
 }
 
@@ -61,7 +63,7 @@ struct Numbers {
     latency: String,
 }
 
-struct Pod {
+struct EndpointRow {
     address: String,
     weight: u16,
     traffic: Option<Numbers>,
@@ -106,10 +108,11 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
             .take(MOST_ROUTES)
             .map(|(host, it)| route(host, it))
             .collect(),
+        more_backends: backends.len().saturating_sub(MOST_BACKENDS),
         backends: backends
             .iter()
             .take(MOST_BACKENDS)
-            .map(|(id, backend)| pods(id, backend, traffic))
+            .map(|(id, backend)| section(id, backend, traffic))
             .collect(),
     }
 }
@@ -148,12 +151,12 @@ fn action(route: &HttpRoute) -> String {
     }
 }
 
-fn pods(id: &BackendId, backend: &Backend, traffic: Option<&Traffic>) -> Pods {
+fn section(id: &BackendId, backend: &Backend, traffic: Option<&Traffic>) -> BackendSection {
     let endpoints = backend.endpoints.iter().take(MOST_ENDPOINTS);
-    Pods {
+    BackendSection {
         name: ids::shown(id),
         balancing: sluice_explain::balancing(backend),
-        endpoints: endpoints.map(|it| pod(it, traffic)).collect(),
+        endpoints: endpoints.map(|it| row(it, traffic)).collect(),
         more: backend.endpoints.len().saturating_sub(MOST_ENDPOINTS),
     }
 }
@@ -171,7 +174,7 @@ impl Numbers {
     }
 }
 
-fn pod(endpoint: &Endpoint, traffic: Option<&Traffic>) -> Pod {
+fn row(endpoint: &Endpoint, traffic: Option<&Traffic>) -> EndpointRow {
     let (style, state) = match endpoint {
         Endpoint { draining: true, .. } => ("warning", "draining: keeps its sessions"),
         Endpoint {
@@ -180,7 +183,7 @@ fn pod(endpoint: &Endpoint, traffic: Option<&Traffic>) -> Pod {
         Endpoint { backup: true, .. } => ("soft", "backup"),
         _ => ("good", "ready"),
     };
-    Pod {
+    EndpointRow {
         address: endpoint.address.to_string(),
         weight: endpoint.weight.get(),
         traffic: traffic.map(|traffic| Numbers::new(traffic.of(endpoint.address))),

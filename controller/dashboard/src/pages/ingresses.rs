@@ -15,10 +15,10 @@ use crate::paging::{self, Paged};
 /// Hosts of an Ingress in its row.
 const HOSTS: usize = 3;
 
-/// The question.
+/// Query of the URL.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct SearchQuery {
     /// A part of a name, a namespace or a host.
     q: String,
     page: String,
@@ -43,10 +43,10 @@ struct Row {
 
 pub(crate) async fn page(
     State(indexed): State<Arc<Indexed>>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<SearchQuery>,
 ) -> Response {
     let index = indexed.now();
-    let text = asked.q.trim().to_ascii_lowercase();
+    let text = query.q.trim().to_ascii_lowercase();
     let found = index.ingresses.iter().filter(|(key, ingress)| {
         let mut hosts = ingress.routes.keys();
         key.to_string().contains(&text) || hosts.any(|host| host.to_string().contains(&text))
@@ -54,8 +54,8 @@ pub(crate) async fn page(
     let found: Vec<_> = found.collect();
     let rows = found.into_iter().map(|(key, ingress)| row(key, ingress));
     shown(&Ingresses {
-        list: Paged::new(rows, paging::number(&asked.page)),
-        q: asked.q,
+        list: Paged::new(rows, paging::number(&query.page)),
+        q: query.q,
     })
 }
 

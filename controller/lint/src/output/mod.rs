@@ -9,6 +9,7 @@ mod summary;
 mod table;
 
 use sluice_source::Location;
+use sluice_syntax::printable;
 
 use self::paint::Paint;
 use crate::{Findings, Output};
@@ -36,9 +37,4 @@ impl Findings {
 /// `shop.yaml:9`.
 fn place(location: &Location) -> String {
     format!("{}:{}", printable(&location.file), location.line)
-}
-
-/// Names of files may have anything in them, also what moves a terminal's cursor.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
 }

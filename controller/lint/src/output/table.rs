@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use sluice_source::Location;
+use sluice_syntax::printable;
 
 use super::paint::Paint;
-use super::{place, printable};
+use super::place;
 use crate::finding::{Finding, Findings, severity};
 use crate::remark::Remark;
 

@@ -63,7 +63,7 @@ impl Varied {
         let own_kept = clients.expires.unwrap_or(Expires::Off);
         let differing = split(&own, &sets, &mut clients.lines);
         let varies = kept.iter().any(|it| *it != own_kept);
-        let values = |set: &[Texts], kept: Expires| {
+        let all_values = |set: &[Texts], kept: Expires| {
             let mut all = values(&differing, set);
             let expires = (EXPIRES.to_owned(), value(directive_of(kept)));
             all.extend(varies.then_some(expires));
@@ -73,10 +73,10 @@ impl Varied {
         let variants = of_variants.rev().map(|(variant, (set, kept))| Variant {
             conditions: variant.conditions.iter().map(If::new).collect(),
             all: "1".repeat(variant.conditions.len()),
-            lines: values(set, *kept),
+            lines: all_values(set, *kept),
         });
         Some(Varied {
-            base: values(&own, own_kept),
+            base: all_values(&own, own_kept),
             expires: varies.then_some(EXPIRES),
             variants: variants.collect(),
         })

@@ -27,5 +27,5 @@ pub mod variables;
 pub use cert_info::CertInfo;
 pub use dns_name::{DnsName, is_dns_name};
 pub use expression::MAX_HEADER_BYTES;
-pub use text::{excerpt, shortened};
+pub use text::{excerpt, is_unprintable, printable, shortened};
 pub use value::{Expected, Parsed};

@@ -269,6 +269,48 @@ mod tests {
         }
     }
 
+    /// nginx answers all of these with 400, or compares an address of IPv6: whatever a condition leads to, they do not get past it.
+    #[test]
+    fn a_condition_holds_for_hosts_that_are_no_names() {
+        let comparisons = [
+            Comparison::Matches("^x$".to_owned()),
+            Comparison::MatchesIgnoreCase("internal".to_owned()),
+            Comparison::Equals("never.test".to_owned()),
+        ];
+        for comparison in comparisons {
+            let holds = |negated, host: &str| {
+                let condition = Condition {
+                    test: RequestTest::Host(comparison.clone()),
+                    negated,
+                };
+                let (regex, inverted) = regex_of(&matcher(&condition).unwrap());
+                regex.is_match(host) != inverted
+            };
+            for host in [
+                "", ".", ":80", ".:80", "a..b", "[::1]", "[::1]:80", "a[b", "[a",
+            ] {
+                assert!(
+                    holds(false, host) && holds(true, host),
+                    "{comparison:?}: {host:?}"
+                );
+            }
+            for host in [
+                "a.test",
+                "A.test:80",
+                "a.test.",
+                "x",
+                "internal.test",
+                "never.test",
+            ] {
+                assert_ne!(
+                    holds(false, host),
+                    holds(true, host),
+                    "{comparison:?}: {host:?}"
+                );
+            }
+        }
+    }
+
     fn holds(name: &str, value: &str, header: &str) -> bool {
         let (regex, inverted) = regex_of(&cookie(name, value));
         regex.is_match(header) != inverted

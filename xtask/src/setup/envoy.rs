@@ -1,7 +1,8 @@
 //! Envoy.
 
 use std::env;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -97,5 +98,7 @@ fn unpack(step: &mut Step, arch: Arch, folder: &Path) -> Result<()> {
 
 fn keep(binary: &Path, place: &Path) -> Result<()> {
     place.parent().map_or(Ok(()), fs::create_dir_all)?;
+    // Archives of Python know no modes.
+    fs::set_permissions(binary, Permissions::from_mode(0o755))?;
     fs::rename(binary, place).with_context(|| format!("rename to {}", place.display()))
 }

@@ -192,7 +192,7 @@ async fn a_fake_cluster_with_a_real_controller_is_as_it_should_be() -> Result<()
             env!("CARGO_PKG_VERSION")
         ),
         "√ one controller is the leader",
-        "√ 1 pod of the data plane: ready",
+        &format!("√ 1 pod of the data plane in {namespace}: ready"),
         "√ 1 data plane connected to a controller",
         "√ Envoy 1.",
         &format!("√ 2 certificates in Secret {namespace}/admission valid"),

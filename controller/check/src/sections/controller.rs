@@ -7,7 +7,6 @@ use crate::Settings;
 use crate::checklist::{Checklist, Section};
 use crate::facts::{Controller, Facts, Installation};
 use crate::metrics::samples;
-use crate::output::plural;
 
 const SECTION: Section = Section::Controller;
 
@@ -52,30 +51,12 @@ fn readiness(installation: &Installation, list: &mut Checklist) {
             .iter()
             .map(|controller| &controller.pod)
     };
-    let unready = pods::unready(all());
-    let (count, namespace) = (all().count(), &installation.namespace);
-    let advice =
-        format!("kubectl -n {namespace} describe pod and kubectl -n {namespace} logs say why");
-    let pods = plural(count, "pod");
-    match unready.len() {
-        0 => list.ok(
-            SECTION,
-            format!("{pods} of the controller in {namespace}: ready"),
-        ),
-        bad if bad == count => list.failure(
-            SECTION,
-            format!("no pod of the controller is ready: {}", unready.join(", ")),
-            advice,
-        ),
-        bad => list.warning(
-            SECTION,
-            format!(
-                "{bad} of {pods} of the controller not ready: {}",
-                unready.join(", ")
-            ),
-            advice,
-        ),
-    }
+    pods::readiness(
+        (SECTION, "the controller"),
+        all(),
+        &installation.namespace,
+        list,
+    );
 }
 
 fn pages(installation: &Installation) -> impl Iterator<Item = &str> {

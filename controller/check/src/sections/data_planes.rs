@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pods;
 use crate::checklist::{Checklist, Section};
+use crate::discovery::is_ready;
 use crate::facts::{Facts, Installation};
 use crate::metrics::samples;
 use crate::output::plural;
@@ -22,16 +23,31 @@ pub(crate) fn data_planes(facts: &Facts, list: &mut Checklist) {
         .as_ref()
         .is_ok_and(|flags| flags.runs_data_plane);
     match own {
-        true => list.ok(
-            SECTION,
-            "the controller runs its data plane itself, and is ready with it",
+        // A controller is ready when its data plane is.
+        true => pods::readiness(
+            (SECTION, "the controller, which runs its data plane itself,"),
+            installation
+                .controllers
+                .iter()
+                .map(|controller| &controller.pod),
+            &installation.namespace,
+            list,
         ),
         false => of_their_own(installation, connected.as_ref(), list),
     }
-    for version in connected.iter().flat_map(BTreeMap::keys) {
+    // A controller without any says so without a version.
+    let known = connected
+        .iter()
+        .flatten()
+        .filter(|(_, count)| **count > 0.0);
+    for (version, _) in known {
         let minor = version.rsplit_once('.').map(|(minor, _)| minor);
         match minor {
-            None => {}
+            None => list.warning(
+                SECTION,
+                "a connected data plane does not say its version",
+                format!("use Envoy {ENVOY}, which says it"),
+            ),
             Some(ENVOY) => list.ok(SECTION, format!("Envoy {version} is supported")),
             Some(_) => list.warning(
                 SECTION,
@@ -63,27 +79,14 @@ fn of_their_own(
         Ok(found) => found,
         Err(error) => return list.unread(SECTION, "pods of the data plane", error),
     };
-    let unready = pods::unready(found.iter());
-    let ready = found.len() - unready.len();
-    let advice =
-        format!("kubectl -n {namespace} describe pod and kubectl -n {namespace} logs say why");
-    match (ready, unready.len()) {
-        (0, 0) => list.warning(
+    let ready = found.iter().filter(|pod| is_ready(pod)).count();
+    match found.is_empty() {
+        true => list.warning(
             SECTION,
             format!("no pod of a data plane in {namespace}"),
             "nothing serves requests, unless you run Envoys elsewhere; dataPlane of the chart runs some",
         ),
-        (ready, 0) => list.ok(SECTION, format!("{} of the data plane: ready", plural(ready, "pod"))),
-        (0, _) => list.failure(
-            SECTION,
-            format!("no pod of the data plane is ready: {}", unready.join(", ")),
-            advice,
-        ),
-        (_, bad) => list.warning(
-            SECTION,
-            format!("{bad} of {} of the data plane not ready: {}", plural(found.len(), "pod"), unready.join(", ")),
-            advice,
-        ),
+        false => pods::readiness((SECTION, "the data plane"), found.iter(), namespace, list),
     }
     if let Some(connected) = connected {
         connections(connected.values().sum(), ready, list);

@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
 
+use crate::checklist::{Checklist, Section};
 use crate::discovery::is_ready;
+use crate::output::plural;
 
 pub(super) fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
@@ -16,6 +18,32 @@ pub(super) fn unready<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<String> {
         None => name(pod).to_owned(),
     });
     told.collect()
+}
+
+/// Says of which pods how many are ready. There is one.
+pub(super) fn readiness<'a>(
+    (section, what): (Section, &str),
+    pods: impl Iterator<Item = &'a Pod> + Clone,
+    namespace: &str,
+    list: &mut Checklist,
+) {
+    let (count, unready) = (pods.clone().count(), unready(pods));
+    let all = plural(count, "pod");
+    let advice =
+        format!("kubectl -n {namespace} describe pod and kubectl -n {namespace} logs say why");
+    match unready.len() {
+        0 => list.ok(section, format!("{all} of {what} in {namespace}: ready")),
+        bad if bad == count => list.failure(
+            section,
+            format!("no pod of {what} is ready: {}", unready.join(", ")),
+            advice,
+        ),
+        bad => list.warning(
+            section,
+            format!("{bad} of {all} of {what} not ready: {}", unready.join(", ")),
+            advice,
+        ),
+    }
 }
 
 fn reason(pod: &Pod) -> Option<String> {

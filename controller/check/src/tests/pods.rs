@@ -6,7 +6,7 @@ use super::{Case, PAGE, forbidden, installed, pod, read, replace};
 use crate::Controller as Replica;
 use crate::{Section, Status};
 
-pub(super) const CASES: [Case; 17] = [
+pub(super) const CASES: [Case; 19] = [
     (
         Section::Controller,
         Status::Failure,
@@ -117,6 +117,24 @@ pub(super) const CASES: [Case; 17] = [
             installed(facts).data_planes = Ok(Vec::new());
             replace(facts, "\"1.40.0\"} 1", "\"\"} 0");
         },
+    ),
+    (
+        Section::DataPlanes,
+        Status::Failure,
+        "no pod of the controller, which runs its data plane itself, is ready",
+        "describe",
+        |facts| {
+            let installation = installed(facts);
+            installation.flags.as_mut().unwrap().runs_data_plane = true;
+            installation.controllers[0].pod = pod("controller", "False");
+        },
+    ),
+    (
+        Section::DataPlanes,
+        Status::Warning,
+        "does not say its version",
+        "Envoy 1.40",
+        |facts| replace(facts, "\"1.40.0\"} 1", "\"\"} 1"),
     ),
     (
         Section::DataPlanes,

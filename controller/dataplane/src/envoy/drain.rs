@@ -8,16 +8,19 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::admin;
-use crate::process::Process;
+use crate::process::{Process, steer_past};
 use crate::supervisor::{POLL_INTERVAL, terminate};
 
 /// A connection is closed with its next response. An idle one is closed after this time.
 const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Connections that had begun before others were steered elsewhere are complete, and accepted, after this time.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(1);
+
 /// When listeners are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CloseListeners {
-    /// Another Envoy listens on the same ports already.
+    /// At once: another Envoy listens on the same addresses already, and gets new connections from now on.
     Immediately,
     /// At the end: until load balancers notice, connections still have to be accepted.
     AfterDrain,
@@ -31,15 +34,19 @@ pub(super) async fn drain(
     drain_timeout: Duration,
 ) {
     info!("draining envoy, pid {}", process.pid());
-    let drain_listeners = match close {
-        CloseListeners::Immediately => "/drain_listeners",
-        CloseListeners::AfterDrain => "/drain_listeners?graceful&skip_exit",
-    };
     // Failing health checks closes each connection with its next response. A later controller also sees by it that this Envoy
     // is draining.
-    for path in ["/healthcheck/fail", drain_listeners] {
-        if let Err(error) = admin::call(admin_socket, Method::POST, path).await {
-            warn!("{error:#}");
+    post(admin_socket, "/healthcheck/fail").await;
+    match close {
+        CloseListeners::Immediately => {
+            match steer_past(process.pid()) {
+                Ok(()) => sleep(HANDSHAKE_TIME).await,
+                Err(error) => warn!("connections may be reset while envoy is replaced: {error:#}"),
+            }
+            post(admin_socket, "/drain_listeners").await;
+        }
+        CloseListeners::AfterDrain => {
+            post(admin_socket, "/drain_listeners?graceful&skip_exit").await;
         }
     }
     let began = Instant::now();
@@ -56,6 +63,12 @@ pub(super) async fn drain(
     }
     terminate("envoy", process).await;
     info!("envoy stopped");
+}
+
+async fn post(admin_socket: &Path, path: &str) {
+    if let Err(error) = admin::call(admin_socket, Method::POST, path).await {
+        warn!("{error:#}");
+    }
 }
 
 async fn open(admin_socket: &Path) -> Option<Open> {

@@ -7,6 +7,7 @@
 mod orphans;
 mod ports;
 mod record;
+mod steering;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use tokio::process::{Child, Command};
 pub(crate) use orphans::Orphans;
 pub use ports::{listener, listens};
 use record::{Executable, Record};
+pub(crate) use steering::steer_past;
 
 /// A process that runs, or has just exited.
 #[derive(Debug)]

@@ -22,19 +22,25 @@ pub fn listener(port: u16) -> Option<String> {
 /// True if a process listens on a port.
 #[must_use]
 pub fn listens(process: Pid, port: u16) -> bool {
-    let listening =
-        |entry: &TcpNetEntry| entry.state == TcpState::Listen && entry.local_address.port() == port;
-    let entries = [procfs::net::tcp(), procfs::net::tcp6()]
-        .into_iter()
-        .flatten()
-        .flatten();
-    let sockets: BTreeSet<u64> = entries.filter(listening).map(|entry| entry.inode).collect();
+    let sockets = sockets(process);
+    listening().any(|entry| entry.local_address.port() == port && sockets.contains(&entry.inode))
+}
+
+/// All sockets that listen.
+pub(super) fn listening() -> impl Iterator<Item = TcpNetEntry> {
+    let entries = [procfs::net::tcp(), procfs::net::tcp6()];
+    let entries = entries.into_iter().flatten().flatten();
+    entries.filter(|entry| entry.state == TcpState::Listen)
+}
+
+/// The sockets of a process, by inode, as far as we may look.
+pub(super) fn sockets(process: Pid) -> BTreeSet<u64> {
     let files = procfs::process::Process::new(process.as_raw_nonzero().get())
         .and_then(|process| process.fd());
-    let mut targets = files
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|file| file.target);
-    targets.any(|target| matches!(target, FDTarget::Socket(inode) if sockets.contains(&inode)))
+    let socket = |target| match target {
+        FDTarget::Socket(inode) => Some(inode),
+        _ => None,
+    };
+    let files = files.into_iter().flatten().flatten();
+    files.filter_map(|file| socket(file.target)).collect()
 }

@@ -255,6 +255,14 @@ pub(crate) fn has_ipv6() -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NativeBalancing {
+    /// Where the result is the same.
+    Auto,
+    /// Nowhere.
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataPlane {
     /// Envoy as a child process.
     Envoy,
@@ -306,6 +314,16 @@ pub(crate) struct Run {
     /// more. 0: always.
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
+    /// Where Envoy by itself balances as the filter does (round robin without sessions, canaries or limits), leave it to Envoy, at
+    /// less CPU; off: the filter balances everything.
+    #[arg(
+        long,
+        env = "SLUICE_NATIVE_BALANCING",
+        value_name = "MODE",
+        default_value = "auto",
+        help_heading = "Data plane"
+    )]
+    pub(crate) native_balancing: NativeBalancing,
     /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with
     /// --xds-certificates; without an IP all addresses. The private keys of all hosts are served here [default:
     /// unix:controller.sock in the run directory].

@@ -56,6 +56,7 @@ pub(crate) fn translation(
         own_namespace: None,
         stream_connections: STREAM_CONNECTIONS,
         kept_body: Options::default().kept_body,
+        native_balancing: true,
         data_plane: None,
     }
 }

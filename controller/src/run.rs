@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 
 use crate::admin_services::{AdminInputs, AdminServices};
-use crate::args::{DataPlane, ListenAddress, ObjectSource, Run};
+use crate::args::{DataPlane, ListenAddress, NativeBalancing, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
 use crate::signals::{Signals, unless_stopped};
@@ -325,6 +325,8 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
         own_namespace,
         addresses,
         health_check_path: args.admin.health_check_path.clone(),
+        native_balancing: args.native_balancing == NativeBalancing::Auto
+            && args.data_plane != DataPlane::Nginx,
         ..options
     };
     Ok(match args.data_plane {

@@ -13,6 +13,7 @@ async fn filter_panic_fails_only_its_request() -> Result<()> {
     let wasm = artifacts::filter_with_faults()?;
     let sluice = Options::new(&fixture.manifests)
         .filter(&wasm)
+        .arguments(vec!["--native-balancing=off".to_owned()])
         .start()
         .await?;
     for attempt in ["first", "second"] {

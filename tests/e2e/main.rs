@@ -47,6 +47,7 @@ mod keep_alive;
 mod l4_ports;
 mod load_balancing;
 mod metrics;
+mod native_balancing;
 mod passthrough;
 mod pod_lifecycle;
 mod rate_limits;

@@ -12,7 +12,7 @@ use crate::fixture::{Fixture, HOST};
 
 /// The value of one sample, named with its labels as the text format writes them; labels that say who measures are
 /// left out.
-async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Option<f64>> {
+pub(crate) async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Option<f64>> {
     let page = http::get(health, "metrics", "/metrics").await?;
     ensure!(page.status == 200, "/metrics answers {}", page.status);
     let text = page.text();

@@ -1,7 +1,6 @@
 //! Pods that terminate, that fail and that are new.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
@@ -76,45 +75,5 @@ async fn failing_pod_is_ejected_and_returns() -> Result<()> {
     );
     fixture.pods[0].script(Script::echo());
     wait_until_used(sluice.http(), "web-0").await?;
-    sluice.stop()
-}
-
-#[tokio::test]
-async fn slow_start_ramps_up_a_new_pod() -> Result<()> {
-    const WINDOW: u64 = 6;
-    let fixture = Fixture::start(2, 1).await?;
-    let ingress = Ingress::new("default", "web")
-        .host(HOST)
-        .path("/", "web", 80);
-    fixture
-        .manifests
-        .ingress(&ingress.annotation("sluice.dev/slow-start", &WINDOW.to_string()))?;
-    let sluice = Sluice::start(&fixture.manifests).await?;
-    let load = Load::new(sluice.http(), page())
-        .connections(1)
-        .pause(Duration::from_millis(2))
-        .start();
-    load.until("traffic", |tally| tally.total() > 0).await?;
-    fixture.endpoints(&[0, 1])?;
-    load.until("traffic on web-1", |tally| tally.pod("web-1") > 0)
-        .await?;
-    let mut shares = Vec::new();
-    for _ in 0..4 {
-        let before = load.tally();
-        tokio::time::sleep(Duration::from_secs(WINDOW / 3)).await;
-        let after = load.tally();
-        let share = |pod: &str| (after.pod(pod) - before.pod(pod)) as f64;
-        shares.push(share("web-1") / (share("web-0") + share("web-1")));
-    }
-    let tally = load.stop().await?;
-    ensure!(tally.failed() == 0, "{tally}");
-    ensure!(
-        shares[0] < 0.35 && shares[0] < shares[1] && shares[1] < shares[3],
-        "no curve: {shares:?}"
-    );
-    ensure!(
-        (0.45..0.55).contains(&shares[3]),
-        "no full share in the end: {shares:?}"
-    );
     sluice.stop()
 }

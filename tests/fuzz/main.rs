@@ -6,6 +6,7 @@
 //! known texts one by one.
 
 mod accepted;
+mod native;
 mod objects;
 mod ordinary;
 mod patterns;
@@ -105,6 +106,8 @@ fn check(tenants: &[Value]) -> Result<(), TestCaseError> {
     prop_assert!(envoy.is_ok(), "{:?}", envoy.err());
     let mut log = sluice_plugin::Log::default();
     log.replace(config);
+    let native = native::loses_nothing(config, &log);
+    prop_assert!(native.is_ok(), "{:?}", native.err());
     let foreign = OURS.foreign(&sluice_nginx::render(config, &nginx()).text);
     prop_assert!(
         foreign.is_empty(),

@@ -75,15 +75,14 @@ impl Default for Backend {
 }
 
 impl Backend {
-    /// This backend, with the other's endpoints beside its own: what must be reachable while one becomes the other.
+    /// This backend, with the endpoints that it had before and has no more as draining: they are still reachable, and get nothing new.
     #[must_use]
-    pub fn with_endpoints_of(&self, other: &Backend) -> Backend {
-        let mut endpoints: Vec<Endpoint> = self
-            .endpoints
-            .iter()
-            .chain(&other.endpoints)
-            .cloned()
-            .collect();
+    pub fn with_leaving(&self, before: &Backend) -> Backend {
+        let mut endpoints = self.endpoints.clone();
+        endpoints.extend(before.endpoints.iter().cloned().map(|endpoint| Endpoint {
+            draining: true,
+            ..endpoint
+        }));
         // What it is now comes before what it was.
         endpoints.sort_by_key(|endpoint| endpoint.address);
         endpoints.dedup_by_key(|endpoint| endpoint.address);

@@ -65,6 +65,9 @@ pub struct GlobalConfig {
     /// Largest body of a request, in bytes, that stays in memory until a pod responds, so that another pod can be tried.
     #[serde(skip)]
     pub kept_body: u64,
+    /// Envoy balances by itself where the result is the same.
+    #[serde(skip)]
+    pub native_balancing: bool,
     /// Tracing; `None` is none.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: Option<Tracing>,
@@ -93,6 +96,7 @@ impl Default for GlobalConfig {
             log: AccessLog::default(),
             cdn_id: CDN_ID.to_owned(),
             kept_body: KEPT_BODY,
+            native_balancing: true,
             tracing: None,
             waf: None,
         }
@@ -106,6 +110,7 @@ impl GlobalConfig {
             == GlobalConfig {
                 cdn_id: self.cdn_id.clone(),
                 kept_body: self.kept_body,
+                native_balancing: self.native_balancing,
                 ..GlobalConfig::default()
             }
     }

@@ -30,6 +30,9 @@ pub enum LoadBalance {
 impl LoadBalance {
     /// Each endpoint in turn.
     pub const ROUND_ROBIN: LoadBalance = LoadBalance::Named("round_robin");
+
+    /// Of two endpoints the one with fewer requests under way.
+    pub const LEAST_CONN: LoadBalance = LoadBalance::Named("least_conn");
 }
 
 impl Default for LoadBalance {

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
-use sluice_ir::Backend;
+use sluice_ir::{Backend, Config};
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
 use sluice_xds::RouteCache;
+use sluice_xds::render::balances_natively;
 use sluice_xds_server::Store;
 
 use sluice_state::View;
@@ -32,6 +33,7 @@ struct Families {
     held_ingress: GaugeVec,
     unhealthy: GaugeVec,
     reports: GaugeVec,
+    routes: GaugeVec,
     data_planes: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
@@ -81,6 +83,11 @@ impl Controller {
                 "reports",
                 "Reports that hold, by severity and reason code; log lines, Events and sluice lint say the same",
                 &["severity", "reason"],
+            )?,
+            routes: labelled(
+                "routes",
+                "Routes that forward requests, by what balances them: envoy itself, or the filter",
+                &["balancing"],
             )?,
             data_planes: data_planes_gauge(registry)?,
             translated: counter(
@@ -159,6 +166,7 @@ impl Controller {
         families.orphan_ingress.reset();
         let snapshot = view.snapshot();
         orphans(&snapshot, &families.orphan_ingress);
+        routes(snapshot.config(), &families.routes);
         families.unhealthy.reset();
         unhealthy(&snapshot, &families.unhealthy);
         data_planes(store, &families.data_planes);
@@ -193,6 +201,19 @@ fn data_planes(store: &Store, gauge: &GaugeVec) {
     }
     for data_plane in all {
         gauge.with_label_values(&[data_plane.version]).inc();
+    }
+}
+
+fn routes(config: &Config, gauge: &GaugeVec) {
+    let forwarding = config
+        .routes()
+        .filter(|route| route.destination().is_some());
+    let (native, filtered): (Vec<_>, Vec<_>) =
+        forwarding.partition(|route| balances_natively(config, route));
+    for (balancing, routes) in [("envoy", native), ("filter", filtered)] {
+        gauge
+            .with_label_values(&[balancing])
+            .set(routes.len() as f64);
     }
 }
 

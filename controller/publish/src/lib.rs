@@ -31,8 +31,9 @@ mod report_log;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_ir::{Config, ServerName};
+use sluice_ir::{Backend, Config, ServerName};
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
+use sluice_xds::render::is_native;
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
@@ -225,8 +226,8 @@ impl Publisher {
         }
         let effective = self.prepared().await;
         let before = std::mem::replace(&mut self.effective, effective);
-        // Missing pods move requests to error services.
-        if !changes.is_of_endpoints() || !updated.servers.is_empty() {
+        // Missing pods move requests to error services, and the first backup leaves routes to the filter.
+        if !changes.is_of_endpoints() || !updated.servers.is_empty() || self.moves(&updated) {
             self.incident.begin_anew();
             self.publish_routes(&before).await;
         } else if !updated.backends.is_empty() {
@@ -236,6 +237,15 @@ impl Publisher {
         self.report();
     }
 
+    /// True if somebody else balances a backend now.
+    fn moves(&self, updated: &Updated) -> bool {
+        let native = |backend: &Arc<Backend>| is_native(backend);
+        updated.backends.iter().any(|(id, before)| {
+            let now = self.effective.backends.get(id);
+            before.as_ref().is_none_or(native) != now.is_none_or(native)
+        })
+    }
+
     /// The fast path, at the cost of the changed backends: only endpoints changed.
     async fn publish_endpoints(&mut self, updated: &Updated) {
         let (mut additions, mut removals) = (Update::default(), Update::default());
@@ -243,7 +253,7 @@ impl Publisher {
             let Some(backend) = self.effective.backends.get(id) else {
                 continue;
             };
-            let staying = before.as_ref().map(|old| old.with_endpoints_of(backend));
+            let staying = before.as_ref().map(|old| backend.with_leaving(old));
             additions.endpoints(id, staying.as_ref().unwrap_or(backend));
             removals.endpoints(id, backend);
         }

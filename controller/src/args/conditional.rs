@@ -60,6 +60,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("nginx_workers", Condition::Nginx(None)),
     ("filter_wasm", Condition::Wasm),
     ("scopes_from", Condition::Envoy),
+    ("native_balancing", Condition::Envoy),
     ("xds_address", Condition::Remote),
     ("xds_plaintext", Condition::Remote),
     ("xds_certificates", Condition::Remote),

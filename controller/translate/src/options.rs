@@ -62,6 +62,8 @@ pub struct Options {
     pub stream_connections: u32,
     /// Largest body of a request, in bytes, that stays in memory until a pod responds.
     pub kept_body: u64,
+    /// `--native-balancing`: Envoy balances by itself where the result is the same.
+    pub native_balancing: bool,
     /// Data plane that serves: settings that it does not support are reported. `None`: everything that one of them supports is
     /// translated, and reports name the data planes that do not.
     pub data_plane: Option<DataPlane>,
@@ -94,6 +96,7 @@ impl Default for Options {
             cdn_id: GlobalConfig::default().cdn_id,
             stream_connections: STREAM_CONNECTIONS,
             kept_body: GlobalConfig::default().kept_body,
+            native_balancing: true,
             data_plane: None,
         }
     }

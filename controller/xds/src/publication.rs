@@ -51,8 +51,8 @@ impl Update {
             let Some(backend) = now else { continue };
             let cluster = render::cluster(id, backend);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
-            let both = old.map(|old| old.with_endpoints_of(backend));
-            update.endpoints(id, both.as_ref().unwrap_or(backend));
+            let staying = old.map(|old| backend.with_leaving(old));
+            update.endpoints(id, staying.as_ref().unwrap_or(backend));
         }
         update
     }
@@ -268,7 +268,10 @@ mod tests {
     #[test]
     fn endpoints_that_leave_stay_until_the_removal() {
         let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
-        let both = additions(&Config::default(), &config(&[("a", &[POD, OTHER])]));
+        let mut both = config(&[("a", &[POD, OTHER])]);
+        let backend = both.backends.get_mut(&BackendId::new("d/a/80")).unwrap();
+        std::sync::Arc::make_mut(backend).endpoints[0].draining = true;
+        let both = additions(&Config::default(), &both);
         assert_eq!(
             endpoints(&additions(&before, &now), "d/a/80"),
             endpoints(&both, "d/a/80")

@@ -4,6 +4,8 @@ use sluice_filter_config::{PluginConfig, Tables as Update};
 use sluice_filter_core::{Rng, Tables, Timestamp};
 use sluice_ir::Config;
 
+use crate::native;
+
 struct Never;
 
 impl Rng for Never {
@@ -17,6 +19,7 @@ pub(crate) fn takes(config: &Config) -> Result<(), String> {
     let mut log = sluice_plugin::Log::default();
     log.name_hosts(true);
     log.replace(config);
+    native::loses_nothing(config, &log)?;
     let document = PluginConfig::with_tables(Update::Snapshot(log.snapshot())).to_json();
     let read = PluginConfig::parse(&document)
         .map_err(|error| format!("the filter's document: {error}"))?;

@@ -271,6 +271,8 @@ impl<'a> GlobalConf<'a> {
             cdn_id,
             // nginx keeps bodies in files.
             kept_body: _,
+            // The filter balances.
+            native_balancing: _,
         } = global;
         // Kong's nginx joins the lines itself.
         let cdn_loop = if is_kongs {

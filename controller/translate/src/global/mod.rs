@@ -70,6 +70,7 @@ impl Globals {
         let mut globals = Globals::default();
         globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.config.kept_body = options.kept_body;
+        globals.config.native_balancing = options.native_balancing;
         globals.streams.connections = options.stream_connections;
         if let Some(mut view) = View::read(cluster, options, reports) {
             let tracker = DependencyTracker::new(cluster, &options.addresses);

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use envoy_types::pb::envoy::config::cluster::v3::circuit_breakers::Thresholds;
 use envoy_types::pb::envoy::config::cluster::v3::cluster::{
-    ClusterDiscoveryType, DiscoveryType, EdsClusterConfig,
+    ClusterDiscoveryType, CommonLbConfig, DiscoveryType, EdsClusterConfig,
 };
 use envoy_types::pb::envoy::config::cluster::v3::load_balancing_policy::Policy;
 use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, LoadBalancingPolicy};
@@ -18,6 +18,8 @@ use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{Hea
 use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::common::v3::SlowStartConfig;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::least_request::v3::LeastRequest;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
@@ -28,9 +30,10 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_options::{
     ExplicitHttpConfig, UpstreamProtocolOptions,
 };
+use envoy_types::pb::envoy::r#type::v3::Percent;
 use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
-use sluice_ir::{Backend, BackendId, KeepAlive, Protocol, Transport};
+use sluice_ir::{Backend, BackendId, KeepAlive, LoadBalance, Protocol, Transport};
 
 use super::header::remove;
 use super::header_case;
@@ -54,6 +57,7 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
         circuit_breakers: Some(limits(transport)),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
+        load_balancing_policy: Some(chosen_by_the_filter(native(backend))),
         ..discovered()
     }
 }
@@ -82,7 +86,7 @@ fn socket(transport: &Transport) -> Option<TransportSocket> {
     })
 }
 
-/// Endpoints come by EDS, those of names too, and are chosen by the filter.
+/// Endpoints come by EDS, those of names too.
 fn discovered() -> Cluster {
     Cluster {
         cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
@@ -90,21 +94,36 @@ fn discovered() -> Cluster {
             eds_config: Some(ads()),
             ..EdsClusterConfig::default()
         }),
-        load_balancing_policy: Some(chosen_by_the_filter(fallback())),
+        common_lb_config: Some(CommonLbConfig {
+            // Draining endpoints get nothing new, however many there are.
+            healthy_panic_threshold: Some(Percent { value: 0.0 }),
+            // Weights apply at once, too.
+            update_merge_window: millis(0),
+            ..CommonLbConfig::default()
+        }),
         ..Cluster::default()
     }
 }
 
-/// Balancing when the filter did not choose: before it has its tables, and for endpoints that Envoy does not know.
-fn fallback() -> TypedExtensionConfig {
-    extension(
-        "envoy.load_balancing_policies.round_robin",
-        RoundRobin::default(),
-    )
+/// Envoy's own balancing: on routes without the filter; before the filter has its tables; and for endpoints that Envoy does not know.
+fn native(backend: &Backend) -> TypedExtensionConfig {
+    if backend.load_balance == LoadBalance::LEAST_CONN {
+        let policy = LeastRequest::default();
+        return extension("envoy.load_balancing_policies.least_request", policy);
+    }
+    let slow_start = backend.health.slow_start.map(|window| SlowStartConfig {
+        slow_start_window: seconds(window.get().into()),
+        ..SlowStartConfig::default()
+    });
+    let policy = RoundRobin {
+        slow_start_config: slow_start,
+        ..RoundRobin::default()
+    };
+    extension("envoy.load_balancing_policies.round_robin", policy)
 }
 
-/// Each attempt goes to the next endpoint that the filter named, and without one to the fallback's.
-fn chosen_by_the_filter(fallback: TypedExtensionConfig) -> LoadBalancingPolicy {
+/// Each attempt goes to the next endpoint that the filter named, and without one to Envoy's own choice.
+fn chosen_by_the_filter(native: TypedExtensionConfig) -> LoadBalancingPolicy {
     let source = OverrideHostSource {
         header: ENDPOINT_HEADER.to_owned(),
         ..OverrideHostSource::default()
@@ -113,7 +132,7 @@ fn chosen_by_the_filter(fallback: TypedExtensionConfig) -> LoadBalancingPolicy {
         "envoy.load_balancing_policies.override_host",
         OverrideHost {
             override_host_sources: vec![source],
-            fallback_policy: Some(policy(fallback)),
+            fallback_policy: Some(policy(native)),
             ..OverrideHost::default()
         },
     ))

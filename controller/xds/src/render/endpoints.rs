@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use envoy_types::pb::envoy::config::core::v3::HealthStatus;
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint as EnvoyEndpoint, LbEndpoint, LocalityLbEndpoints,
@@ -11,30 +12,23 @@ use sluice_ir::{Backend, BackendId, Endpoint, Protocol};
 
 use super::proto::address;
 
-const PRIMARIES: u32 = 0;
-const BACKUPS: u32 = 1;
-const UNHEALTHY: u32 = 2;
-
 /// The endpoints of one backend. None at all is an assignment too: requests get 503. Pods that speak FastCGI get none: HTTP would
 /// be noise to them.
 ///
 /// Backups have a lower priority, and unhealthy endpoints the lowest: where Envoy balances by itself, they serve when there is
-/// nobody else. The filter's choice does not look at priorities.
+/// nobody else, and draining endpoints do not. The filter's choice looks at neither.
 #[must_use]
 pub fn load_assignment(id: &BackendId, backend: &Backend) -> ClusterLoadAssignment {
     let is_spoken = backend.transport.protocol != Protocol::FastCgi;
     let endpoints = backend.endpoints.iter().filter(|_| is_spoken);
-    let mut priorities = BTreeMap::from([(PRIMARIES, Vec::new())]);
+    let mut ranks: BTreeMap<Rank, Vec<&Endpoint>> = BTreeMap::from([(Rank::default(), Vec::new())]);
     for endpoint in endpoints {
-        let of_priority = priorities.entry(priority(endpoint)).or_default();
-        of_priority.push(endpoint);
+        ranks.entry(Rank::of(endpoint)).or_default().push(endpoint);
     }
     // There must be no gap between priorities.
-    let last = priorities.keys().next_back().copied().unwrap_or(PRIMARIES);
-    let localities = (PRIMARIES..=last).map(|priority| {
-        let endpoints = priorities.get(&priority).map(Vec::as_slice);
-        locality(priority, endpoints.unwrap_or_default())
-    });
+    let localities = (0..)
+        .zip(ranks.into_values())
+        .map(|(priority, endpoints)| locality(priority, &endpoints));
     ClusterLoadAssignment {
         cluster_name: id.as_str().to_owned(),
         endpoints: localities.collect(),
@@ -42,13 +36,19 @@ pub fn load_assignment(id: &BackendId, backend: &Backend) -> ClusterLoadAssignme
     }
 }
 
-fn priority(endpoint: &Endpoint) -> u32 {
-    match endpoint {
-        Endpoint {
-            unhealthy: true, ..
-        } => UNHEALTHY,
-        Endpoint { backup: true, .. } => BACKUPS,
-        _ => PRIMARIES,
+/// The first rank serves, as in the filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    unhealthy: bool,
+    backup: bool,
+}
+
+impl Rank {
+    fn of(endpoint: &Endpoint) -> Self {
+        Rank {
+            unhealthy: endpoint.unhealthy,
+            backup: endpoint.backup,
+        }
     }
 }
 
@@ -67,7 +67,12 @@ fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
     };
     // Envoy's own balancing is what is left when the filter chose no endpoint; one is its default.
     let weight = Some(endpoint.weight.get()).filter(|weight| *weight > 1);
+    let status = match endpoint.draining {
+        true => HealthStatus::Draining,
+        false => HealthStatus::Unknown,
+    };
     LbEndpoint {
+        health_status: status.into(),
         host_identifier: Some(HostIdentifier::Endpoint(host)),
         load_balancing_weight: weight.map(|weight| UInt32Value {
             value: weight.into(),
@@ -126,7 +131,9 @@ mod tests {
         backend.endpoints[0].unhealthy = true;
         assert_eq!(counts(&backend), [(0, 0), (1, 1), (2, 1)]);
         backend.endpoints[1].backup = false;
-        assert_eq!(counts(&backend), [(0, 1), (1, 0), (2, 1)]);
+        assert_eq!(counts(&backend), [(0, 1), (1, 1)]);
+        backend.endpoints[1].unhealthy = true;
+        assert_eq!(counts(&backend), [(0, 0), (1, 1), (2, 1)]);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(crate) async fn bootstrap(manifests: &Manifests, listen: SocketAddr) -> Resu
     let controller = Options::new(manifests)
         .without_data_plane()
         .http(listen)
+        // Routes name the filter where they switch it off, and here is none.
+        .arguments(vec!["--native-balancing=off".to_owned()])
         .start()
         .await?;
     let mut bootstrap: Value =

@@ -5,6 +5,7 @@ use std::time::Instant;
 use sluice_ir::Config;
 
 use super::discovery::{Choice, Discovery};
+use super::native;
 use super::scopes::Scopes;
 use super::table::Table;
 use super::{all_but_hosts, with_composite};
@@ -17,6 +18,7 @@ pub struct RouteCache {
     choice: Choice,
     table: Option<Table>,
     scopes: Scopes,
+    backends: native::Memory,
     rendered: u64,
 }
 
@@ -32,10 +34,12 @@ impl RouteCache {
         let discovery = self
             .choice
             .choose(config.servers.len(), settings.scopes_from, now);
+        let moved = self.backends.take_moved(config);
         if self.choice.is_in_use(Discovery::Table) {
             let table = self
                 .table
                 .get_or_insert_with(|| Table::new(|_| true, with_composite));
+            table.forget_routes_to(&moved);
             update.set(
                 ResourceType::Route,
                 HTTP,
@@ -47,6 +51,7 @@ impl RouteCache {
             update.remove(ResourceType::Route, HTTP);
         }
         if self.choice.is_in_use(Discovery::Scopes) {
+            self.scopes.forget_routes_to(&moved);
             self.scopes.publish(config, update);
             self.rendered += self.scopes.take_rendered();
         } else {

@@ -14,6 +14,7 @@ mod http_route;
 mod log_metadata;
 pub(super) mod matching;
 mod mirrors;
+mod native;
 mod redirect;
 mod retry;
 pub(super) mod rewrite;
@@ -43,6 +44,7 @@ use crate::settings::{
 pub use cache::RouteCache;
 pub use discovery::Discovery;
 use matching::{contains, is, match_of, matches, no, one_label_and, only_for};
+pub use native::{balances as balances_natively, is_native};
 
 /// All routes of the listeners, in one table.
 #[must_use]
@@ -147,7 +149,7 @@ fn header(header: &Header) -> HeaderValueOption {
 }
 
 fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
-    let routes = server_routes(name, server, &config.global);
+    let routes = server_routes(name, server, config);
     let (domain, routes): (String, Vec<Route>) = match name {
         ServerName::CatchAll => ("*".to_owned(), routes.collect()),
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
@@ -236,8 +238,9 @@ fn trace() -> Route {
 fn server_routes<'a>(
     name: &'a ServerName,
     server: &'a Server,
-    global: &'a GlobalConfig,
+    config: &'a Config,
 ) -> impl Iterator<Item = Route> + use<'a> {
+    let global = &config.global;
     let app_root = server
         .app_root
         .iter()
@@ -247,12 +250,18 @@ fn server_routes<'a>(
             Some(clients) => clients::routes(http_route, name, clients, global),
             None => http_route::routes(http_route, name, global),
         };
-        let inspected = move |route| inspected(route, http_route, global);
-        routes.into_iter().map(inspected)
+        let is_native = native::balances(config, http_route);
+        routes.into_iter().map(move |route| {
+            let route = inspected(route, http_route, global);
+            match is_native {
+                true => without_filter(native::retries_elsewhere(route)),
+                false => without_useless_filter(route),
+            }
+        })
     };
     app_root
-        .chain(server.routes.iter().flat_map(routes))
         .map(without_useless_filter)
+        .chain(server.routes.iter().flat_map(routes))
 }
 
 /// A firewall is in front of what the data plane answers itself, too, and bodies are kept until it has seen them.
@@ -273,16 +282,20 @@ fn inspected(mut route: Route, http_route: &HttpRoute, global: &GlobalConfig) ->
 
 /// Direct responses need no endpoint. The filter would say 503, wait for its tables when a
 /// worker is new, and count a route that it does not know.
-fn without_useless_filter(mut route: Route) -> Route {
-    if !matches!(route.action, Some(Action::Route(_))) {
-        let off = any(FilterConfig {
-            disabled: true,
-            ..FilterConfig::default()
-        });
-        route
-            .typed_per_filter_config
-            .extend(off.map(|off| (FILTER.to_owned(), off)));
+fn without_useless_filter(route: Route) -> Route {
+    match route.action {
+        Some(Action::Route(_)) => route,
+        _ => without_filter(route),
     }
+}
+
+fn without_filter(mut route: Route) -> Route {
+    let off = any(FilterConfig {
+        disabled: true,
+        ..FilterConfig::default()
+    });
+    let off = off.map(|off| (FILTER.to_owned(), off));
+    route.typed_per_filter_config.extend(off);
     route
 }
 
@@ -290,7 +303,7 @@ fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
     let catch_all = config.servers.get(&ServerName::CatchAll);
     catch_all
         .into_iter()
-        .flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.global))
+        .flat_map(|server| server_routes(&ServerName::CatchAll, server, config))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! anything that a route wants, and names the scope: of the same name in lower case, or of the others. Where it finds
 //! one, that filter is switched off and costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
 use envoy_types::pb::envoy::config::route::v3::{
@@ -17,10 +17,10 @@ use envoy_types::pb::envoy::config::route::v3::{
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::Message;
-use sluice_ir::{Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
+use sluice_ir::{BackendId, Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
 
 use super::table::{Table, VIRTUAL_HOSTS};
-use super::{all_but_hosts, host};
+use super::{all_but_hosts, host, native};
 use crate::render::LOOKUP_FILTER;
 use crate::render::policy::{FIREWALL, POLICY, composites_per_route};
 use crate::render::proto::{any, encoded_host};
@@ -84,6 +84,12 @@ impl Scopes {
             OTHER_HOSTS,
             self.others(config, of_others),
         );
+    }
+
+    /// Forgets the hosts with routes to these backends.
+    pub(super) fn forget_routes_to(&mut self, backends: &BTreeSet<BackendId>) {
+        native::forget_servers(&mut self.servers, backends);
+        self.others.forget_routes_to(backends);
     }
 
     /// Publishes that there are none.

@@ -1,13 +1,13 @@
 //! Hosts in one encoded route configuration, with a memory of each: only hosts that changed are rendered again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, VirtualHost};
 use prost::Message;
-use sluice_ir::{Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
+use sluice_ir::{BackendId, Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
 
-use super::hosts_of;
+use super::{hosts_of, native};
 use crate::render::proto::encoded_host;
 
 /// The field `virtual_hosts` of a `RouteConfiguration`.
@@ -63,6 +63,16 @@ impl Table {
         };
         rest.encode(&mut bytes).ok();
         bytes
+    }
+
+    /// Forgets the hosts with routes to these backends.
+    pub(super) fn forget_routes_to(&mut self, backends: &BTreeSet<BackendId>) {
+        native::forget_servers(&mut self.servers, backends);
+        let catch_all = self.catch_all.as_ref();
+        if catch_all.is_some_and(|server| native::forwards_to(server, backends)) {
+            // Wildcard hosts have its routes, too.
+            self.catch_all = None;
+        }
     }
 
     /// Number of hosts rendered since the last call.

@@ -30,14 +30,13 @@ use sluice_dashboard::DashboardFlags;
 use sluice_ir::Cidr;
 use sluice_metrics::MetricsFlags;
 use sluice_translate::ObjectKey;
-use sluice_xds::SCOPES_FROM;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
 pub(crate) use check::{Check, CheckOutput};
 pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs, SourceKind};
 pub(crate) use compare::{Compare, Requests};
 pub(crate) use dbg::{Backends, Certs, Conf, Dbg, DbgCommand, DbgOutput};
-pub(crate) use envoy::{Bootstrap, Child, RunEnvoy, Shutdown};
+pub(crate) use envoy::{Bootstrap, Child, NativeBalancing, Routes, RunEnvoy, Shutdown};
 pub(crate) use kubectl::{
     BackendsInPod, CertsInPod, ConfInPod, Exec, InPod, Kubectl, KubectlCommand, Logs,
 };
@@ -255,14 +254,6 @@ pub(crate) fn has_ipv6() -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NativeBalancing {
-    /// Where the result is the same.
-    Auto,
-    /// Nowhere.
-    Off,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataPlane {
     /// Envoy as a child process.
     Envoy,
@@ -310,20 +301,8 @@ pub(crate) struct Run {
         help_heading = "Data plane"
     )]
     pub(crate) filter_wasm: Option<PathBuf>,
-    /// Give each host its own route scope (SRDS) from this many hosts on. Updates then cost what changed, and each request 3 us
-    /// more. 0: always.
-    #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
-    pub(crate) scopes_from: usize,
-    /// Where Envoy by itself balances as the filter does (round robin without sessions, canaries or limits), leave it to Envoy, at
-    /// less CPU; off: the filter balances everything.
-    #[arg(
-        long,
-        env = "SLUICE_NATIVE_BALANCING",
-        value_name = "MODE",
-        default_value = "auto",
-        help_heading = "Data plane"
-    )]
-    pub(crate) native_balancing: NativeBalancing,
+    #[command(flatten)]
+    pub(crate) routes: Routes,
     /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with
     /// --xds-certificates; without an IP all addresses. The private keys of all hosts are served here [default:
     /// unix:controller.sock in the run directory].

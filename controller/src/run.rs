@@ -325,7 +325,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
         own_namespace,
         addresses,
         health_check_path: args.admin.health_check_path.clone(),
-        native_balancing: args.native_balancing == NativeBalancing::Auto
+        native_balancing: args.routes.native_balancing == NativeBalancing::Auto
             && args.data_plane != DataPlane::Nginx,
         ..options
     };
@@ -362,7 +362,7 @@ fn settings(args: &Run, run_dir: &Path, certificate: Certificate) -> anyhow::Res
     Ok(Settings {
         request_log: args.metrics.enable_metrics,
         access_log: args.metrics.access_log,
-        scopes_from: args.scopes_from,
+        scopes_from: args.routes.scopes_from,
         ..settings
     })
 }

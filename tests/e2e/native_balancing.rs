@@ -79,7 +79,7 @@ async fn weights_are_turns(way: Way) -> Result<()> {
     sluice.stop()
 }
 
-/// Who leaves gets nothing any more, while its process may serve for a while; without any there is an answer, too.
+/// A pod that leaves gets nothing any more, though its process still serves; without any there is a response, too.
 async fn pods_come_and_go_under_load(way: Way) -> Result<()> {
     let fixture = Fixture::start(3, 2).await?;
     let sluice = way.start(&fixture).await?;

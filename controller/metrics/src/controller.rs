@@ -84,11 +84,7 @@ impl Controller {
                 "Reports that hold, by severity and reason code; log lines, Events and sluice lint say the same",
                 &["severity", "reason"],
             )?,
-            routes: labelled(
-                "routes",
-                "Routes that forward requests, by what balances them: envoy itself, or the filter",
-                &["balancing"],
-            )?,
+            routes: routes_gauge(registry)?,
             data_planes: data_planes_gauge(registry)?,
             translated: counter(
                 "translated_ingresses_total",
@@ -182,6 +178,14 @@ fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
     let help = "Endpoints of a Service that fail their health checks";
     let opts = opts("unhealthy_endpoints", help);
     register(registry, GaugeVec::new(opts, &["namespace", "service"])?)
+}
+
+fn routes_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+    let help = "Routes that forward requests, by what balances them: envoy itself, or the filter";
+    register(
+        registry,
+        GaugeVec::new(opts("routes", help), &["balancing"])?,
+    )
 }
 
 fn data_planes_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use sluice_kube::is_in_cluster;
+use sluice_xds::SCOPES_FROM;
 
 use super::{ConnectAddress, seconds};
 
@@ -45,6 +46,28 @@ impl Child {
         let usual = if is_in_cluster() { 10 } else { 0 };
         NonZeroU32::new(self.max_failed_starts.unwrap_or(usual))
     }
+}
+
+/// Routes and balancing, in any Envoy.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Data plane")]
+pub(crate) struct Routes {
+    /// Give each host its own route scope (SRDS) from this many hosts on. Updates then cost what changed, and each request 3 us
+    /// more. 0: always.
+    #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM)]
+    pub(crate) scopes_from: usize,
+    /// Let Envoy balance by itself, at less CPU, where it balances as the filter does.
+    #[arg(long, env = "SLUICE_NATIVE_BALANCING", value_enum, default_value_t = NativeBalancing::Auto, value_name = "MODE")]
+    pub(crate) native_balancing: NativeBalancing,
+}
+
+/// Routes that Envoy balances by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NativeBalancing {
+    /// Those with round robin or least_conn, and without sessions, canaries or limits (docs/balancing.md).
+    Auto,
+    /// None: the filter balances everything.
+    Off,
 }
 
 /// How it ends.

@@ -28,9 +28,9 @@ const MAX_HOST_SELECTIONS: i64 = 8;
 pub fn is_native(backend: &Backend) -> bool {
     let health = &backend.health;
     let endpoints = || backend.endpoints.iter();
-    let chooses = match &backend.load_balance {
-        &LoadBalance::ROUND_ROBIN => true,
-        &LoadBalance::LEAST_CONN => {
+    let chooses = match backend.load_balance {
+        LoadBalance::ROUND_ROBIN => true,
+        LoadBalance::LEAST_CONN => {
             let first = endpoints().next();
             health.slow_start.is_none()
                 && endpoints().all(|it| first.is_none_or(|first| it.weight == first.weight))

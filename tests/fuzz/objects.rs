@@ -87,11 +87,12 @@ pub(crate) fn tenant() -> impl Strategy<Value = Vec<Value>> {
         ingress(),
         service(),
         slice(),
+        pod(),
         named("Secret", "settings"),
         named("ConfigMap", "settings"),
     )
-        .prop_map(|(ingress, service, slice, secret, map)| {
-            vec![ingress, service, slice, secret, map]
+        .prop_map(|(ingress, service, slice, pod, secret, map)| {
+            vec![ingress, service, slice, pod, secret, map]
         })
 }
 
@@ -171,7 +172,7 @@ fn service() -> impl Strategy<Value = Value> {
 }
 
 fn slice() -> impl Strategy<Value = Value> {
-    let endpoint = (or_text("10.0.0.1"), text(), text());
+    let endpoint = (or_text("10.0.0.1"), text(), or_text("web-0"));
     (metadata("web"), or_text("http"), endpoint).prop_map(|(mut metadata, port, (address, zone, pod))| {
         metadata["labels"]["kubernetes.io/service-name"] = "web".into();
         json!({
@@ -182,6 +183,19 @@ fn slice() -> impl Strategy<Value = Value> {
                 "targetRef": { "kind": "Pod", "namespace": TENANT, "name": pod },
             }],
         })
+    })
+}
+
+/// The role that a pod sets for itself.
+fn pod() -> impl Strategy<Value = Value> {
+    let weight = prop_oneof![
+        select(vec!["0", "1", "1000"]).prop_map(str::to_owned),
+        text()
+    ];
+    (metadata("web-0"), weight, or_text("true")).prop_map(|(mut metadata, weight, backup)| {
+        metadata["annotations"] =
+            json!({ "sluice.dev/weight": weight, "sluice.dev/backup": backup });
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata })
     })
 }
 

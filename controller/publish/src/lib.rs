@@ -240,10 +240,11 @@ impl Publisher {
     /// True if somebody else balances a backend now.
     fn moves(&self, updated: &Updated) -> bool {
         let native = |backend: &Arc<Backend>| is_native(backend);
-        updated.backends.iter().any(|(id, before)| {
-            let now = self.effective.backends.get(id);
-            before.as_ref().is_none_or(native) != now.is_none_or(native)
-        })
+        self.effective.global.native_balancing
+            && updated.backends.iter().any(|(id, before)| {
+                let now = self.effective.backends.get(id);
+                before.as_ref().is_none_or(native) != now.is_none_or(native)
+            })
     }
 
     /// The fast path, at the cost of the changed backends: only endpoints changed.

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hyper::Method;
+use rustix::process::Pid;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::admin;
-use crate::process::{Process, steer_past};
+use crate::process::{Process, Steering};
 use crate::supervisor::{POLL_INTERVAL, terminate};
 
 /// A connection is closed with its next response. An idle one is closed after this time.
@@ -20,8 +21,8 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(1);
 /// When listeners are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CloseListeners {
-    /// At once: another Envoy listens on the same addresses already, and gets new connections from now on.
-    Immediately,
+    /// At once: another Envoy, this process, listens on the same addresses already, and gets new connections from now on.
+    Immediately { replacement: Pid },
     /// At the end: until load balancers notice, connections still have to be accepted.
     AfterDrain,
 }
@@ -37,18 +38,17 @@ pub(super) async fn drain(
     // Failing health checks closes each connection with its next response. A later controller also sees by it that this Envoy
     // is draining.
     post(admin_socket, "/healthcheck/fail").await;
-    match close {
-        CloseListeners::Immediately => {
-            match steer_past(process.pid()) {
-                Ok(()) => sleep(HANDSHAKE_TIME).await,
-                Err(error) => warn!("connections may be reset while envoy is replaced: {error:#}"),
-            }
+    let steering = match close {
+        CloseListeners::Immediately { replacement } => {
+            let steering = steer(process.pid(), replacement).await;
             post(admin_socket, "/drain_listeners").await;
+            steering
         }
         CloseListeners::AfterDrain => {
             post(admin_socket, "/drain_listeners?graceful&skip_exit").await;
+            None
         }
-    }
+    };
     let began = Instant::now();
     let drained = async {
         while open(admin_socket)
@@ -62,7 +62,19 @@ pub(super) async fn drain(
         warn!("drain timeout: requests are still open after {drain_timeout:?}; terminating envoy");
     }
     terminate("envoy", process).await;
+    if let Some(steering) = steering {
+        steering.end();
+    }
     info!("envoy stopped");
+}
+
+/// Has new connections go to the replacement, and waits until those before are complete.
+async fn steer(former: Pid, replacement: Pid) -> Option<Steering> {
+    let steering = Steering::past(former, replacement)
+        .inspect_err(|error| warn!("connections may be reset while envoy is replaced: {error:#}"))
+        .ok()?;
+    sleep(HANDSHAKE_TIME).await;
+    Some(steering)
 }
 
 async fn post(admin_socket: &Path, path: &str) {

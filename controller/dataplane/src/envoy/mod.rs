@@ -161,13 +161,12 @@ impl Envoy {
     async fn retire_outgoing(&mut self) {
         if let Some(outgoing) = &mut self.outgoing {
             let socket = &self.files.outgoing_admin_socket;
-            drain(
-                outgoing,
-                socket,
-                CloseListeners::Immediately,
-                self.drain_timeout,
-            )
-            .await;
+            // At the end of us there may be none.
+            let replacement = Pid::from_raw(self.pid.get().cast_signed());
+            let close = replacement.map_or(CloseListeners::AfterDrain, |replacement| {
+                CloseListeners::Immediately { replacement }
+            });
+            drain(outgoing, socket, close, self.drain_timeout).await;
             self.outgoing = None;
         }
     }

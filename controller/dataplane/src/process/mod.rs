@@ -27,7 +27,7 @@ use tokio::process::{Child, Command};
 pub(crate) use orphans::Orphans;
 pub use ports::{listener, listens};
 use record::{Executable, Record};
-pub(crate) use steering::steer_past;
+pub(crate) use steering::Steering;
 
 /// A process that runs, or has just exited.
 #[derive(Debug)]

@@ -19,10 +19,10 @@ pub fn listener(port: u16) -> Option<String> {
     Some(format!("{} (process {})", stat.comm, stat.pid))
 }
 
-/// True if a process listens on a port.
+/// True if a process listens on a port, as far as we may look.
 #[must_use]
 pub fn listens(process: Pid, port: u16) -> bool {
-    let sockets = sockets(process);
+    let sockets = sockets(process).unwrap_or_default();
     listening().any(|entry| entry.local_address.port() == port && sockets.contains(&entry.inode))
 }
 
@@ -33,14 +33,15 @@ pub(super) fn listening() -> impl Iterator<Item = TcpNetEntry> {
     entries.filter(|entry| entry.state == TcpState::Listen)
 }
 
-/// The sockets of a process, by inode, as far as we may look.
-pub(super) fn sockets(process: Pid) -> BTreeSet<u64> {
-    let files = procfs::process::Process::new(process.as_raw_nonzero().get())
-        .and_then(|process| process.fd());
+/// The sockets of a process, by inode.
+pub(super) fn sockets(process: Pid) -> anyhow::Result<BTreeSet<u64>> {
     let socket = |target| match target {
         FDTarget::Socket(inode) => Some(inode),
         _ => None,
     };
-    let files = files.into_iter().flatten().flatten();
-    files.filter_map(|file| socket(file.target)).collect()
+    let files = procfs::process::Process::new(process.as_raw_nonzero().get())?.fd()?;
+    Ok(files
+        .flatten()
+        .filter_map(|file| socket(file.target))
+        .collect())
 }

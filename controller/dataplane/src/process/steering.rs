@@ -7,41 +7,68 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use anyhow::Context;
+use anyhow::ensure;
 use nix::libc::{sock_filter, sock_fprog};
 use nix::sys::socket::{setsockopt, sockopt::AttachReusePortCbpf};
 use rustix::process::Pid;
 use socket2::{Domain, SockFilter, Socket, Type};
+use tracing::warn;
 
 use super::ports::{listening, sockets};
 
-/// The return values of the packet filter: the instructions `ld rand`, `mod #k`, `add #k`, `ret a` and `ret #k`.
-const LOAD_RANDOM: (u16, u32) = (0x20, 0xffff_f000 + 56);
+/// Instructions of the packet filter.
+const LOAD_ABSOLUTE: u16 = 0x20;
 const MODULO: u16 = 0x94;
 const ADD: u16 = 0x04;
 const RETURN: u16 = 0x16;
 const RETURN_CONSTANT: u16 = 0x06;
 
-/// Sends new connections past the sockets of a process, where sockets that were opened later listen on the same addresses.
-pub(crate) fn steer_past(process: Pid) -> anyhow::Result<()> {
-    let own = sockets(process);
-    let mut addresses: BTreeMap<SocketAddr, Listening> = BTreeMap::new();
-    for entry in listening() {
-        let count = addresses.entry(entry.local_address).or_default();
-        if own.contains(&entry.inode) {
-            count.former += 1;
-        } else {
-            count.later += 1;
+/// The place that a random number is loaded from: `SKF_AD_OFF + SKF_AD_RANDOM`.
+const RANDOM: u32 = 0xffff_f000 + 56;
+
+/// No socket has this index.
+const NO_CHOICE: u32 = u32::MAX;
+
+/// Addresses whose new connections go to one of two processes.
+#[derive(Debug)]
+pub(crate) struct Steering(Vec<SocketAddr>);
+
+impl Steering {
+    /// Sends new connections past the sockets of a process, where those of another listen on the same addresses, and began later.
+    ///
+    /// # Errors
+    ///
+    /// Sockets of a process that may not be read.
+    pub(crate) fn past(former: Pid, later: Pid) -> anyhow::Result<Steering> {
+        let (former, later) = (sockets(former)?, sockets(later)?);
+        let mut addresses: BTreeMap<SocketAddr, Listening> = BTreeMap::new();
+        for entry in listening() {
+            let count = addresses.entry(entry.local_address).or_default();
+            *match entry.inode {
+                inode if former.contains(&inode) => &mut count.former,
+                inode if later.contains(&inode) => &mut count.later,
+                _ => &mut count.others,
+            } += 1;
+        }
+        addresses.retain(|_, count| count.former > 0 && count.later > 0);
+        let steered = addresses.into_iter().filter_map(|(address, count)| {
+            let steered = count.steer(address);
+            steered
+                .inspect_err(|error| warn!("connections to {address} may be reset: {error:#}"))
+                .ok()?;
+            Some(address)
+        });
+        Ok(Steering(steered.collect()))
+    }
+
+    /// Leaves the choice to the kernel again: sockets that are opened from now on get connections, too.
+    pub(crate) fn end(self) {
+        for address in self.0 {
+            if let Err(error) = attach(address, &mut [instruction(RETURN_CONSTANT, NO_CHOICE)]) {
+                warn!("connections to {address} are spread unevenly: {error:#}");
+            }
         }
     }
-    for (address, count) in addresses {
-        if count.former > 0 && count.later > 0 {
-            count
-                .steer(address)
-                .with_context(|| format!("steering connections to {address}"))?;
-        }
-    }
-    Ok(())
 }
 
 /// How many sockets listen on an address.
@@ -49,45 +76,49 @@ pub(crate) fn steer_past(process: Pid) -> anyhow::Result<()> {
 struct Listening {
     former: u32,
     later: u32,
+    others: u32,
 }
 
 impl Listening {
-    /// Attaches the program to all sockets of an address. That is done by any of them, so one of ours joins for a moment.
-    fn steer(self, address: SocketAddr) -> anyhow::Result<()> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        socket.set_reuse_address(true)?;
-        socket.set_reuse_port(true)?;
-        if address.is_ipv6() {
-            socket.set_only_v6(true)?;
-        }
-        // Nothing arrives there: a client that was sent to this socket tries again a second later.
-        socket.attach_filter(&[SockFilter::new(RETURN_CONSTANT, 0, 0, 0)])?;
-        socket.bind(&address.into())?;
-        socket.listen(1)?;
-        let mut program = self.program();
-        let program = sock_fprog {
-            len: u16::try_from(program.len())?,
-            filter: program.as_mut_ptr(),
-        };
-        Ok(setsockopt(&socket, AttachReusePortCbpf, &program)?)
-    }
-
     /// Chooses a later socket by its index. The kernel numbers sockets in the order in which they began to listen. An index that is
     /// too large once the former ones are closed counts as no choice.
-    fn program(self) -> [sock_filter; 4] {
-        let instruction = |(code, k)| sock_filter {
-            code,
-            jt: 0,
-            jf: 0,
-            k,
-        };
-        [
-            LOAD_RANDOM,
-            (MODULO, self.later),
-            (ADD, self.former),
-            (RETURN, 0),
-        ]
-        .map(instruction)
+    fn steer(self, address: SocketAddr) -> anyhow::Result<()> {
+        ensure!(self.others == 0, "another process listens there, too");
+        let mut program = [
+            instruction(LOAD_ABSOLUTE, RANDOM),
+            instruction(MODULO, self.later),
+            instruction(ADD, self.former),
+            instruction(RETURN, 0),
+        ];
+        attach(address, &mut program)
+    }
+}
+
+/// Attaches a program to all sockets of an address. That is done by any of them, so one of ours joins for a moment.
+fn attach(address: SocketAddr, program: &mut [sock_filter]) -> anyhow::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    // Nothing arrives there: a client that was sent to this socket tries again a second later.
+    socket.attach_filter(&[SockFilter::new(RETURN_CONSTANT, 0, 0, 0)])?;
+    socket.bind(&address.into())?;
+    socket.listen(1)?;
+    let program = sock_fprog {
+        len: u16::try_from(program.len())?,
+        filter: program.as_mut_ptr(),
+    };
+    Ok(setsockopt(&socket, AttachReusePortCbpf, &program)?)
+}
+
+fn instruction(code: u16, k: u32) -> sock_filter {
+    sock_filter {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
     }
 }
 
@@ -126,12 +157,12 @@ mod tests {
             let (others, later) = (open(2), open(3));
             let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
 
-            Listening {
+            let count = Listening {
                 former: 3,
                 later: 3,
-            }
-            .steer(address)
-            .unwrap();
+                others: 0,
+            };
+            count.steer(address).unwrap();
             let _steered: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
             assert_eq!(
                 accepted(&others) + accepted(std::slice::from_ref(&first)),
@@ -142,15 +173,37 @@ mod tests {
             drop((first, others));
             let _after: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
             assert_eq!(accepted(&later), 64);
+
+            let newer = open(4);
+            Steering(vec![address]).end();
+            let _spread: Vec<TcpStream> = (0..128).map(|_| connect()).collect();
+            let of_newer = accepted(&newer);
+            assert_eq!(of_newer + accepted(&later), 128);
+            assert!(of_newer > 32, "{of_newer} of 128 came to four of seven");
         }
     }
 
     #[test]
-    fn sockets_that_nobody_else_has_stay_as_they_are() {
+    fn sockets_that_nobody_else_or_a_third_has_stay_as_they_are() {
         let alone = listener((Ipv4Addr::LOCALHOST, 0).into());
         let address = alone.local_addr().unwrap().as_socket().unwrap();
-        steer_past(getpid()).unwrap();
+        let (own, init) = (getpid(), Pid::INIT);
+        let steering = Steering::past(own, init).map(|steering| steering.0);
+        assert!(steering.is_ok_and(|addresses| addresses.is_empty()) || sockets(init).is_err());
+        let third = Listening {
+            former: 1,
+            later: 1,
+            others: 1,
+        };
+        assert!(third.steer(address).is_err());
         let _client = TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
         assert_eq!(accepted(&[alone]), 1);
+    }
+
+    #[test]
+    fn a_process_whose_sockets_may_not_be_read_is_an_error() {
+        let nobody = Pid::from_raw(i32::MAX).unwrap();
+        assert!(Steering::past(getpid(), nobody).is_err());
+        assert!(Steering::past(nobody, getpid()).is_err());
     }
 }

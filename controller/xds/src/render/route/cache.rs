@@ -51,8 +51,7 @@ impl RouteCache {
             update.remove(ResourceType::Route, HTTP);
         }
         if self.choice.is_in_use(Discovery::Scopes) {
-            self.scopes.forget_routes_to(&moved);
-            self.scopes.publish(config, update);
+            self.scopes.publish(config, &moved, update);
             self.rendered += self.scopes.take_rendered();
         } else {
             self.scopes.withdraw(update);
@@ -80,7 +79,9 @@ mod tests {
 
     use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
     use prost::Message;
-    use sluice_ir::{Action, HttpRoute, PathMatch, Server, ServerName};
+    use sluice_ir::{
+        Action, Backend, BackendId, HttpRoute, LoadBalance, PathMatch, Server, ServerName,
+    };
 
     use super::*;
     use crate::FilterCode;
@@ -248,5 +249,57 @@ mod tests {
         published.publish(&config, SCOPES);
         assert_eq!(published.names(ResourceType::Route), [HTTP]);
         assert_eq!(published.names(ResourceType::Scope).len(), 5);
+    }
+
+    /// All small sites: which hosts there are, whether one has an alias, and what its backend needs of the filter.
+    fn sites() -> Vec<Config> {
+        let to = |config: &mut Config, host: &str, backend: &str, aliases: &[&str]| {
+            insert(config, host, "/", aliases);
+            let name = ServerName::parse(host).unwrap();
+            let server = Arc::make_mut(config.servers.get_mut(&name).unwrap());
+            server.routes[0].action = Action::to(BackendId::new(backend));
+        };
+        let by_draws = Backend {
+            load_balance: LoadBalance::Named("ewma"),
+            ..Backend::default()
+        };
+        let mut sites = vec![Config::default()];
+        for aliases in [None, Some(&[][..]), Some(&["e.test"][..])] {
+            for (catch_all, wildcard) in [(false, false), (false, true), (true, true)] {
+                for backend in [None, Some(Backend::default()), Some(by_draws.clone())] {
+                    let mut config = Config::default();
+                    if let Some(aliases) = aliases {
+                        to(&mut config, "a.test", "x", aliases);
+                    }
+                    if catch_all {
+                        to(&mut config, "", "x", &[]);
+                    }
+                    if wildcard {
+                        to(&mut config, "*.w.test", "y", &[]);
+                    }
+                    let backend = backend.map(|it| (BackendId::new("x"), Arc::new(it)));
+                    config.backends = backend.into_iter().collect();
+                    sites.push(config);
+                }
+            }
+        }
+        sites
+    }
+
+    #[test]
+    fn whatever_changes_at_once_what_is_published_is_what_would_be_rendered() {
+        let sites = sites();
+        for scopes_from in [TABLE, SCOPES] {
+            for (from, before) in sites.iter().enumerate() {
+                for (to, now) in sites.iter().enumerate() {
+                    let (mut published, mut at_once) = (Published::default(), Published::default());
+                    published.publish(before, scopes_from);
+                    published.publish(now, scopes_from);
+                    at_once.publish(now, scopes_from);
+                    let same = published.resources == at_once.resources;
+                    assert!(same, "from site {from} to {to}, scopes from {scopes_from}");
+                }
+            }
+        }
     }
 }

@@ -16,24 +16,39 @@ use sluice_ir::{
 
 use crate::render::proto::any;
 
-/// How often Envoy looks for an endpoint that a request has not tried. With weights the same one may come up again.
-const MAX_HOST_SELECTIONS: i64 = 8;
+/// How often Envoy looks for an endpoint that a request has not tried: the same one comes up again by its weight, or by chance.
+const MAX_HOST_SELECTIONS: i64 = 256;
+
+/// With this ratio of weights the endpoints that were tried come up fewer times in a row than Envoy looks, for as many attempts as there
+/// may be.
+const MAX_WEIGHT_RATIO: u32 = 16;
+
+/// A new endpoint has a tenth of its weight at first.
+const SLOW_START_RATIO: u32 = 10;
+
+/// `least_conn` draws two endpoints, and one that failed has the fewest requests. With so many attempts it comes up each time for one of ten
+/// million requests.
+const MAX_ATTEMPTS_BY_DRAWS: u8 = 4;
 
 /// True if Envoy chooses among the endpoints of a backend as the filter would: each in its turn, as often as its weight says, and a new
 /// one at first less often; or of two endpoints the one with fewer requests under way.
 ///
-/// Envoy sends no retry to a backup while another endpoint is left, and has no word for a zone that comes first. What it counts to eject an
-/// endpoint differs from what the filter counts. With weights it takes turns for `least_conn`, too.
+/// Envoy sends no retry to a backup while another endpoint is left, and none to another endpoint when one outweighs it by far. It has no
+/// word for a zone that comes first, and with weights it takes turns for `least_conn`, too. What it counts to eject an endpoint differs
+/// from what the filter counts. Endpoints that rest or drain serve when there is nobody else: here that is the filter's.
 #[must_use]
 pub fn is_native(backend: &Backend) -> bool {
     let health = &backend.health;
-    let endpoints = || backend.endpoints.iter();
+    let ratio = weight_ratio(backend);
     let chooses = match backend.load_balance {
-        LoadBalance::ROUND_ROBIN => true,
+        LoadBalance::ROUND_ROBIN if health.slow_start.is_some() => {
+            ratio * SLOW_START_RATIO <= MAX_WEIGHT_RATIO
+        }
+        LoadBalance::ROUND_ROBIN => ratio <= MAX_WEIGHT_RATIO,
         LoadBalance::LEAST_CONN => {
-            let first = endpoints().next();
             health.slow_start.is_none()
-                && endpoints().all(|it| first.is_none_or(|first| it.weight == first.weight))
+                && ratio == 1
+                && backend.attempts.get() <= MAX_ATTEMPTS_BY_DRAWS
         }
         _ => false,
     };
@@ -42,7 +57,22 @@ pub fn is_native(backend: &Backend) -> bool {
         && health.outlier_detection.is_none()
         && health.check.is_none()
         && !backend.prefer_zone
-        && !endpoints().any(|endpoint| endpoint.backup)
+        && !backend
+            .endpoints
+            .iter()
+            .any(|it| it.backup || it.draining || it.unhealthy)
+}
+
+/// How many times the least weight the greatest one is, rounded up.
+fn weight_ratio(backend: &Backend) -> u32 {
+    let weights = || {
+        backend
+            .endpoints
+            .iter()
+            .map(|it| u32::from(it.weight.get()))
+    };
+    let least = weights().min().unwrap_or(1);
+    weights().max().unwrap_or(1).div_ceil(least)
 }
 
 /// True if the filter has nothing to do on a route.
@@ -95,6 +125,9 @@ pub(super) struct Memory(Shared<BackendId, Backend>);
 impl Memory {
     /// Backends that somebody else balances now. Their routes are stale, though they may not have changed themselves.
     pub(super) fn take_moved(&mut self, config: &Config) -> BTreeSet<BackendId> {
+        if !config.global.native_balancing {
+            return BTreeSet::new();
+        }
         // A route to a backend that is not there is answered by Envoy.
         let native = |backend: Option<&Arc<Backend>>| backend.is_none_or(|it| is_native(it));
         let moved = changed(&self.0, &config.backends)
@@ -106,22 +139,23 @@ impl Memory {
     }
 }
 
-/// Servers that have routes to these backends are as if they were new.
+/// Takes out the servers that have routes to these backends: they will be as if they were new.
 pub(super) fn forget_servers(
     servers: &mut Shared<ServerName, Server>,
     backends: &BTreeSet<BackendId>,
-) {
+) -> Vec<ServerName> {
     if backends.is_empty() {
-        return;
+        return Vec::new();
     }
     let stale: Vec<ServerName> = servers
         .iter()
         .filter(|(_, server)| forwards_to(server, backends))
         .map(|(name, _)| name.clone())
         .collect();
-    for name in stale {
-        servers.remove(&name);
+    for name in &stale {
+        servers.remove(name);
     }
+    stale
 }
 
 /// True if a route of a server forwards to one of these.
@@ -185,7 +219,11 @@ mod tests {
     #[test]
     fn turns_and_fewest_requests_are_envoys_own() {
         let turns = Backend {
-            endpoints: vec![weighted(1), weighted(7)],
+            endpoints: vec![weighted(1), weighted(16)],
+            ..Backend::default()
+        };
+        let slowly = Backend {
+            endpoints: vec![weighted(3), weighted(3)],
             health: slow_start(),
             ..Backend::default()
         };
@@ -194,49 +232,68 @@ mod tests {
             endpoints: vec![weighted(3), weighted(3)],
             ..Backend::default()
         };
-        for backend in [turns, fewest] {
+        for backend in [turns, slowly, fewest] {
             assert!(balances(&with(backend.clone()), &to_web()), "{backend:?}");
         }
         assert!(balances(&Config::default(), &to_web()), "nobody is there");
     }
 
+    fn of(endpoint: Endpoint) -> Backend {
+        Backend {
+            endpoints: vec![endpoint],
+            ..Backend::default()
+        }
+    }
+
+    #[test]
+    fn endpoints_that_envoy_treats_otherwise_are_the_filters() {
+        let endpoints = [
+            Endpoint {
+                backup: true,
+                ..weighted(1)
+            },
+            Endpoint {
+                draining: true,
+                ..weighted(1)
+            },
+            Endpoint {
+                unhealthy: true,
+                ..weighted(1)
+            },
+        ];
+        for endpoint in endpoints {
+            let backend = of(endpoint);
+            assert!(!balances(&with(backend.clone()), &to_web()), "{backend:?}");
+        }
+    }
+
     #[test]
     fn what_envoy_does_otherwise_is_the_filters() {
-        let backup = Endpoint {
-            backup: true,
-            ..Endpoint::at("10.0.0.1:80".parse().unwrap())
-        };
         let check = HealthPolicy {
             check: Some(HealthCheck::at("/".to_owned())),
             ..HealthPolicy::default()
         };
+        let named = |name, weights: &[u16], health| Backend {
+            load_balance: LoadBalance::Named(name),
+            endpoints: weights.iter().copied().map(weighted).collect(),
+            health,
+            ..Backend::default()
+        };
         let backends = [
-            Backend {
-                load_balance: LoadBalance::Named("ewma"),
-                ..Backend::default()
-            },
             Backend {
                 prefer_zone: true,
                 ..Backend::default()
             },
             Backend {
-                health: check,
-                ..Backend::default()
+                attempts: 5.try_into().unwrap(),
+                ..named("least_conn", &[], HealthPolicy::default())
             },
-            Backend {
-                endpoints: vec![backup],
-                ..Backend::default()
-            },
-            Backend {
-                load_balance: LoadBalance::LEAST_CONN,
-                endpoints: vec![weighted(1), weighted(2)],
-                ..Backend::default()
-            },
-            Backend {
-                load_balance: LoadBalance::LEAST_CONN,
-                health: slow_start(),
-                ..Backend::default()
-            },
+            named("ewma", &[], HealthPolicy::default()),
+            named("round_robin", &[], check),
+            named("round_robin", &[1, 17], HealthPolicy::default()),
+            named("round_robin", &[1, 2], slow_start()),
+            named("least_conn", &[1, 2], HealthPolicy::default()),
+            named("least_conn", &[], slow_start()),
         ];
         for backend in backends {
             assert!(!balances(&with(backend.clone()), &to_web()), "{backend:?}");

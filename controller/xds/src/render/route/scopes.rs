@@ -53,8 +53,13 @@ impl Default for Scopes {
 }
 
 impl Scopes {
-    /// Publishes the hosts that are not as before.
-    pub(super) fn publish(&mut self, config: &Config, update: &mut Update) {
+    /// Publishes the hosts that are not as before, and those with routes to backends that `moved`.
+    pub(super) fn publish(
+        &mut self,
+        config: &Config,
+        moved: &BTreeSet<BackendId>,
+        update: &mut Update,
+    ) {
         let of_others = of_all(config);
         let of_all = RouteConfiguration {
             virtual_hosts: Vec::new(),
@@ -65,6 +70,8 @@ impl Scopes {
                 .into_iter()
                 .for_each(|server| withdraw(name, server, update));
         }
+        native::forget_servers(&mut self.servers, moved);
+        self.others.forget_routes_to(moved);
         if self.global != config.global || self.of_all != of_all {
             self.servers.clear();
             self.global = config.global.clone();
@@ -84,12 +91,6 @@ impl Scopes {
             OTHER_HOSTS,
             self.others(config, of_others),
         );
-    }
-
-    /// Forgets the hosts with routes to these backends.
-    pub(super) fn forget_routes_to(&mut self, backends: &BTreeSet<BackendId>) {
-        native::forget_servers(&mut self.servers, backends);
-        self.others.forget_routes_to(backends);
     }
 
     /// Publishes that there are none.

@@ -67,11 +67,12 @@ impl Table {
 
     /// Forgets the hosts with routes to these backends.
     pub(super) fn forget_routes_to(&mut self, backends: &BTreeSet<BackendId>) {
-        native::forget_servers(&mut self.servers, backends);
+        for name in native::forget_servers(&mut self.servers, backends) {
+            self.hosts.remove(&name);
+        }
         let catch_all = self.catch_all.as_ref();
         if catch_all.is_some_and(|server| native::forwards_to(server, backends)) {
-            // Wildcard hosts have its routes, too.
-            self.catch_all = None;
+            self.forget_wildcards();
         }
     }
 
@@ -113,17 +114,21 @@ impl Table {
         }
         let catch_all = config.servers.get(&ServerName::CatchAll);
         if self.catch_all.as_ref() != catch_all {
-            // Wildcard hosts leave to it what they do not take.
-            let others = self
-                .servers
-                .iter()
-                .filter(|(name, server)| !has_wildcard(name, server));
-            self.servers = others
-                .map(|(name, server)| (name.clone(), Arc::clone(server)))
-                .collect();
-            self.hosts.retain(|name, _| self.servers.contains_key(name));
             self.catch_all = catch_all.cloned();
+            self.forget_wildcards();
         }
+    }
+
+    /// Wildcard hosts leave to the catch-all what they do not take, so they have its routes, too.
+    fn forget_wildcards(&mut self) {
+        let others = self
+            .servers
+            .iter()
+            .filter(|(name, server)| !has_wildcard(name, server));
+        self.servers = others
+            .map(|(name, server)| (name.clone(), Arc::clone(server)))
+            .collect();
+        self.hosts.retain(|name, _| self.servers.contains_key(name));
     }
 }
 

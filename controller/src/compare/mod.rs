@@ -17,7 +17,8 @@ use sluice_compare::{
 use self::ingresses::Ingresses;
 use self::records::plan;
 use crate::args::{Compare, Requests};
-use crate::output::{WriteError, complain, print};
+use crate::log::complain;
+use crate::output::{WriteError, print};
 use crate::signals::Signals;
 
 /// Exit code of a comparison that could not be made.

@@ -50,7 +50,10 @@ pub(crate) fn complain(text: &str) {
         return write(text);
     }
     let text = text.trim_end();
-    let message = text.strip_prefix("sluice: ").unwrap_or(text);
+    let message = ["sluice: ", "error: "]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
+        .unwrap_or(text);
     write(&Line::error(message, "sluice").to_string());
 }
 

@@ -130,7 +130,7 @@ fn pack(arch: Arch, folder: &Path, output: &Path) -> Result<Archive> {
     files::pack(&mut step, folder, &tar)?;
     step.run(
         Command::new("gzip")
-            .args(["--no-name", "--force", "--best"])
+            .args(["--no-name", "--force"])
             .arg(&tar),
     )?;
     let archive = tar.with_extension("tar.gz");

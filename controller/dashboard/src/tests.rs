@@ -234,14 +234,21 @@ async fn whatever_applies_to_a_route_is_listed() {
         ("configuration-snippet", "add_header X-Edge blue;", "blue"),
         ("server-snippet", "location = /a { return 418; }", "418"),
         ("rewrite-target", "/inside", "/inside"),
-        ("permanent-redirect", "https://new.example/x", "301 to https://new.example/x"),
+        (
+            "permanent-redirect",
+            "https://new.example/x",
+            "301 to https://new.example/x",
+        ),
         ("force-ssl-redirect", "true", "redirect to https 308"),
     ] {
         let dashboard = dashboard_of(vec![annotated("web", "a.example", &[(annotation, value)])]);
         let text = page(&dashboard, "/ingresses/shop/web").await;
         assert!(text.contains(expected), "{annotation}: {text}");
         let none = text.contains(r#"<span class="soft">none</span>"#);
-        assert!(!none || annotation == "permanent-redirect", "{annotation}: {text}");
+        assert!(
+            !none || annotation == "permanent-redirect",
+            "{annotation}: {text}"
+        );
     }
 }
 

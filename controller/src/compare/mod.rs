@@ -123,6 +123,7 @@ fn pair(args: &Compare) -> anyhow::Result<Pair> {
     let speed = Speed {
         rate: sending.rate,
         concurrency: sending.concurrency.get(),
+        shares: usize::try_from(sending.share_requests).unwrap_or(usize::MAX),
     };
     let (old, new) = (client("--old", &args.old)?, client("--new", &args.new)?);
     Ok(Pair::new(old, new, scope, speed))

@@ -8,9 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_explain::{settings, target};
-use sluice_ir::{
-    Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Server, ServerName,
-};
+use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{ObjectKey, ids};
 
 use super::{ReportLine, shown, with_status};

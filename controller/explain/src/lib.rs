@@ -22,7 +22,7 @@ mod value;
 pub use explanation::{Backend, Explanation, Outcome, Route, Share};
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
-pub use settings::{settings, target};
+pub use settings::{response_to_all, settings, target};
 
 use sluice_ir::{Config, HttpRoute};
 

@@ -1,6 +1,6 @@
 //! Everything that applies to a route whatever the request, by name; and where its redirect leads.
 
-use sluice_ir::{Filter, HttpRoute, PathRewrite, RedirectTo, Server, Template};
+use sluice_ir::{Filter, HttpRoute, PathRewrite, RedirectTo, ResponseContent, Server, Template};
 
 use crate::explanation::Route;
 use crate::lines::json;
@@ -42,6 +42,18 @@ pub fn settings(server: &Server, route: &HttpRoute) -> Vec<(String, String)> {
         add("app root", format!("/ redirects to {app_root}"));
     }
     settings
+}
+
+/// The response of a snippet that every request of a route gets, in place of its action.
+#[must_use]
+pub fn response_to_all(route: &HttpRoute) -> Option<String> {
+    let mut responses = route.direct_responses.iter();
+    let response = responses.find(|response| response.conditions.is_empty())?;
+    match &response.content {
+        ResponseContent::Page | ResponseContent::Text { .. } => Some(response.status.to_string()),
+        ResponseContent::Location(url) => Some(format!("{} to {url}", response.status)),
+        ResponseContent::Rewritten { .. } | ResponseContent::Captured(_) => None,
+    }
 }
 
 /// The URL that a redirect names, with variables for what is the request's.

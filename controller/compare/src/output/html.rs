@@ -52,10 +52,13 @@ pub(super) fn html(findings: &Findings) -> String {
             differences: differences.collect(),
             notes: more
                 .into_iter()
-                .chain(finding.shares.iter().flat_map(|found| {
-                    let (title, kinds) = shares(found);
-                    std::iter::once(title).chain(kinds)
-                }))
+                .chain(
+                    finding
+                        .shares
+                        .iter()
+                        .filter_map(shares)
+                        .flat_map(|(title, kinds)| std::iter::once(title).chain(kinds)),
+                )
                 .chain(reasons)
                 .chain(reports)
                 .collect(),

@@ -53,7 +53,7 @@ fn cell(finding: &Finding) -> String {
     if finding.more_differences > 0 {
         lines.push(format!("and {} more differences", finding.more_differences));
     }
-    for (title, kinds) in finding.shares.iter().map(shares) {
+    for (title, kinds) in finding.shares.iter().filter_map(shares) {
         lines.push(escaped(&title));
         lines.extend(kinds.iter().map(|kind| escaped(kind)));
     }

@@ -46,16 +46,18 @@ pub(super) fn examples(examples: &[String], requests: usize) -> String {
     }
 }
 
-/// `shares of a and b (GET http://a/, 100 times)`, and below it each kind: `body 3 bytes: 80% (65% to 90%) -> 78% (62% to 88%)`.
-pub(super) fn shares(found: &SharesFound) -> (String, Vec<String>) {
-    let kinds = found.kinds.iter();
+/// `shares of a and b (GET http://a/, 100 times)`, and below it each kind: `body 3 bytes: 80% (65% to 90%) -> 78% (62% to 88%)`. Those
+/// that differ are listed as differences.
+pub(super) fn shares(found: &SharesFound) -> Option<(String, Vec<String>)> {
+    let kinds = found.kinds.iter().filter(|kind| !kind.differs());
     let kinds = kinds.map(|kind| format!("{}: {} -> {}", kind.what, kind.old, kind.new));
+    let kinds: Vec<String> = kinds.collect();
     let backends = found.backends.join(" and ");
     let title = format!(
         "shares of {backends} ({}, {} times)",
         found.request, found.requests
     );
-    (title, kinds.collect())
+    (!kinds.is_empty()).then_some((title, kinds))
 }
 
 /// A reason, and what it is about.

@@ -42,7 +42,7 @@ fn lines(finding: &Finding, paint: Paint, text: &mut String) {
     if finding.more_differences > 0 {
         writeln!(text, "  and {} more differences", finding.more_differences).ok();
     }
-    for (title, kinds) in finding.shares.iter().map(shares) {
+    for (title, kinds) in finding.shares.iter().filter_map(shares) {
         writeln!(text, "  {title}").ok();
         for kind in kinds {
             writeln!(text, "    {kind}").ok();

@@ -7,7 +7,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_explain::{settings, target};
+use sluice_explain::{response_to_all, settings, target};
 use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{ObjectKey, ids};
 
@@ -136,6 +136,9 @@ fn route(host: &ServerName, server: &Server, route: &HttpRoute) -> Route {
 }
 
 fn action(route: &HttpRoute) -> String {
+    if let Some(response) = response_to_all(route) {
+        return response;
+    }
     let backends: Vec<String> = route.backends().map(ids::shown).collect();
     match backends.is_empty() {
         false => backends.join(", "),

@@ -54,7 +54,7 @@ pub(crate) fn complain(text: &str) {
         .iter()
         .find_map(|prefix| text.strip_prefix(prefix))
         .unwrap_or(text);
-    write(&Line::error(message, "sluice").to_string());
+    write(&Line::error(message, "sluice").json());
 }
 
 fn write(text: &str) {
@@ -93,7 +93,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn to_string(&self) -> String {
+    fn json(&self) -> String {
         serde_json::to_string(self).map_or_else(|_| String::new(), |line| line + "\n")
     }
 }
@@ -109,5 +109,5 @@ fn panicked(panic: &PanicHookInfo<'_>) {
         backtrace: is_captured.then(|| backtrace.to_string()),
         ..Line::error(message, "panic")
     };
-    write(&line.to_string());
+    write(&line.json());
 }

@@ -56,6 +56,9 @@ struct Judged {
     judgement: Judgement,
 }
 
+/// A request that is sent again, and whether for shares.
+type Open<'p> = (&'p Probe, &'p RefCell<Judged>, bool);
+
 impl Judged {
     fn is_open(&self, probe: &Probe, most_shared: usize) -> bool {
         self.attempts.is_open(probe, &self.judgement, most_shared)
@@ -119,7 +122,7 @@ impl Pair {
             .map(|probe| self.ask(probe))
             .buffered(self.concurrency);
         let all: Vec<RefCell<Judged>> = first.map(RefCell::new).collect().await;
-        let mut open: BTreeMap<&Subject, Vec<(&Probe, &RefCell<Judged>, bool)>> = BTreeMap::new();
+        let mut open: BTreeMap<&Subject, Vec<Open<'_>>> = BTreeMap::new();
         let mut asked = BTreeSet::new();
         for (probe, judged) in plan.probes.iter().zip(&all) {
             let (subject, backends) = (&probe.context.subject, &probe.context.shared_by);

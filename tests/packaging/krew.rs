@@ -1,7 +1,7 @@
 //! The krew manifest of `kubectl sluice`: valid by krew's rules, and true of the archives that it names.
 
 use std::fs;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -127,7 +127,7 @@ fn install(platform: &Value, archives: &Path, place: &Path) -> Result<()> {
     ensure!(tar.arg("--directory").arg(&unpacked).status()?.success());
     for operation in platform["files"].as_array().into_iter().flatten() {
         let (from, to) = (text(operation, "from")?, text(operation, "to")?);
-        let to = place.join("installed").join(to);
+        let to: PathBuf = place.join("installed").join(to).components().collect();
         fs::create_dir_all(&to)?;
         fs::rename(unpacked.join(from), to.join(from)).with_context(|| from.to_owned())?;
     }

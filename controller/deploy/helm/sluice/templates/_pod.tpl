@@ -220,7 +220,7 @@ one takes its place. It stays when it is done: rendered or applied again, nothin
 {{- $image := include "sluice.image" . }}
 {{- $args := .args }}
 {{- if ne .root.Values.logFormat "text" }}
-{{- $args = append $args (printf "--log-format=%s" .root.Values.logFormat) }}
+{{- $args = concat $args (list (printf "--log-format=%s" .root.Values.logFormat)) }}
 {{- end }}
 {{- $all := dict
   "args" $args

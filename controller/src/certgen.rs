@@ -15,7 +15,7 @@ pub(crate) fn certgen(args: &Certgen) -> anyhow::Result<()> {
             "\n"
         ))?);
     }
-    log::to_stderr(args.log.filter());
+    log::to_stderr(args.log.filter(), args.log.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

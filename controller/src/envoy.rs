@@ -32,7 +32,7 @@ use crate::signals::Signals;
 use crate::{data_plane, log};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
-    log::to_stderr(&args.log.filter());
+    log::to_stderr(&args.log.filter(), args.log.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -7,7 +7,7 @@ use crate::args::FirewallArgs;
 use crate::log;
 
 pub(crate) fn run(args: &FirewallArgs) -> anyhow::Result<()> {
-    log::to_stderr("info");
+    log::to_stderr("info", args.log_format);
     let settings = ProcessSettings {
         socket: args.socket.clone(),
         library: args.modsecurity_library.clone(),

@@ -37,7 +37,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use args::{Args, Command, Completions};
+use args::{Args, Command, Completions, LogFormat};
 use clap::CommandFactory;
 
 /// Runs the command line of this process.
@@ -45,7 +45,10 @@ use clap::CommandFactory;
 pub fn main() -> ExitCode {
     let ended = match Args::of_process() {
         Ok(args) => run(args),
-        Err(error) => output::answer(&error),
+        Err(error) => {
+            log::use_format(LogFormat::of_rejected_process());
+            output::answer(&error)
+        }
     };
     ended.unwrap_or_else(|error| output::failed(&error))
 }

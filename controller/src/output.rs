@@ -9,6 +9,8 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use crate::log::complain;
+
 /// Exit code that a shell shows for a process that SIGPIPE (13) has ended.
 const BROKEN_PIPE: u8 = 128 + 13;
 
@@ -55,9 +57,4 @@ pub(crate) fn answer(error: &clap::Error) -> anyhow::Result<ExitCode> {
         print(&text)?;
     }
     Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
-}
-
-/// The exit code still says it when nobody reads this.
-pub(crate) fn complain(text: &str) {
-    io::stderr().write_all(text.as_bytes()).ok();
 }

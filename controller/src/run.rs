@@ -42,7 +42,7 @@ const DYING: Duration = Duration::from_secs(1);
 const UPLOADS: u64 = 256;
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
-    log::to_stderr(&args.log.filter());
+    log::to_stderr(&args.log.filter(), args.log.log_format);
     for flag in &args.without_effect {
         warn!("{flag}");
     }
@@ -224,7 +224,9 @@ fn nonces(args: &Run, default: &Certificate) -> anyhow::Result<NonceKey> {
 
 fn firewall(args: &Run, run_dir: &RunDir, tasks: &Tasks) -> Firewall {
     let socket = run_dir.path.join(FIREWALL_SOCKET);
-    Firewall::new(socket, args.metrics.access_log, tasks)
+    let mut flags = vec!["--log-format", args.log.log_format.name()];
+    flags.extend(args.metrics.access_log.then_some("--audit-log"));
+    Firewall::new(socket, flags, tasks)
 }
 
 async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {

@@ -46,6 +46,7 @@ mod ipv6;
 mod keep_alive;
 mod l4_ports;
 mod load_balancing;
+mod log_format;
 mod metrics;
 mod native_balancing;
 mod passthrough;

@@ -23,6 +23,7 @@ mod headers;
 mod health_checks;
 mod ipv6;
 mod limits;
+mod log_format;
 mod lookaround;
 mod managed;
 mod metrics;

@@ -160,6 +160,7 @@ fn everything() -> Value {
         "tcp": {"9000": "default/redis:6379", "53": "kube-system/dns:53:PROXY"},
         "udp": {"53": "kube-system/dns:53", "9000": "default/game:9000"},
         "portNamePrefix": "p-",
+        "logFormat": "json",
         "controller": with(pod(), &controller),
         "dataPlane": with(pod(), &data_plane),
         "defaultBackend": with(pod(), &default_backend),

@@ -16,6 +16,7 @@ mod functions;
 mod helm;
 mod images;
 mod jobs;
+mod krew;
 mod kubectl;
 mod metrics;
 mod pods;

@@ -105,6 +105,15 @@ pub struct DataPlane {
 impl DataPlane {
     /// Starts one; it may not be ready yet.
     pub async fn start(xds: SocketAddr, identity: &Identity) -> Result<DataPlane> {
+        DataPlane::start_with(xds, identity, &[]).await
+    }
+
+    /// The same with more arguments.
+    pub async fn start_with(
+        xds: SocketAddr,
+        identity: &Identity,
+        arguments: &[&str],
+    ) -> Result<DataPlane> {
         let health = Port::reserve()?;
         let run_dir = tempfile::Builder::new()
             .prefix("sluice-data-plane-")
@@ -133,7 +142,9 @@ impl DataPlane {
         ]);
         command.args(["--shutdown-grace-period", "1", "--drain-timeout", "5"]);
         command.args(["--post-shutdown-grace-period", "0"]);
-        command.env("POD_NAMESPACE", "sluice-system");
+        command
+            .args(arguments)
+            .env("POD_NAMESPACE", "sluice-system");
         let process = Process::spawn(command)?;
         let mut data_plane = DataPlane {
             process,

@@ -7,10 +7,12 @@ mod arch;
 mod asan;
 mod build;
 mod deny;
+mod files;
 mod fuzz;
 mod image;
 mod install;
 mod lint;
+mod plugin;
 mod run;
 mod setup;
 mod site;
@@ -34,6 +36,9 @@ cargo xtask <task>
   image [controller|envoy|nginx]... [--arch amd64|arm64] [--output DIR] [--debug]
                                    container images as OCI archives, with bill of materials, licences and symbols, in
                                    target/images/ARCH or DIR. --debug: of programs that are quicker to build
+  plugin --url URL [--output DIR] [--program amd64|arm64=PATH]...
+                                   kubectl sluice for krew: archives, and the manifest for where they are published. --program:
+                                   pack this one instead of building for all
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
@@ -82,6 +87,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "asan" => run::asan(arguments),
         "image" => image::image(arguments),
         "install" => install::install(arguments),
+        "plugin" => plugin::plugin(arguments),
         "site" => site::site(),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {

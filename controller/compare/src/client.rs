@@ -18,11 +18,12 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
 
 use crate::address::{DataPlane, Origin, Resolve};
 use crate::body;
 use crate::response::{Answered, Failure, Response};
+use crate::text::printable;
 
 /// Bytes of a response's head; a longer one is an error.
 const HEAD: usize = 128 << 10;
@@ -94,7 +95,7 @@ impl Client {
             let name = ServerName::try_from(request.host.clone())
                 .map_err(|_| Failure::Unsendable("the host is no name for TLS".to_owned()))?;
             let stream = self.tls.connect(name, stream).await;
-            let stream = stream.map_err(|error| Failure::Tls(tls_reason(&error)))?;
+            let stream = stream.map_err(|error| Failure::Tls(tls_reason(&error, &request.host)))?;
             let certificates = stream.get_ref().1.peer_certificates();
             let certificate = certificates.and_then(|chain| chain.first());
             let hash = certificate.map(|certificate| Sha256::digest(certificate).into());
@@ -210,11 +211,39 @@ fn no_response(error: &hyper::Error) -> Failure {
     Failure::NoResponse(reason.to_owned())
 }
 
-fn tls_reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => "the connection ended".to_owned(),
-        ErrorKind::InvalidData => format!("{error} (--insecure does not verify certificates)"),
-        kind => kind.to_string(),
+fn tls_reason(error: &std::io::Error, host: &str) -> String {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    match (cause, error.kind()) {
+        (Some(rustls::Error::InvalidCertificate(error)), _) => {
+            let reason = certificate_reason(error, host);
+            format!(
+                "{reason}; SSL_CERT_FILE names authorities, and --insecure does not verify certificates"
+            )
+        }
+        (Some(error), _) => error.to_string(),
+        (None, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
+            "the connection ended".to_owned()
+        }
+        (None, kind) => kind.to_string(),
+    }
+}
+
+fn certificate_reason(error: &CertificateError, host: &str) -> String {
+    match error {
+        CertificateError::UnknownIssuer => {
+            "its certificate is signed by no authority of this machine".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("its certificate is not for {}", printable(host))
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet".to_owned()
+        }
+        CertificateError::Revoked => "its certificate is revoked".to_owned(),
+        other => format!("its certificate cannot be verified: {other}"),
     }
 }
 

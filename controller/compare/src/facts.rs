@@ -57,6 +57,8 @@ pub enum Aspect {
     Upstream,
     /// The certificate.
     Certificate,
+    /// The share of responses of a kind.
+    Share(String),
 }
 
 /// A fact: what is compared, and what is shown of it.
@@ -270,6 +272,7 @@ impl fmt::Display for Aspect {
             Aspect::Body => f.write_str("body"),
             Aspect::Upstream => f.write_str("upstream"),
             Aspect::Certificate => f.write_str("certificate"),
+            Aspect::Share(kind) => write!(f, "share of {kind}"),
         }
     }
 }

@@ -8,7 +8,10 @@ use serde::{Serialize, Serializer};
 use crate::judge::{Difference, Judgement};
 use crate::known::Known;
 use crate::plan::{LeftOut, reasons};
+use crate::shares::Kind;
+use crate::site::Context;
 use crate::subject::Subject;
+use crate::text::printable;
 
 /// Requests that are named for one difference; the rest is counted.
 const EXAMPLES: usize = 3;
@@ -35,6 +38,8 @@ pub enum Verdict {
     Differs,
     /// No request could be judged.
     NotJudged,
+    /// Backends share its requests by weight: shares of responses are alike, and all else that was judged is the same.
+    SameShares,
     /// All that was judged is the same.
     Same,
 }
@@ -46,6 +51,7 @@ impl Verdict {
         match self {
             Verdict::Differs => "differs",
             Verdict::NotJudged => "not judged",
+            Verdict::SameShares => "same shares",
             Verdict::Same => "same",
         }
     }
@@ -67,6 +73,19 @@ pub struct Found {
     pub requests: usize,
     /// Some of them.
     pub examples: Vec<String>,
+}
+
+/// Responses of backends that share requests by weight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SharesFound {
+    /// The backends, as ingress-nginx names them.
+    pub backends: Vec<String>,
+    /// The request that was sent often.
+    pub request: String,
+    /// Times that it was sent to each data plane.
+    pub requests: u32,
+    /// Numbers of responses of each kind.
+    pub kinds: Vec<Kind>,
 }
 
 /// Something that is not judged.
@@ -97,6 +116,9 @@ pub struct Finding {
     /// Differences beyond those that are listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_differences: usize,
+    /// Shares of backends with weights.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<SharesFound>,
     /// Parts that are not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
@@ -136,6 +158,8 @@ fn is_zero(count: &usize) -> bool {
 pub struct Summary {
     /// Ingresses without a difference.
     pub same: usize,
+    /// Those among them that are the same by shares of responses.
+    pub same_shares: usize,
     /// Ingresses with one.
     pub differs: usize,
     /// Those among them whose differences are all documented.
@@ -155,6 +179,10 @@ impl Findings {
             summary.requests += finding.judged;
             match finding.verdict {
                 Verdict::Same => summary.same += 1,
+                Verdict::SameShares => {
+                    summary.same += 1;
+                    summary.same_shares += 1;
+                }
                 Verdict::NotJudged => summary.not_judged += 1,
                 Verdict::Differs => {
                     summary.differs += 1;
@@ -197,6 +225,7 @@ struct Counted {
     differing: usize,
     differences: BTreeMap<Difference, Examples>,
     more: usize,
+    shares: Vec<SharesFound>,
     unjudged: BTreeMap<String, Examples>,
 }
 
@@ -234,9 +263,9 @@ impl Tally {
     }
 
     /// Adds the judgement of a request; returns the differences that are new.
-    pub fn add(&mut self, subject: &Subject, request: &str, judgement: Judgement) -> Vec<String> {
+    pub fn add(&mut self, context: &Context, request: &str, judgement: Judgement) -> Vec<String> {
         let mut news = Vec::new();
-        let counted = self.0.entry(subject.clone()).or_default();
+        let counted = self.0.entry(context.subject.clone()).or_default();
         counted.judged += usize::from(!judgement.is_void);
         counted.differing += usize::from(!judgement.differences.is_empty());
         for difference in judgement.differences {
@@ -250,6 +279,15 @@ impl Tally {
                     examples.add(request);
                 }
             }
+        }
+        let requests = judgement.shares.first().map(|kind| kind.old.of);
+        if let Some(requests) = requests.filter(|_| counted.shares.len() < MOST_DIFFERENCES) {
+            counted.shares.push(SharesFound {
+                backends: context.shared_by.iter().map(|it| printable(it)).collect(),
+                request: request.to_owned(),
+                requests,
+                kinds: judgement.shares,
+            });
         }
         for reason in judgement.unjudged {
             let is_full = counted.unjudged.len() >= MOST_DIFFERENCES;
@@ -286,6 +324,7 @@ impl Counted {
         let verdict = match (self.differing, self.judged) {
             (0, 0) => Verdict::NotJudged,
             (0, _) if left_out.contains_key(reasons::PATHS) => Verdict::NotJudged,
+            (0, _) if !self.shares.is_empty() => Verdict::SameShares,
             (0, _) => Verdict::Same,
             (_, _) => Verdict::Differs,
         };
@@ -320,10 +359,11 @@ impl Counted {
             judged: self.judged,
             differences: differences.collect(),
             more_differences: self.more,
+            shares: self.shares.clone(),
             unjudged,
             // They are the reasons of differences, and of silence.
             reports: match verdict {
-                Verdict::Same => Vec::new(),
+                Verdict::Same | Verdict::SameShares => Vec::new(),
                 Verdict::Differs | Verdict::NotJudged => reports(subject),
             },
         }

@@ -6,6 +6,8 @@
 //! | always A, more often where the new one varies | anything else, once at least | differs |
 //! | different things | one of them each time | same |
 //! | different things | anything else, once at least | not judged: nobody knows what it would say next |
+//!
+//! Where backends share requests by weight, both are asked for the [`crate::shares`] of each.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,6 +16,7 @@ use crate::facts::{Aspect, Fact, Facts, Scope};
 use crate::known::{Known, known};
 use crate::probe::{Probe, is_safe};
 use crate::response::{Answered, Failure};
+use crate::shares::{Kind, kinds};
 
 /// Times that both are asked where the data plane answers, or says where to go.
 const MOST_OF_DATA_PLANE: usize = 3;
@@ -33,9 +36,19 @@ pub struct Judgement {
     pub is_void: bool,
     /// The new data plane differs sometimes.
     pub is_unsteady: bool,
+    /// Kinds of responses of backends that share requests by weight; none, if that was not looked at or nothing tells them apart.
+    pub shares: Vec<Kind>,
 }
 
 impl Judgement {
+    fn void(reason: String) -> Judgement {
+        Judgement {
+            unjudged: vec![reason],
+            is_void: true,
+            ..Judgement::default()
+        }
+    }
+
     /// No header and no body of an upstream differs.
     fn is_of_data_plane(&self) -> bool {
         use Aspect::{Certificate, Location, Response, Status};
@@ -76,14 +89,16 @@ impl Attempts {
         self.new.push(new);
     }
 
-    /// True if asking again may change the judgement: it is safe, and they differ so far.
-    pub(crate) fn is_open(&self, probe: &Probe, judgement: &Judgement) -> bool {
+    /// True if asking again may change the judgement: it is safe, and they differ so far. `most_shared`: times that both are asked
+    /// where backends share requests by weight, at least as many as elsewhere.
+    pub(crate) fn is_open(&self, probe: &Probe, judgement: &Judgement, most_shared: usize) -> bool {
         let both = || self.old.iter().chain(&self.new);
         let is_unreachable = both().any(|it| it.as_ref().is_err_and(|it| !it.is_an_answer()));
         // Who says nothing once and again has said it; waiting for it is what takes long.
         let silent = both().filter(|it| matches!(it, Err(Failure::Timeout)));
         let most = match judgement.is_unsteady {
             true => MOST_UNSTEADY,
+            false if probe.context.is_shared() => most_shared.max(MOST_ATTEMPTS),
             false if judgement.is_of_data_plane() => MOST_OF_DATA_PLANE,
             false => MOST_ATTEMPTS,
         };
@@ -96,23 +111,96 @@ impl Attempts {
 
     pub(crate) fn judge(&self, probe: &Probe, scope: &Scope) -> Judgement {
         if let Some(reason) = self.void(probe) {
-            return Judgement {
-                unjudged: vec![reason],
-                is_void: true,
-                ..Judgement::default()
-            };
+            return Judgement::void(reason);
         }
-        let method = &probe.request.method;
-        let facts = |answered: &Answered| scope.facts(answered, method, &probe.context);
-        let old: Vec<Facts> = self.old.iter().map(facts).collect();
-        let new: Vec<Facts> = self.new.iter().map(facts).collect();
-        let aspects: BTreeSet<&Aspect> = old.iter().chain(&new).flat_map(Facts::keys).collect();
+        let (old, new) = self.facts(probe, scope);
         let mut judgement = Judgement::default();
-        for aspect in aspects {
+        for aspect in aspects(&old, &new) {
             self.judge_aspect(aspect, (&old, &new), probe, &mut judgement);
         }
         keep_causes(&mut judgement);
         judgement
+    }
+
+    /// The same of a request that backends share by weight, and that was sent often: parts of which each data plane has one thing to say
+    /// are compared as ever, and of others the shares.
+    pub(crate) fn judge_shares(&self, probe: &Probe, scope: &Scope) -> Judgement {
+        if let Some(reason) = self.void(probe) {
+            return Judgement::void(reason);
+        }
+        let (old, new) = self.facts(probe, scope);
+        let mut judgement = Judgement::default();
+        let mut steady = BTreeSet::new();
+        for aspect in aspects(&old, &new) {
+            let (was, is) = (said(&old, aspect), said(&new, aspect));
+            let is_encoded = *aspect == Aspect::Body && self.is_encoded();
+            if (was.len() == 1 && is.len() == 1) || is_encoded {
+                self.judge_steady(aspect, (&old, &new), probe, &mut judgement);
+                steady.insert(aspect);
+            }
+        }
+        self.judge_upstreams((&old, &new), &steady, probe, &mut judgement);
+        let (kinds, many) = kinds((&old, &new), &steady);
+        let backends = probe.context.shared_by.join(" and ");
+        let unjudged = many
+            .iter()
+            .map(|aspect| format!("{aspect}: another one in each response of {backends}"));
+        judgement.unjudged.extend(unjudged);
+        if kinds.len() < 2 {
+            judgement.unjudged.push(format!(
+                "shares of {backends}: responses do not tell them apart; --upstream-header names a header that does"
+            ));
+        } else {
+            let differing = kinds.iter().filter(|kind| kind.differs());
+            judgement
+                .differences
+                .extend(differing.map(|kind| Difference {
+                    aspect: Aspect::Share(kind.what.clone()),
+                    old: kind.old.to_string(),
+                    new: kind.new.to_string(),
+                    known: None,
+                }));
+            judgement.shares = kinds;
+        }
+        keep_causes(&mut judgement);
+        judgement
+    }
+
+    /// Responses of one upstream are alike, where a header names it.
+    fn judge_upstreams(
+        &self,
+        (old, new): (&[Facts], &[Facts]),
+        others: &BTreeSet<&Aspect>,
+        probe: &Probe,
+        judgement: &mut Judgement,
+    ) {
+        for upstream in said(old, &Aspect::Upstream).iter().flatten() {
+            let of = |all: &[Facts]| -> Vec<Facts> {
+                let is_its = |facts: &&Facts| facts.get(&Aspect::Upstream) == Some(upstream);
+                all.iter().filter(is_its).cloned().collect()
+            };
+            let (old, new) = (of(old), of(new));
+            for aspect in aspects(&old, &new) {
+                let is_one = said(&old, aspect).len() == 1;
+                if is_one && !new.is_empty() && !others.contains(aspect) {
+                    self.judge_steady(aspect, (&old, &new), probe, judgement);
+                }
+            }
+        }
+        judgement.differences.sort();
+        judgement.differences.dedup();
+    }
+
+    fn facts(&self, probe: &Probe, scope: &Scope) -> (Vec<Facts>, Vec<Facts>) {
+        let method = &probe.request.method;
+        let facts = |answered: &Answered| scope.facts(answered, method, &probe.context);
+        let of = |all: &[Answered]| all.iter().map(facts).collect();
+        (of(&self.old), of(&self.new))
+    }
+
+    /// True if asking for shares is of no use any more.
+    pub(crate) fn is_void(&self, probe: &Probe) -> bool {
+        self.void(probe).is_some()
     }
 
     /// The reason for which nothing can be judged.
@@ -147,18 +235,34 @@ impl Attempts {
         let Some(other) = is.iter().find(|fact| !was.contains(fact)) else {
             return;
         };
-        let is_missing = other.is_none() || was.contains(&None);
-        if matches!(aspect, Aspect::CookieValue(_)) && is_missing {
-            // The cookie itself is what differs.
+        if is_of_cookie(aspect, &was, other) {
             return;
         }
         if was.len() > 1 {
             let reason = format!("{aspect}: the old one answers differently each time");
             return judgement.unjudged.push(reason);
         }
-        if probe.context.is_shared {
+        if probe.context.is_shared() {
             let reason = format!("{aspect}: backends share the requests by weight");
             return judgement.unjudged.push(reason);
+        }
+        self.judge_steady(aspect, (old, new), probe, judgement);
+    }
+
+    /// Of a part of which the old data plane says one thing.
+    fn judge_steady(
+        &self,
+        aspect: &Aspect,
+        (old, new): (&[Facts], &[Facts]),
+        probe: &Probe,
+        judgement: &mut Judgement,
+    ) {
+        let (was, is) = (said(old, aspect), said(new, aspect));
+        let Some(other) = is.iter().find(|fact| !was.contains(fact)) else {
+            return;
+        };
+        if is_of_cookie(aspect, &was, other) {
+            return;
         }
         if *aspect == Aspect::Body && self.is_encoded() {
             let reason = "body: compressed otherwise than by gzip".to_owned();
@@ -196,6 +300,11 @@ impl Attempts {
     }
 }
 
+/// Parts of responses of both.
+fn aspects<'f>(old: &'f [Facts], new: &'f [Facts]) -> BTreeSet<&'f Aspect> {
+    old.iter().chain(new).flat_map(Facts::keys).collect()
+}
+
 /// Different facts, in the order in which they were said.
 fn said(all: &[Facts], aspect: &Aspect) -> Vec<Option<Fact>> {
     let mut said = Vec::new();
@@ -205,6 +314,12 @@ fn said(all: &[Facts], aspect: &Aspect) -> Vec<Option<Fact>> {
         }
     }
     said
+}
+
+/// True if one of both has no such cookie: that itself is what differs.
+fn is_of_cookie(aspect: &Aspect, was: &[Option<Fact>], other: &Option<Fact>) -> bool {
+    let is_missing = other.is_none() || was.contains(&None);
+    matches!(aspect, Aspect::CookieValue(_)) && is_missing
 }
 
 /// Without a response, or with another status, everything else is another one, too: what comes of it is not said.

@@ -4,7 +4,7 @@
 //!   Ingresses --probes--+                        +--client--> old --+
 //!   access log ---------+--> Plan --run, pace----+                  +--facts--> judge --> Tally --> Findings --> table, JSON, ...
 //!   HAR file -----------+     | site: whose it is +--client--> new --+
-//!   mirrored requests --live--+
+//!   mirrored requests --live--+                      shares: backends by weight
 //! ```
 //!
 //! Everything in a response is a stranger's: heads and bodies are bounded, redirects are not followed, and what is printed moves no
@@ -32,6 +32,7 @@ mod recorded;
 mod response;
 mod run;
 mod sample;
+mod shares;
 mod site;
 mod subject;
 mod text;
@@ -40,7 +41,9 @@ pub use access_log::read_line;
 pub use address::{DataPlane, Resolve};
 pub use client::{Client, ClientSettings};
 pub use facts::Scope;
-pub use findings::{FailOn, Finding, Findings, Found, Summary, Tally, Unjudged, Verdict, not_sent};
+pub use findings::{
+    FailOn, Finding, Findings, Found, SharesFound, Summary, Tally, Unjudged, Verdict, not_sent,
+};
 pub use har::read_har;
 pub use known::Known;
 pub use live::{Live, MARK, Share, listen};
@@ -49,5 +52,6 @@ pub use output::{Output, write};
 pub use plan::{LeftOut, Plan, Selection};
 pub use probe::Probe;
 pub use run::{Pair, Speed};
+pub use shares::{Kind, Proportion};
 pub use site::{Owner, Site};
 pub use subject::Subject;

@@ -32,7 +32,6 @@ use crate::recorded::is_sent;
 use crate::run::Pair;
 use crate::site::{Context, Site};
 use crate::subject::Subject;
-use crate::text::printable;
 
 /// Name in `CDN-Loop` (RFC 8586) of requests that are sent from here: one that comes back is none of a client's.
 pub const MARK: (&str, &str) = ("cdn-loop", "sluice-compare");
@@ -126,14 +125,14 @@ impl Live<'_> {
                     judged.push(async { (pair.judge(&probe).await, probe) });
                 }
                 Some((judgement, probe)) = judged.next() => {
-                    let request = printable(&probe.request.to_string());
+                    let request = probe.shown();
                     let subject = &probe.context.subject;
                     let is_host = matches!(subject, Subject::Host(_));
                     if is_host && tally.subjects() >= MOST_HOSTS && !tally.has(subject) {
                         intake.leave_out(reasons::HOSTS);
                         continue;
                     }
-                    for difference in tally.add(subject, &request, judgement) {
+                    for difference in tally.add(&probe.context, &request, judgement) {
                         news(subject, &format!("{difference} ({request})"));
                     }
                 }
@@ -233,6 +232,7 @@ impl Intake<'_> {
             request,
             body: Bytes::new(),
             context,
+            is_ours: false,
         };
         let is_wanted = self.selection.takes_host(&probe.request.host);
         Ok(is_wanted.then_some(probe))

@@ -9,7 +9,7 @@ use sluice_explain::{Outcome, Request, explain};
 use crate::probe::{Probe, has_body, is_safe};
 use crate::probes::{PathProbes, probes};
 use crate::recorded::Recorded;
-use crate::site::{Context, Site};
+use crate::site::{Context, Site, upstream_name};
 use crate::subject::Subject;
 
 /// Subjects of requests to hosts without Ingresses: names of hosts are a client's choice.
@@ -252,6 +252,7 @@ fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static 
         request,
         body,
         context,
+        is_ours: false,
     })
 }
 
@@ -276,11 +277,6 @@ fn of_upstream(site: &Site<'_>, request: &Request, upstream: &str) -> Option<Req
         all.any(|backend| upstream_name(&backend.id) == upstream)
             .then_some(request)
     })
-}
-
-/// As ingress-nginx names a backend: `namespace-service-port`.
-fn upstream_name(id: &str) -> String {
-    id.split('/').take(3).collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ impl Maker<'_> {
                         request,
                         body: Bytes::new(),
                         context,
+                        is_ours: true,
                     });
                 }
             }

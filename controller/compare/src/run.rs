@@ -1,7 +1,7 @@
 //! Sends the requests of a plan to both data planes, so many at a time and per second, and judges what they answer.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -15,10 +15,9 @@ use crate::findings::Tally;
 use crate::judge::{Attempts, Judgement};
 use crate::pace::Pace;
 use crate::plan::Plan;
-use crate::probe::Probe;
+use crate::probe::{Probe, is_safe};
 use crate::response::{Answered, Failure};
 use crate::subject::Subject;
-use crate::text::printable;
 
 /// Least pause before both are asked again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -37,6 +36,8 @@ pub struct Speed {
     pub rate: f64,
     /// Requests at a time.
     pub concurrency: usize,
+    /// Times that both are asked for the shares of backends with weights; 0: shares are not compared.
+    pub shares: usize,
 }
 
 /// Both data planes.
@@ -45,6 +46,7 @@ pub struct Pair {
     new: Side,
     scope: Scope,
     concurrency: usize,
+    shares: usize,
 }
 
 /// A request that was sent, and its judgement so far.
@@ -54,9 +56,12 @@ struct Judged {
     judgement: Judgement,
 }
 
+/// A request that is sent again, and whether for shares.
+type Open<'p> = (&'p Probe, &'p RefCell<Judged>, bool);
+
 impl Judged {
-    fn is_open(&self, probe: &Probe) -> bool {
-        self.attempts.is_open(probe, &self.judgement)
+    fn is_open(&self, probe: &Probe, most_shared: usize) -> bool {
+        self.attempts.is_open(probe, &self.judgement, most_shared)
     }
 }
 
@@ -99,6 +104,7 @@ impl Pair {
             new: side(new),
             scope,
             concurrency: speed.concurrency.max(1),
+            shares: speed.shares,
         }
     }
 
@@ -116,18 +122,26 @@ impl Pair {
             .map(|probe| self.ask(probe))
             .buffered(self.concurrency);
         let all: Vec<RefCell<Judged>> = first.map(RefCell::new).collect().await;
-        let mut open: BTreeMap<&Subject, Vec<(&Probe, &RefCell<Judged>)>> = BTreeMap::new();
+        let mut open: BTreeMap<&Subject, Vec<Open<'_>>> = BTreeMap::new();
+        let mut asked = BTreeSet::new();
         for (probe, judged) in plan.probes.iter().zip(&all) {
-            if judged.borrow().is_open(probe) {
-                let subject = &probe.context.subject;
-                open.entry(subject).or_default().push((probe, judged));
+            let (subject, backends) = (&probe.context.subject, &probe.context.shared_by);
+            let for_shares = self.tells_shares(probe) && asked.insert((subject, backends));
+            if for_shares || judged.borrow().is_open(probe, self.shares) {
+                open.entry(subject)
+                    .or_default()
+                    .push((probe, judged, for_shares));
             }
         }
         let open = stream::iter(open.into_values().enumerate());
         open.for_each_concurrent(self.concurrency, |(number, probes)| async move {
-            for (probe, judged) in probes {
+            for (probe, judged, for_shares) in probes {
                 let first = judged.take();
-                *judged.borrow_mut() = self.ask_again(probe, first, number).await;
+                let last = match for_shares {
+                    true => self.ask_for_shares(probe, first).await,
+                    false => self.ask_again(probe, first, number, self.shares).await,
+                };
+                *judged.borrow_mut() = last;
             }
         })
         .await;
@@ -136,12 +150,8 @@ impl Pair {
             tally.expect(subject);
         }
         for (probe, judged) in plan.probes.iter().zip(all) {
-            let request = printable(&probe.request.to_string());
-            tally.add(
-                &probe.context.subject,
-                &request,
-                judged.into_inner().judgement,
-            );
+            let judgement = judged.into_inner().judgement;
+            tally.add(&probe.context, &probe.shown(), judgement);
         }
         tally
     }
@@ -149,7 +159,7 @@ impl Pair {
     /// Asks both, again where they differ.
     pub async fn judge(&self, probe: &Probe) -> Judgement {
         let first = self.ask(probe).await;
-        self.ask_again(probe, first, 0).await.judgement
+        self.ask_again(probe, first, 0, 0).await.judgement
     }
 
     async fn ask(&self, probe: &Probe) -> Judged {
@@ -163,11 +173,39 @@ impl Pair {
         }
     }
 
+    /// True if a request may be sent as often as shares need.
+    fn tells_shares(&self, probe: &Probe) -> bool {
+        let context = &probe.context;
+        self.shares > 1
+            && context.is_shared()
+            && !context.is_limited
+            && is_safe(&probe.request.method)
+    }
+
+    async fn ask_for_shares(&self, probe: &Probe, first: Judged) -> Judged {
+        let mut judged = first;
+        for _ in 1..self.shares {
+            if judged.attempts.is_void(probe) {
+                break;
+            }
+            let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
+            judged.attempts.add(old, new);
+        }
+        judged.judgement = judged.attempts.judge_shares(probe, &self.scope);
+        judged
+    }
+
     /// `number`: of several that ask at the same time.
-    async fn ask_again(&self, probe: &Probe, first: Judged, number: usize) -> Judged {
+    async fn ask_again(
+        &self,
+        probe: &Probe,
+        first: Judged,
+        number: usize,
+        most_shared: usize,
+    ) -> Judged {
         let mut judged = first;
         let mut steps = number;
-        while judged.is_open(probe) {
+        while judged.is_open(probe, most_shared) {
             // Another walk for each number.
             steps = (steps * 7 + number + 3) % STEPS;
             sleep(PAUSE + STEP * u32::try_from(steps).unwrap_or_default()).await;

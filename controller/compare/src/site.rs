@@ -31,8 +31,8 @@ pub struct Context {
     pub has_certificate: bool,
     /// Cookies whose values are a choice of the data plane.
     pub session_cookies: Vec<String>,
-    /// Backends share such requests by weight.
-    pub is_shared: bool,
+    /// Backends that share such requests by weight, as ingress-nginx names them.
+    pub shared_by: Vec<String>,
     /// Rates or concurrent requests are limited.
     pub is_limited: bool,
     /// The new data plane answers 503, because access control cannot be enforced.
@@ -44,6 +44,12 @@ pub struct Context {
 }
 
 impl Context {
+    /// True if chance chooses the backend of such a request.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        !self.shared_by.is_empty()
+    }
+
     /// Of a request about which nothing is known but its host.
     #[must_use]
     pub fn unknown(host: &str) -> Context {
@@ -52,7 +58,7 @@ impl Context {
             is_known_host: false,
             has_certificate: true,
             session_cookies: vec![SESSION_COOKIE.to_owned()],
-            is_shared: false,
+            shared_by: Vec::new(),
             is_limited: false,
             is_closed: false,
             asks_for_digest: false,
@@ -101,7 +107,7 @@ impl Site<'_> {
             },
             has_certificate: explanation.certificate.is_some() || is_passed_through,
             session_cookies: session_cookies(&explanation.outcome),
-            is_shared: is_shared(&explanation.outcome, request),
+            shared_by: shared_by(&explanation.outcome, request),
             is_limited: policy("limits").is_some(),
             is_closed: matches!(explanation.outcome, Outcome::Denied),
             asks_for_digest: policy("authentication")
@@ -126,17 +132,30 @@ fn session_cookies(outcome: &Outcome) -> Vec<String> {
     names.chain([SESSION_COOKIE.to_owned()]).collect()
 }
 
-fn is_shared(outcome: &Outcome, request: &Request) -> bool {
+/// None, or more than one.
+fn shared_by(outcome: &Outcome, request: &Request) -> Vec<String> {
     let Outcome::Forward {
         backends, canaries, ..
     } = outcome
     else {
-        return false;
+        return Vec::new();
     };
     let by_weight = |rules: &CanaryRules| rules.weight > 0 && rules.weight < rules.total;
-    let mut canaries = canaries.iter().map(|share| &share.rules);
-    let drawn = canaries.any(|rules| by_weight(rules) && !is_decided(rules, request));
-    drawn || backends.len() > 1
+    let drawn = canaries
+        .iter()
+        .filter(|share| by_weight(&share.rules) && !is_decided(&share.rules, request))
+        .map(|share| &share.backend);
+    let all: Vec<String> = backends
+        .iter()
+        .chain(drawn)
+        .map(|backend| upstream_name(&backend.id))
+        .collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// As ingress-nginx names a backend: `namespace-service-port`.
+pub(crate) fn upstream_name(id: &str) -> String {
+    id.split('/').take(3).collect::<Vec<_>>().join("-")
 }
 
 /// A header or a cookie decides before the weight does.

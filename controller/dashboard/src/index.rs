@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sluice_ir::{Config, HttpRoute, ServerName};
+use sluice_ir::{Config, HttpRoute, Server, ServerName};
 use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot};
 use sluice_xds_server::Stats;
 
@@ -121,12 +121,15 @@ impl Index {
     pub(crate) fn routes<'a>(
         &'a self,
         ingress: &'a Ingress,
-    ) -> impl Iterator<Item = (&'a ServerName, &'a HttpRoute)> {
+    ) -> impl Iterator<Item = (&'a ServerName, &'a Server, &'a HttpRoute)> {
         let servers = &self.config().servers;
         ingress.routes.iter().flat_map(move |(name, places)| {
-            let routes = servers.get(name).map(|server| &server.routes);
+            let server = servers.get(name);
             let places = places.iter();
-            places.filter_map(move |place| Some((name, routes?.get(*place)?)))
+            places.filter_map(move |place| {
+                let server: &Server = server?;
+                Some((name, server, server.routes.get(*place)?))
+            })
         })
     }
 }

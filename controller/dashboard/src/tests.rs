@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::json;
-use sluice_translate::{Object, Options, Resources, translate};
+use sluice_translate::{Object, ObjectKey, Options, Resources, translate};
 use tower::ServiceExt;
 
 use super::*;
@@ -17,11 +17,17 @@ fn object(value: serde_json::Value) -> Object {
 
 /// An Ingress of this name, whose annotation is not supported.
 fn ingress(name: &str, host: &str) -> Object {
+    annotated(name, host, &[("proxy-body-size", "<b>much</b>")])
+}
+
+fn annotated(name: &str, host: &str, annotations: &[(&str, &str)]) -> Object {
+    let annotations: serde_json::Map<_, _> = annotations
+        .iter()
+        .map(|(name, value)| (format!("nginx.ingress.kubernetes.io/{name}"), json!(value)))
+        .collect();
     object(json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": { "name": name, "namespace": "shop", "annotations": {
-            "nginx.ingress.kubernetes.io/proxy-body-size": "<b>much</b>",
-        } },
+        "metadata": { "name": name, "namespace": "shop", "annotations": annotations },
         "spec": { "ingressClassName": "nginx", "rules": [{ "host": host, "http": { "paths": [
             { "path": "/a", "pathType": "Prefix", "backend": { "service": { "name": "web", "port": { "number": 80 } } } },
         ] } }] },
@@ -29,15 +35,28 @@ fn ingress(name: &str, host: &str) -> Object {
 }
 
 fn dashboard(ingresses: &[(&str, &str)]) -> Dashboard {
+    let ingresses = ingresses.iter().map(|(name, host)| ingress(name, host));
+    dashboard_of(ingresses.collect())
+}
+
+/// Of these objects, with snippets.
+fn dashboard_of(objects: Vec<Object>) -> Dashboard {
     let mut resources = Resources::default();
     resources.apply(object(json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": { "name": "nginx" },
         "spec": { "controller": "k8s.io/ingress-nginx" },
     })));
-    for (name, host) in ingresses {
-        resources.apply(ingress(name, host));
+    resources.apply(object(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings", "namespace": "sluice" },
+        "data": { "allow-snippet-annotations": "true", "annotations-risk-level": "Critical" },
+    })));
+    for object in objects {
+        resources.apply(object);
     }
-    let options = Options::default();
+    let options = Options {
+        configmap: ObjectKey::parse("sluice/settings"),
+        ..Options::default()
+    };
     let snapshot = translate(&resources, &options).snapshot();
     let view = View::default();
     view.show(Arc::new(snapshot));
@@ -205,6 +224,32 @@ async fn long_lists_have_pages() {
     let last = page(&dashboard, "/ingresses?q=shop%2Fi&page=3").await;
     assert!(last.contains("i119") && !last.contains("i099"), "{last}");
     assert!(last.contains("?q=shop%2Fi&amp;page=2"), "{last}");
+}
+
+#[tokio::test]
+async fn whatever_applies_to_a_route_is_listed() {
+    for (annotation, value, expected) in [
+        ("app-root", "/start", "/ redirects to /start"),
+        ("configuration-snippet", "expires 1h;", "3600"),
+        ("configuration-snippet", "add_header X-Edge blue;", "blue"),
+        ("rewrite-target", "/inside", "/inside"),
+        ("force-ssl-redirect", "true", "redirect to https 308"),
+        (
+            "permanent-redirect",
+            "https://a.b/x",
+            "301 to https://a.b/x",
+        ),
+        (
+            "configuration-snippet",
+            "return 302 https://a.b/x;",
+            "302 to https://a.b/x",
+        ),
+        ("configuration-snippet", "return 418;", ">418<"),
+    ] {
+        let dashboard = dashboard_of(vec![annotated("web", "a.example", &[(annotation, value)])]);
+        let text = page(&dashboard, "/ingresses/shop/web").await;
+        assert!(text.contains(expected), "{annotation}: {text}");
+    }
 }
 
 #[tokio::test]

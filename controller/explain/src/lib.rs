@@ -16,11 +16,13 @@ mod lines;
 mod path;
 mod request;
 mod server;
+mod settings;
 mod value;
 
 pub use explanation::{Backend, Explanation, Outcome, Route, Share};
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
+pub use settings::{response_to_all, settings, target};
 
 use sluice_ir::{Config, HttpRoute};
 

@@ -112,7 +112,7 @@ pub fn balancing(backend: &sluice_ir::Backend) -> String {
     )
 }
 
-fn json(value: &impl Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_value(value)
         .as_ref()
         .map_or_else(ToString::to_string, Value::to_string)

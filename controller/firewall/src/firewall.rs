@@ -47,14 +47,13 @@ pub enum Missing {
 }
 
 impl Firewall {
-    /// A firewall without rules, and without a process. Its socket is where `socket` says, its audit log on standard output if
-    /// `audit_log`.
+    /// A firewall without rules, and without a process. Its socket is where `socket` says, and `flags` are its others.
     #[must_use]
-    pub fn new(socket: PathBuf, audit_log: bool, tasks: &Tasks) -> Self {
+    pub fn new(socket: PathBuf, flags: Vec<&'static str>, tasks: &Tasks) -> Self {
         let connection = Connection::new(socket, tasks);
         let (wanted, following) = watch::channel(Wanted::default());
         let (answering, answers) = watch::channel(Answer::default());
-        let supervised = supervisor::run(connection.clone(), audit_log, following, answering);
+        let supervised = supervisor::run(connection.clone(), flags, following, answering);
         tasks.spawn("firewall", supervised);
         Firewall {
             connection,

@@ -25,7 +25,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 
 pub(crate) async fn run(
     connection: Connection,
-    audit_log: bool,
+    flags: Vec<&'static str>,
     mut wanted: watch::Receiver<Wanted>,
     answers: watch::Sender<Answer>,
 ) {
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     let mut failures = 0;
     loop {
         let began = Instant::now();
-        match start(connection.socket(), audit_log) {
+        match start(connection.socket(), &flags) {
             Ok(mut child) => {
                 wanted.mark_changed();
                 // Waiting would close it.
@@ -87,15 +87,13 @@ fn give_up(wanted: &watch::Receiver<Wanted>, answers: &watch::Sender<Answer>) {
 }
 
 /// The same program. It ends with its standard input, whatever this process ends by.
-fn start(socket: &Path, audit_log: bool) -> anyhow::Result<Child> {
+fn start(socket: &Path, flags: &[&str]) -> anyhow::Result<Child> {
     std::fs::remove_file(socket).ok();
     let own = std::env::current_exe().ok().filter(|own| own.is_file());
     let mut command = Command::new(own.as_deref().unwrap_or(Path::new("/proc/self/exe")));
     command.arg("firewall").arg("--socket").arg(socket);
-    if audit_log {
-        command.arg("--audit-log");
-    }
     command
+        .args(flags)
         .env("RUST_MIN_STACK", STACK.to_string())
         .stdin(Stdio::piped())
         .kill_on_drop(true)

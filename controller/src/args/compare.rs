@@ -105,6 +105,9 @@ pub(crate) struct Sending {
     /// Requests at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN))]
     pub(crate) concurrency: NonZeroUsize,
+    /// Times that both are asked for the shares of backends with weights (canaries), once for each Ingress and its backends; 0: shares are not compared.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=10_000), conflicts_with = "listen")]
+    pub(crate) share_requests: u32,
     /// For one request and its response, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) timeout: Duration,
@@ -202,6 +205,7 @@ mod tests {
             "--log-format $request",
             "--access-log a --har b",
             "--max-requests 0",
+            "--share-requests 10001",
             "--share 5%",
             "--duration 5",
             "--listen 127.0.0.1:1 --har b",

@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 use sluice_lint::{FailOn, Output};
 
-use super::{Listeners, SourceArgs, Translation};
+use super::{Listeners, LogFormat, SourceArgs, Translation};
 
 /// Use of colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -162,4 +162,7 @@ pub(crate) struct FirewallArgs {
     /// Write the audit log to standard output.
     #[arg(long)]
     pub(crate) audit_log: bool,
+    /// Log format.
+    #[arg(long, env = LogFormat::VARIABLE, value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
 }

@@ -17,7 +17,8 @@ use sluice_compare::{
 use self::ingresses::Ingresses;
 use self::records::plan;
 use crate::args::{Compare, Requests};
-use crate::output::{WriteError, complain, print};
+use crate::log::complain;
+use crate::output::{WriteError, print};
 use crate::signals::Signals;
 
 /// Exit code of a comparison that could not be made.
@@ -122,6 +123,7 @@ fn pair(args: &Compare) -> anyhow::Result<Pair> {
     let speed = Speed {
         rate: sending.rate,
         concurrency: sending.concurrency.get(),
+        shares: usize::try_from(sending.share_requests).unwrap_or(usize::MAX),
     };
     let (old, new) = (client("--old", &args.old)?, client("--new", &args.new)?);
     Ok(Pair::new(old, new, scope, speed))

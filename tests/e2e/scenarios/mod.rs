@@ -9,6 +9,7 @@ pub(crate) mod health_checks;
 pub(crate) mod ipv6;
 pub(crate) mod l4_ports;
 pub(crate) mod large_documents;
+pub(crate) mod log_format;
 pub(crate) mod lookahead;
 pub(crate) mod lookaround;
 pub(crate) mod passthrough;

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::files;
 use super::parts::Part;
 use crate::arch::Arch;
+use crate::files;
 use crate::step::Step;
 use crate::target;
 

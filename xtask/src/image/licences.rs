@@ -9,8 +9,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::files;
 use super::parts::Part;
+use crate::files;
 use crate::repository;
 use crate::step::Step;
 

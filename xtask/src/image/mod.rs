@@ -8,7 +8,6 @@
 //! ```
 
 mod debian;
-mod files;
 mod licences;
 mod oci;
 mod parts;
@@ -22,13 +21,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 
 use debian::Debian;
-use files::Workshop;
 use parts::Crates;
 
 use programs::Programs;
 use recipe::Recipe;
 
 use crate::arch::Arch;
+use crate::files::Workshop;
 use crate::step::{Step, say};
 use crate::target;
 

@@ -1,6 +1,6 @@
 //! Images of the Open Container Initiative: layers, a configuration and a manifest that name each other by hash, in one archive.
 //!
-//! GNU tar and gzip write no time, no owner and no order of their own, so the same files give the same digest.
+//! Neither tar nor gzip writes a time, an owner or an order of its own, so the same files give the same digest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::files::{self, Workshop};
 use crate::arch::Arch;
+use crate::files::{self, Workshop};
 use crate::step::Step;
 
 const SCHEMA: &str = "application/vnd.oci.image";
@@ -50,7 +50,7 @@ impl Image {
         let (mut layers, mut differences) = (Vec::new(), Vec::new());
         for (number, folder) in self.layers.iter().enumerate() {
             let file = layout.folder.join(format!("layer-{number}.tar"));
-            pack(step, folder, &file)?;
+            files::pack(step, folder, &file)?;
             differences.push(format!("sha256:{}", files::sha256(step, &file)?));
             step.run(
                 Command::new("gzip")
@@ -78,7 +78,7 @@ impl Image {
         });
         layout.close(&manifest)?;
         let archive = output.join(format!("{}.tar", self.name));
-        pack(step, &layout.folder, &archive)?;
+        files::pack(step, &layout.folder, &archive)?;
         fs::remove_dir_all(&layout.folder)?;
         let size = archive.metadata()?.len();
         Ok(Written {
@@ -142,28 +142,4 @@ impl Layout {
         )?;
         files::set_modes(&self.folder)
     }
-}
-
-/// An archive of a folder's content.
-fn pack(step: &mut Step, folder: &Path, archive: &Path) -> Result<()> {
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--format=gnu", "--sort=name", "--mtime=@0"]);
-    tar.args([
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--no-acls",
-        "--no-selinux",
-        "--no-xattrs",
-    ]);
-    // The archive of a layer lies in the folder of the layout, not in that of the layer.
-    tar.arg("--file")
-        .arg(archive)
-        .arg("--directory")
-        .arg(folder);
-    let mut names: Vec<_> = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.file_name()))
-        .collect::<Result<_>>()?;
-    names.sort();
-    step.run(tar.arg("--").args(names))
 }

@@ -10,12 +10,12 @@ use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::debian::Debian;
-use super::files::{self, Workshop};
 use super::oci::Image;
 use super::parts::{Crates, Part};
 use super::programs::{Nginx, Programs};
 use super::{licences, sbom};
 use crate::arch::Arch;
+use crate::files::{self, Workshop};
 use crate::repository;
 use crate::setup::ENVOY_VERSION;
 use crate::step::Step;

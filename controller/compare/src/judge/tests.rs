@@ -15,6 +15,7 @@ fn probe(method: &str) -> Probe {
         context: Context::unknown("a.b"),
         request,
         body: Bytes::new(),
+        is_ours: true,
     }
 }
 
@@ -180,7 +181,7 @@ fn a_request_is_sent_again_only_where_that_is_safe_and_may_help() {
             attempts.add(old.clone(), new.clone());
         }
         let judgement = attempts.judge(&probe, &Scope::default());
-        attempts.is_open(&probe, &judgement)
+        attempts.is_open(&probe, &judgement, 0)
     };
     let ok = |text: &str| Ok(response(text));
     let differs = (ok("200"), ok("404"));
@@ -228,7 +229,7 @@ fn silence_of_one_side_is_a_difference_and_of_both_is_none() {
     assert!(!judge(Ok(response("429")), Ok(response("200")), &get).is_void);
     let shared = Probe {
         context: Context {
-            is_shared: true,
+            shared_by: vec!["a".to_owned(), "b".to_owned()],
             ..get.context.clone()
         },
         ..get
@@ -264,4 +265,95 @@ fn documented_differences_name_their_page() {
     }
     let unknown = judged(&probe("GET"), &["200"], &["503"]);
     assert_eq!(unknown.differences[0].known, None);
+}
+
+#[test]
+fn shares_are_compared_where_backends_share_by_weight() {
+    let shared = Probe {
+        context: Context {
+            shared_by: vec!["a".to_owned(), "b".to_owned()],
+            ..Context::unknown("a.b")
+        },
+        ..probe("GET")
+    };
+    // So many of 100 are of the canary.
+    let judge = |(old, new): (usize, usize), (stable, canary, other): (&str, &str, &str)| {
+        let mut attempts = Attempts::default();
+        for number in 0..100 {
+            let old = if number < old { canary } else { stable };
+            let new = if number < new { other } else { stable };
+            attempts.add(Ok(response(old)), Ok(response(new)));
+        }
+        let judgement = attempts.judge_shares(&shared, &Scope::default());
+        let all = judgement.differences.iter();
+        let all: Vec<String> = all.map(|it| it.aspect.to_string()).collect();
+        (all, judgement.shares.len(), judgement.unjudged.len())
+    };
+    let (stable, canary) = ("200 & x-v: 1 | a", "200 & x-v: 2 | b");
+    let alike = (stable, canary, canary);
+    for (counts, differing) in [
+        ((20, 20), 0),
+        ((20, 30), 0),
+        ((20, 80), 2),
+        ((20, 0), 2),
+        ((0, 30), 2),
+    ] {
+        let (differences, kinds, unjudged) = judge(counts, alike);
+        assert_eq!((differences.len(), kinds, unjudged), (differing, 2, 0));
+        let is_share = |it: &String| it.starts_with("share of header x-v");
+        assert!(differences.iter().all(is_share), "{differences:?}");
+    }
+    // A canary that answers something else; with a status of its own it is seen as well.
+    for other in ["200 & x-v: 3 | c", "500 | c"] {
+        let (differences, kinds, _) = judge((30, 30), (stable, canary, other));
+        assert_eq!((differences.len(), kinds), (2, 3), "{differences:?}");
+    }
+    // Whatever is always there is compared exactly.
+    let (differences, ..) = judge((100, 100), (stable, "200 & x-v: 2 | b", "404 | b"));
+    assert_eq!(differences, ["status"]);
+    // Nothing tells them apart, or each response is another one.
+    assert_eq!(
+        judge((20, 20), (stable, stable, stable)),
+        (Vec::new(), 0, 1)
+    );
+    let mut attempts = Attempts::default();
+    for number in 0..100 {
+        let answer = || Ok(response(&format!("200 | {number}")));
+        attempts.add(answer(), answer());
+    }
+    let judgement = attempts.judge_shares(&shared, &Scope::default());
+    assert_eq!(
+        (judgement.differences.len(), judgement.unjudged.len()),
+        (0, 2)
+    );
+}
+
+#[test]
+fn responses_of_one_upstream_are_alike() {
+    let shared = Probe {
+        context: Context {
+            shared_by: vec!["a".to_owned(), "b".to_owned()],
+            ..Context::unknown("a.b")
+        },
+        ..probe("GET")
+    };
+    let scope = Scope {
+        upstream_header: Some("x-pod".to_owned()),
+        ..Scope::default()
+    };
+    for (canary, expected) in [("2", &[][..]), ("3", &["header x-v"])] {
+        let mut attempts = Attempts::default();
+        for number in 0..100 {
+            let answer = |version: &str| match number % 3 {
+                0 => response(&format!("200 & x-pod: b & x-v: {version}")),
+                _ => response("200 & x-pod: a & x-v: 1"),
+            };
+            attempts.add(Ok(answer("2")), Ok(answer(canary)));
+        }
+        let judgement = attempts.judge_shares(&shared, &scope);
+        let all = judgement.differences.iter();
+        let all: Vec<String> = all.map(|it| it.aspect.to_string()).collect();
+        assert_eq!(all, expected);
+        assert_eq!(judgement.shares.len(), 2);
+    }
 }

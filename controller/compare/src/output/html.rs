@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::sentence::{examples, how, summary, unjudged};
+use super::sentence::{examples, how, shares, summary, unjudged};
 use crate::findings::{Findings, Verdict};
 
 #[derive(Template)]
@@ -50,7 +50,18 @@ pub(super) fn html(findings: &Findings) -> String {
             verdict: finding.verdict.words(),
             judged: finding.judged,
             differences: differences.collect(),
-            notes: more.into_iter().chain(reasons).chain(reports).collect(),
+            notes: more
+                .into_iter()
+                .chain(
+                    finding
+                        .shares
+                        .iter()
+                        .filter_map(shares)
+                        .flat_map(|(title, kinds)| std::iter::once(title).chain(kinds)),
+                )
+                .chain(reasons)
+                .chain(reports)
+                .collect(),
         }
     });
     let page = Page {
@@ -67,7 +78,7 @@ pub(super) fn html(findings: &Findings) -> String {
 
 fn class(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Same => "same",
+        Verdict::Same | Verdict::SameShares => "same",
         Verdict::Differs => "differs",
         Verdict::NotJudged => "unjudged",
     }

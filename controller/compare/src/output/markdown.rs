@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::sentence::{examples, how, summary, unjudged};
+use super::sentence::{examples, how, shares, summary, unjudged};
 use crate::findings::{Finding, Findings};
 
 pub(super) fn markdown(findings: &Findings) -> String {
@@ -52,6 +52,10 @@ fn cell(finding: &Finding) -> String {
     }
     if finding.more_differences > 0 {
         lines.push(format!("and {} more differences", finding.more_differences));
+    }
+    for (title, kinds) in finding.shares.iter().filter_map(shares) {
+        lines.push(escaped(&title));
+        lines.extend(kinds.iter().map(|kind| escaped(kind)));
     }
     let reasons = finding.unjudged.iter();
     lines.extend(reasons.map(|reason| escaped(&format!("not judged: {}", unjudged(reason)))));

@@ -13,7 +13,7 @@ pub(super) struct Paint {
 impl Paint {
     pub(super) fn verdict(self, verdict: Verdict) -> String {
         let style = match verdict {
-            Verdict::Same => AnsiColor::Green.on_default(),
+            Verdict::Same | Verdict::SameShares => AnsiColor::Green.on_default(),
             Verdict::Differs => AnsiColor::Red.on_default().effects(Effects::BOLD),
             Verdict::NotJudged => AnsiColor::Yellow.on_default(),
         };

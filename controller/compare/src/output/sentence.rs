@@ -1,11 +1,12 @@
 //! Sentences that all reports share.
 
-use crate::findings::{Findings, Found, Summary, Unjudged};
+use crate::findings::{Findings, Found, SharesFound, Summary, Unjudged};
 
 /// The sum in one line.
 pub(super) fn summary(findings: &Findings) -> String {
     let Summary {
         same,
+        same_shares,
         differs,
         documented,
         not_judged,
@@ -15,9 +16,13 @@ pub(super) fn summary(findings: &Findings) -> String {
         0 => String::new(),
         count => format!(" ({count} only as documented)"),
     };
+    let by_shares = match same_shares {
+        0 => String::new(),
+        count => format!(" ({count} by shares)"),
+    };
     let total = same + differs + not_judged;
     format!(
-        "{}: {same} same, {differs} differ{documented}, {not_judged} not judged; {}",
+        "{}: {same} same{by_shares}, {differs} differ{documented}, {not_judged} not judged; {}",
         plural(total, "Ingress", "Ingresses"),
         plural(requests, "request compared", "requests compared"),
     )
@@ -39,6 +44,20 @@ pub(super) fn examples(examples: &[String], requests: usize) -> String {
             plural(more, "more request", "more requests")
         ),
     }
+}
+
+/// `shares of a and b (GET http://a/, 100 times)`, and below it each kind: `body 3 bytes: 80% (65% to 90%) -> 78% (62% to 88%)`. Those
+/// that differ are listed as differences.
+pub(super) fn shares(found: &SharesFound) -> Option<(String, Vec<String>)> {
+    let kinds = found.kinds.iter().filter(|kind| !kind.differs());
+    let kinds = kinds.map(|kind| format!("{}: {} -> {}", kind.what, kind.old, kind.new));
+    let kinds: Vec<String> = kinds.collect();
+    let backends = found.backends.join(" and ");
+    let title = format!(
+        "shares of {backends} ({}, {} times)",
+        found.request, found.requests
+    );
+    (!kinds.is_empty()).then_some((title, kinds))
 }
 
 /// A reason, and what it is about.

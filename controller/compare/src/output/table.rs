@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::paint::Paint;
-use super::sentence::{examples, how, summary, unjudged};
+use super::sentence::{examples, how, shares, summary, unjudged};
 use crate::findings::{Finding, Findings};
 
 pub(super) fn table(findings: &Findings, paint: Paint) -> String {
@@ -41,6 +41,12 @@ fn lines(finding: &Finding, paint: Paint, text: &mut String) {
     }
     if finding.more_differences > 0 {
         writeln!(text, "  and {} more differences", finding.more_differences).ok();
+    }
+    for (title, kinds) in finding.shares.iter().filter_map(shares) {
+        writeln!(text, "  {title}").ok();
+        for kind in kinds {
+            writeln!(text, "    {kind}").ok();
+        }
     }
     for reason in &finding.unjudged {
         writeln!(text, "  not judged: {}", unjudged(reason)).ok();

@@ -7,6 +7,8 @@ use crate::facts::Aspect;
 use crate::findings::{FailOn, Tally, Verdict};
 use crate::judge::{Difference, Judgement};
 use crate::known::Known;
+use crate::shares::{Kind, Proportion};
+use crate::site::Context;
 use crate::subject::Subject;
 use crate::text::printable;
 
@@ -26,12 +28,29 @@ fn difference(known: Option<Known>) -> Judgement {
     }
 }
 
+/// The same, by shares.
+fn shared() -> Judgement {
+    let proportion = Proportion { count: 20, of: 100 };
+    Judgement {
+        shares: vec![Kind {
+            what: printable(HOSTILE),
+            old: proportion,
+            new: proportion,
+        }],
+        ..Judgement::default()
+    }
+}
+
 fn findings(judgements: &[(&str, Judgement)]) -> Findings {
     let mut tally = Tally::default();
     for (name, judgement) in judgements {
-        let subject = Subject::Ingress((*name).to_owned());
+        let context = Context {
+            subject: Subject::Ingress((*name).to_owned()),
+            shared_by: vec![HOSTILE.to_owned(), "b".to_owned()],
+            ..Context::unknown("a.b")
+        };
         tally.add(
-            &subject,
+            &context,
             &printable(&format!("GET http://a.b/{HOSTILE}")),
             judgement.clone(),
         );
@@ -52,6 +71,7 @@ fn hostile_texts_are_texts_in_every_report() {
     let findings = findings(&[
         ("a/differs", difference(None)),
         ("a/same", Judgement::default()),
+        ("a/shares", shared()),
     ]);
     for output in [Output::Table, Output::Json, Output::Markdown, Output::Html] {
         let text = write(&findings, output, false);
@@ -82,6 +102,14 @@ fn hostile_texts_are_texts_in_every_report() {
         serde_json::from_str(&write(&findings, Output::Json, false)).unwrap();
     assert_eq!(json["summary"]["differs"], 1);
     assert_eq!(json["ingresses"][0]["verdict"], "differs");
+    assert_eq!(json["ingresses"][2]["verdict"], "same_shares");
+    assert_eq!(json["ingresses"][2]["shares"][0]["kinds"][0]["old"], 20);
+    assert!(table.contains("a/shares") && table.contains("same shares (1)"));
+    assert!(
+        table.contains("20% (10% to 36%) -> 20% (10% to 36%)"),
+        "{table}"
+    );
+    assert!(table.contains("2 same (1 by shares), 1 differ"), "{table}");
 }
 
 #[test]

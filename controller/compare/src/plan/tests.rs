@@ -190,7 +190,7 @@ fn what_decides_beside_the_path_is_asked_for() {
             let has_header = probe.request.header("x-new").is_some();
             is_wild && !has_header && probe.request.header("cookie").as_deref() == cookie
         });
-        all.next().unwrap().context.is_shared
+        all.next().unwrap().context.is_shared()
     };
     assert!(is_shared(None), "by weight");
     assert!(!is_shared(Some("new=always")), "the cookie decides");

@@ -7,8 +7,8 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_explain::Route as Explained;
-use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, ServerName};
+use sluice_explain::{response_to_all, settings, target};
+use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{ObjectKey, ids};
 
 use super::{ReportLine, shown, with_status};
@@ -91,7 +91,7 @@ pub(crate) async fn page(
 fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic>) -> Page {
     let all: Vec<_> = index.routes(ingress).collect();
     let mut backends = BTreeMap::new();
-    for id in all.iter().flat_map(|(_, route)| route.backends()) {
+    for id in all.iter().flat_map(|(_, _, route)| route.backends()) {
         let backend = index.config().backends.get(id);
         backends.extend(backend.map(|backend| (ids::without_variant(id), backend)));
     }
@@ -106,7 +106,7 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
         routes: all
             .iter()
             .take(MOST_ROUTES)
-            .map(|(host, it)| route(host, it))
+            .map(|(host, server, it)| route(host, server, it))
             .collect(),
         more_backends: backends.len().saturating_sub(MOST_BACKENDS),
         backends: backends
@@ -117,13 +117,12 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
     }
 }
 
-fn route(host: &ServerName, route: &HttpRoute) -> Route {
+fn route(host: &ServerName, server: &Server, route: &HttpRoute) -> Route {
     let (path, kind) = match &route.matches.path {
         PathMatch::Exact(path) => (path.clone(), "exact"),
         PathMatch::Prefix(path) => (path.clone(), "prefix"),
         PathMatch::Regex(regex) => (regex.pattern.clone(), "pattern"),
     };
-    let policies = Explained::of(route).policies.into_iter();
     Route {
         host: match host {
             ServerName::CatchAll => "any other host".to_owned(),
@@ -132,20 +131,23 @@ fn route(host: &ServerName, route: &HttpRoute) -> Route {
         path,
         kind,
         action: action(route),
-        policies: policies
-            .map(|(name, value)| (name, value.to_string()))
-            .collect(),
+        policies: settings(server, route),
     }
 }
 
 fn action(route: &HttpRoute) -> String {
+    if let Some(response) = response_to_all(route) {
+        return response;
+    }
     let backends: Vec<String> = route.backends().map(ids::shown).collect();
     match backends.is_empty() {
         false => backends.join(", "),
         true => match &route.action {
             Action::Forward(_) => "no backend: 503".to_owned(),
             Action::Denied => "503: access control that cannot be enforced".to_owned(),
-            Action::Redirect(_) => "a redirect".to_owned(),
+            Action::Redirect(redirect) => {
+                format!("{} to {}", redirect.status, target(&redirect.to))
+            }
             Action::Respond(status) => status.to_string(),
         },
     }

@@ -85,6 +85,7 @@ belong to the first. */}}
   "controller-class" "set controller.ingressClassResource.controllerValue"
   "ingress-class" "set controller.ingressClass"
   "access-log" "set controller.accessLog"
+  "log-format" "set logFormat"
   "enable-metrics" "set metrics.enabled"
   "ingress-class-by-name" "set controller.ingressClassByName"
   "watch-ingress-without-class" "set controller.watchIngressWithoutClass"

@@ -218,8 +218,12 @@ one takes its place. It stays when it is done: rendered or applied again, nothin
 {{- define "sluice.certgen" -}}
 {{- $values := .root.Values.certgen }}
 {{- $image := include "sluice.image" . }}
+{{- $args := .args }}
+{{- if ne .root.Values.logFormat "text" }}
+{{- $args = concat $args (list (printf "--log-format=%s" .root.Values.logFormat)) }}
+{{- end }}
 {{- $all := dict
-  "args" .args
+  "args" $args
   "image" $image
   "policy" .of.image.pullPolicy
   "version" .root.Chart.AppVersion
@@ -267,7 +271,7 @@ spec:
           imagePullPolicy: {{ .of.image.pullPolicy }}
           args:
             - certgen
-            {{- range .args }}
+            {{- range $args }}
             - {{ . }}
             {{- end }}
           securityContext:

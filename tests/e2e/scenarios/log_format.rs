@@ -1,0 +1,115 @@
+//! `--log-format json`: every line is an object with the same fields, from the start to the end of the process.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value};
+use sluice_tests::faults::Faults;
+use sluice_tests::log::Log;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::Options;
+
+use crate::fixture::{Fixture, HOST};
+
+const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+
+/// The objects of a log.
+pub(crate) fn objects(lines: &[String]) -> Result<Vec<Map<String, Value>>> {
+    lines.iter().map(|line| object(line)).collect()
+}
+
+fn object(line: &str) -> Result<Map<String, Value>> {
+    let object: Map<String, Value> =
+        serde_json::from_str(line).with_context(|| format!("no object: {line:?}"))?;
+    for field in ["timestamp", "level", "message", "target"] {
+        let is_text = object[field].as_str().is_some_and(|text| !text.is_empty());
+        ensure!(is_text, "{field} of {line}");
+    }
+    let level = object["level"].as_str().unwrap_or_default();
+    ensure!(LEVELS.contains(&level), "{line}");
+    Ok(object)
+}
+
+/// True if an object has a target and a part of its message.
+pub(crate) fn has(objects: &[Map<String, Value>], target: &str, part: &str) -> bool {
+    objects.iter().any(|object| {
+        object["target"].as_str() == Some(target)
+            && object["message"]
+                .as_str()
+                .is_some_and(|text| text.contains(part))
+    })
+}
+
+/// One Ingress is served, the others are refused; flags without effect, a file that is no manifest.
+async fn site() -> Result<Fixture> {
+    let fixture = Fixture::start(1, 1).await?;
+    let ingress = |name: &str| Ingress::new("default", name).host(&format!("{name}.test"));
+    fixture
+        .manifests
+        .ingress(&ingress("dangling").path("/", "no", 80))?;
+    let hostile = ingress("hostile")
+        .path("/", "web", 80)
+        .annotation("limit-rps", "\"a\nb\u{1b}[31m\u{2028}\\");
+    fixture.manifests.ingress(&hostile)?;
+    fixture.manifests.write("garbage.yaml", "kind: [\n")?;
+    Ok(fixture)
+}
+
+fn options(fixture: &Fixture, data_plane: &str, flags: &[&str]) -> Options {
+    let flags = flags
+        .iter()
+        .chain(&["--log-format=json", "--status-port=1"]);
+    Options::new(&fixture.manifests)
+        .data_plane(data_plane)
+        .arguments(flags.map(|flag| (*flag).to_owned()).collect())
+}
+
+/// Nothing is written to standard output, so the log is standard error.
+pub(crate) async fn from_start_to_end(data_plane: &str) -> Result<()> {
+    for verbosity in ["--v=0", "--v=5"] {
+        let fixture = site().await?;
+        let sluice = options(&fixture, data_plane, &[verbosity]).start().await?;
+        for name in ["garbage.yaml", "dangling", "hostile"] {
+            sluice.log().wait_for(name).await?;
+        }
+        sluice.wait_for_status(HOST, "/", 200).await?;
+        sluice.signal("SIGTERM")?;
+        let log = sluice.log().clone();
+        let status = sluice.exit_status().await?;
+        ensure!(status.success(), "{status}\n{}", log.tail());
+        let objects = objects(&log.lines())?;
+        ensure!(has(&objects, "sluice::run", "--status-port has no effect"));
+        ensure!(has(&objects, "sluice::run", "stopping"));
+        let is_verbose = verbosity == "--v=5";
+        ensure!(
+            has(&objects, data_plane, "") || !is_verbose,
+            "{}",
+            log.tail()
+        );
+    }
+    Ok(())
+}
+
+/// The task that panics, and the error that ends the process because of it.
+pub(crate) async fn of_a_panic(data_plane: &str) -> Result<()> {
+    let (fixture, faults) = (site().await?, Faults::new()?);
+    let options = faults.for_controller(options(&fixture, data_plane, &[]));
+    let sluice = options.start().await?;
+    faults.kill("names")?;
+    let log: Log = sluice.log().clone();
+    let status = sluice.exit_status().await?;
+    ensure!(status.code() == Some(1), "{status}\n{}", log.tail());
+    let objects = objects(&log.lines())?;
+    ensure!(has(&objects, "panic", "injected fault"), "{}", log.tail());
+    ensure!(
+        has(&objects, "sluice", "task \"names\" panicked"),
+        "{}",
+        log.tail()
+    );
+    let panic = objects.iter().find(|object| object["target"] == "panic");
+    let panic = panic.context("no panic")?;
+    ensure!(
+        panic["location"]
+            .as_str()
+            .is_some_and(|place| place.contains(".rs:"))
+    );
+    Ok(())
+}

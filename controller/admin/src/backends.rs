@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sluice_ir::{Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
+use sluice_ir::{
+    Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance, ValuePattern,
+};
 use sluice_translate::{ObjectKey, Resources, ids};
 
 /// The subset size is there even when nothing is hashed.
@@ -221,6 +223,15 @@ fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
     shown
 }
 
+/// As one pattern of PCRE.
+fn all_of(patterns: &[ValuePattern]) -> String {
+    let all = patterns.iter().map(|it| {
+        let kind = if it.negated { '!' } else { '=' };
+        format!("(?{kind}.*?(?:{}))", it.pattern)
+    });
+    format!("^{}", all.collect::<String>())
+}
+
 fn traffic_shaping(canary: Option<&Canary>) -> Value {
     let rules = canary
         .map(|canary| canary.rules.clone())
@@ -232,6 +243,7 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
     let (exact, pattern) = match value {
         Some(CanaryValue::Exact(text)) => (text, String::new()),
         Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
+        Some(CanaryValue::MatchesAll(all)) => (String::new(), all_of(&all)),
         Some(CanaryValue::AlwaysNever | CanaryValue::Invalid) | None => Default::default(),
     };
     json!({

@@ -166,16 +166,25 @@ fn allowed_origin(origins: &AllowedOrigins) -> Option<String> {
     }
 }
 
+/// A value for each pattern, and one that is likely for none.
+fn found_or_not(patterns: &[&str]) -> Vec<String> {
+    let texts = patterns
+        .iter()
+        .filter_map(|it| samples(it).into_iter().next());
+    let texts = texts.filter_map(|text| String::from_utf8(text).ok());
+    texts.chain([LABEL.to_owned()]).collect()
+}
+
 fn of_canary(rules: &CanaryRules) -> Vec<Variant> {
     let mut variants = Vec::new();
     if let Some(header) = &rules.header {
         let values = match &header.value {
             CanaryValue::AlwaysNever => vec!["always".to_owned(), "never".to_owned()],
             CanaryValue::Exact(value) => vec![value.clone(), LABEL.to_owned()],
-            CanaryValue::Matches(pattern) => {
-                let texts = samples(pattern).into_iter().take(1);
-                let texts = texts.filter_map(|text| String::from_utf8(text).ok());
-                texts.chain([LABEL.to_owned()]).collect()
+            CanaryValue::Matches(pattern) => found_or_not(&[pattern]),
+            CanaryValue::MatchesAll(all) => {
+                let patterns: Vec<_> = all.iter().map(|it| it.pattern.as_str()).collect();
+                found_or_not(&patterns)
             }
             CanaryValue::Invalid => vec![LABEL.to_owned()],
         };

@@ -166,7 +166,7 @@ fn is_decided(rules: &CanaryRules, request: &Request) -> bool {
         value.is_some_and(|value| match &header.value {
             CanaryValue::AlwaysNever => says(&value),
             CanaryValue::Exact(exact) => value == *exact,
-            CanaryValue::Matches(_) | CanaryValue::Invalid => true,
+            CanaryValue::Matches(_) | CanaryValue::MatchesAll(_) | CanaryValue::Invalid => true,
         })
     });
     let cookie = rules.cookie.as_ref().and_then(|name| request.cookie(name));

@@ -28,6 +28,16 @@ pub struct CanaryHeader {
     pub value: CanaryValue,
 }
 
+/// A regular expression that a value is searched with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ValuePattern {
+    /// Without lookaround.
+    pub pattern: String,
+    /// It holds where it is not found.
+    #[serde(skip_serializing_if = "is_default")]
+    pub negated: bool,
+}
+
 /// Values of a header that select the canary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +48,8 @@ pub enum CanaryValue {
     Exact(String),
     /// Those in which this is found; others decide nothing.
     Matches(String),
+    /// Those that all of these hold for; others decide nothing.
+    MatchesAll(Vec<ValuePattern>),
     /// A pattern that cannot be read: every request that has the header stays away.
     Invalid,
 }

@@ -50,7 +50,7 @@ use serde::Serialize;
 
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, BackendId, Endpoint};
-pub use canary::{CanaryHeader, CanaryRules, CanaryValue};
+pub use canary::{CanaryHeader, CanaryRules, CanaryValue, ValuePattern};
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings, NoGzip};
 pub use destination::{Destination, WeightedBackend};

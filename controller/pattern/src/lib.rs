@@ -37,7 +37,9 @@ pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use lookahead::without_lookahead;
-pub use lookaround::{Condition, Conditional, re2_condition, without_lookaround};
+pub use lookaround::{
+    Condition, Conditional, of_text_without_lookaround, re2_condition, without_lookaround,
+};
 pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
 pub use separators::takes_none_of;

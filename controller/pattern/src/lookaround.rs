@@ -42,16 +42,7 @@ pub struct Condition {
 /// A pattern of a path ([`Subject::Path`]) in other words; `None` where it has no lookaround, or needs it.
 #[must_use]
 pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
-    let mut text = pattern.to_owned();
-    let mut conditions = Vec::new();
-    while let Some(look) = Look::find(&text)? {
-        let (rest, condition) = look.split()?;
-        text = rest;
-        conditions.push(condition);
-        if conditions.len() > MAX_CONDITIONS {
-            return None;
-        }
-    }
+    let (text, conditions) = split(pattern, |look| look.has_empty_groups())?;
     let all = conditions
         .iter()
         .map(|condition| condition.pattern.as_str());
@@ -69,6 +60,38 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
         shape,
         conditions,
     })
+}
+
+/// The same for the value of a header, in which a pattern is found ([`Subject::Text`]); it has no line breaks, and its groups are
+/// of no account. All but lookbehind at the end needs a pattern that begins where the value begins.
+#[must_use]
+pub fn of_text_without_lookaround(pattern: &str) -> Option<Conditional> {
+    let is_anchored = Pieces::parse(pattern)?.text(0) == "^";
+    let (text, conditions) = split(pattern, |look| is_anchored || look.is_behind)?;
+    let shape = crate::check(&text, Subject::Text).ok()?;
+    let mut all = conditions.iter().map(|condition| &condition.pattern);
+    let fits =
+        !conditions.is_empty() && all.all(|pattern| crate::check(pattern, Subject::Text).is_ok());
+    fits.then_some(Conditional {
+        pattern: text,
+        shape,
+        conditions,
+    })
+}
+
+/// A pattern without lookaround, and what each was.
+fn split(pattern: &str, knows: impl Fn(&Look<'_>) -> bool) -> Option<(String, Vec<Condition>)> {
+    let mut text = pattern.to_owned();
+    let mut conditions = Vec::new();
+    while let Some(look) = Look::find(&text)? {
+        let (rest, condition) = look.split().filter(|_| knows(&look))?;
+        text = rest;
+        conditions.push(condition);
+        if conditions.len() > MAX_CONDITIONS {
+            return None;
+        }
+    }
+    Some((text, conditions))
 }
 
 /// A condition for RE2 in Envoy, to be compared with a path and the query behind it.
@@ -121,15 +144,17 @@ impl<'p> Look<'p> {
         }))
     }
 
+    /// True if no group of it holds anything behind it.
+    fn has_empty_groups(&self) -> bool {
+        self.is_negative || self.pieces.captures(self.open + 1..self.close) == 0
+    }
+
     /// The pattern without it, and the condition that it is.
     fn split(&self) -> Option<(String, Condition)> {
         let pieces = &self.pieces;
         let body = self.open + 1..self.close;
         let groups = pieces.captures(body.clone());
-        if self.has_alternatives_around()
-            || pieces.is_count(self.close + 1)
-            || (groups > 0 && !self.is_negative)
-        {
+        if self.has_alternatives_around() || pieces.is_count(self.close + 1) {
             return None;
         }
         let body = pieces.uncaptured(body, &[]);
@@ -323,3 +348,5 @@ fn ends_without_break(pattern: &str) -> Option<bool> {
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod text_tests;

@@ -194,6 +194,14 @@ fn part(of_all: f64) -> wire::Share {
     }
 }
 
+fn patterns(all: &[ir::ValuePattern]) -> Vec<wire::HeaderPattern> {
+    let all = all.iter().map(|it| wire::HeaderPattern {
+        pattern: it.pattern.clone(),
+        negated: it.negated,
+    });
+    all.collect()
+}
+
 fn canary(canary: &ir::Canary) -> wire::Canary {
     let ir::CanaryRules {
         header,
@@ -207,6 +215,7 @@ fn canary(canary: &ir::Canary) -> wire::Canary {
             ir::CanaryValue::AlwaysNever => wire::HeaderMatch::Switch,
             ir::CanaryValue::Exact(value) => wire::HeaderMatch::Exact(value.clone()),
             ir::CanaryValue::Matches(pattern) => wire::HeaderMatch::Pattern(pattern.clone()),
+            ir::CanaryValue::MatchesAll(all) => wire::HeaderMatch::Patterns(patterns(all)),
             ir::CanaryValue::Invalid => wire::HeaderMatch::Invalid,
         },
     });

@@ -110,6 +110,7 @@ fn is_served(snippet: &str) -> bool {
         },
         has_auth_service: false,
         comparable: Comparable::BY_NGINX,
+        hosts: None,
         not_needed: &|_| None,
     };
     compile(snippet, Block::Location, options).is_ok()

@@ -63,8 +63,21 @@ pub enum HeaderMatch {
     /// A regular expression of at most [`LARGEST_PATTERN`], searched anywhere, case-sensitive. One that cannot be compiled
     /// keeps every request that has the header on the primary, as in ingress-nginx.
     Pattern(String),
+    /// Regular expressions of at most [`LARGEST_PATTERN`] together, each as [`HeaderMatch::Pattern`]: a value that all of them hold for.
+    Patterns(Vec<HeaderPattern>),
     /// A pattern that the controller could not parse: the same as one that cannot be compiled.
     Invalid,
+}
+
+/// One of several regular expressions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderPattern {
+    /// The regular expression.
+    pub pattern: String,
+    /// It holds where it is not found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub negated: bool,
 }
 
 /// Meaning of a session for a canary: `affinity-canary-behavior`.

@@ -33,7 +33,8 @@ use serde::{Deserialize, Serialize};
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, Endpoint};
 pub use canary::{
-    Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share,
+    Canary, CanaryAffinity, HeaderMatch, HeaderPattern, HeaderRule, LARGEST_PATTERN, MOST_MATCHING,
+    Share,
 };
 pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable, variable_name};
@@ -252,7 +253,9 @@ mod tests {
         "routes":{"h/":{"backend":"n/s/80","canaries":[
             {"backend":"n/a/80","header":{"name":"X-Canary"},"cookie":"c","weight":{"weight":5,"total":1000}},
             {"backend":"n/b/80","header":{"name":"x","values":{"exact":"eu"}},"affinity":"legacy"},
-            {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/",
+            {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}},
+            {"backend":"n/d/80","header":{"name":"x","values":{"patterns":[{"pattern":"^eu"},{"pattern":"b$","negated":true}]}}}],
+            "session_path":"/",
             "connections":{"zone":"n/i","most":8,"status":503,"exempt":["10.0.0.0/8","2001:db8::/32"]},
             "rewriting":{"redirects":{"from":[{"literal":"http://a/"}],"to":[{"variable":"scheme"},{"literal":"://b/"}]},
                 "cookie_domains":{"pattern":"(a)","any_case":true,"to":[{"group":1},{"text":[{"literal":"b"}]}]},

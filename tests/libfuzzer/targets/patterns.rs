@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use sluice_pattern::{
-    Subject, check, literal, literal_prefix, matches_empty, pcre, re2, re2_condition,
-    without_lookaround, without_possessives,
+    Subject, check, literal, literal_prefix, matches_empty, of_text_without_lookaround, pcre, re2,
+    re2_condition, without_lookaround, without_possessives,
 };
 
 /// Without what tells PCRE how to compare.
@@ -39,6 +39,11 @@ fuzz_target!(|pattern: &str| {
     assert!(literal(pattern).is_none_or(|text| text.len() <= pattern.len()));
     let _ = matches_empty(pattern);
     assert!(without_possessives(pattern).len() <= pattern.len());
+    if let Some(found) = of_text_without_lookaround(pattern) {
+        assert_eq!(check(&found.pattern, Subject::Text), Ok(found.shape));
+        let mut conditions = found.conditions.iter();
+        assert!(conditions.all(|it| check(&it.pattern, Subject::Text).is_ok()));
+    }
     if let Some(found) = without_lookaround(pattern) {
         assert_eq!(check(&found.pattern, Subject::Path), Ok(found.shape));
         for condition in &found.conditions {

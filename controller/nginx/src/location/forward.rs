@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Action, BackendId, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts,
-    Transport, UpstreamTls,
+    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts, Transport,
+    UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -14,17 +14,16 @@ use crate::files::{self, Pinned};
 use crate::kong::Retry;
 use crate::location::auth_request::{AuthRequest, has_page};
 use crate::location::buffering::{self, Directive};
-use crate::location::cors::{self, CorsConf};
 use crate::location::errors::{self, Page};
 use crate::location::fastcgi::FastCgiConf;
-use crate::location::headers::{self, Line, ResponseHeaders, directive_of};
+use crate::location::headers::{self, Line};
 use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
 use crate::location::module::Module;
 use crate::location::redirect::{self, RedirectConf};
 use crate::location::response_rewrite::{Replacing, replacing};
-use crate::location::varied::Varied;
+use crate::location::responses::Responses;
 use crate::upstream;
 
 /// The directives of a location that forwards.
@@ -38,7 +37,7 @@ pub(crate) struct Forward {
     pub(crate) rate: Option<NonZeroU32>,
     /// KiB that come before that.
     pub(crate) rate_after: Option<NonZeroU32>,
-    pub(crate) cors: Option<CorsConf>,
+    pub(crate) responses: Responses,
     pub(crate) https: Option<RedirectConf>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirrors: Vec<Word>,
@@ -62,11 +61,6 @@ pub(crate) struct Forward {
     /// Request headers to pods. In FastCGI they are parameters.
     pub(crate) pods: Vec<Line>,
     pub(crate) fastcgi: Option<FastCgiConf>,
-    pub(crate) clients: Option<ResponseHeaders>,
-    /// How long responses may be kept: a value of `expires`, or a variable with it.
-    pub(crate) expires: Option<Value>,
-    /// Lines that only some responses have.
-    pub(crate) varied: Option<Varied>,
     pub(crate) tls: Option<Tls>,
     pub(crate) scheme: &'static str,
     /// Retries, where nginx itself does not do them.
@@ -113,9 +107,6 @@ impl Forward {
         let (policy, global) = (&route.policy, &context.config.global);
         let (transport, for_https) = transports(route, context);
         let module = Module::of(transport.protocol);
-        // Of what surrounds a location, only the directives of `proxy` are written there.
-        let is_proxy = module == Module::Proxy;
-        let (clients, varied) = clients(route, global, is_proxy);
         let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
         let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
@@ -129,7 +120,7 @@ impl Forward {
                 .bandwidth_limit
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
-            cors: policy.cors.as_ref().and_then(cors::conf),
+            responses: Responses::of_pods(route, global, module),
             https: https.map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),
@@ -141,15 +132,12 @@ impl Forward {
             next: module.next_upstream(&policy.retries.on),
             tries: policy.retries.attempts.get(),
             tries_within: policy.retries.timeout,
-            version: (policy.http10 && is_proxy).then_some("1.0"),
+            version: (policy.http10 && module == Module::Proxy).then_some("1.0"),
             buffering: buffering::overrides(&policy.buffering, &global.buffering, module),
             replacing: replacing(&policy.response_rewrite, module),
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
             pods: pods(route, host, context, module),
             fastcgi: fastcgi(route, host, context, module),
-            expires: expires(clients.as_ref(), varied.as_ref()),
-            clients: clients.map(|clients| clients.sent_by(module)),
-            varied,
             tls: transport
                 .tls
                 .as_ref()
@@ -167,25 +155,14 @@ impl Forward {
     /// True if nginx can read it.
     pub(crate) fn fits(&self) -> bool {
         let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
-        let clients = self.clients.iter().flat_map(|clients| &clients.lines);
-        let clients = clients.flat_map(|line| [&line.name, &line.value]);
         let params = self.fastcgi.iter().flat_map(FastCgiConf::lines);
         let lines = self
             .pods
             .iter()
             .chain(params)
-            .flat_map(|(name, value)| [name, value])
-            .chain(clients);
-        let cors = self.cors.iter().flat_map(|cors| {
-            cors.origins
-                .iter()
-                .flatten()
-                .chain(cors.variables.iter().map(|(_, value)| value))
-        });
-        let varied = self.varied.iter().all(Varied::fits);
+            .flat_map(|(name, value)| [name, value]);
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
-        let hidden = self.clients.iter().flat_map(|clients| &clients.hidden);
         let headers = self
             .fastcgi
             .iter()
@@ -195,8 +172,8 @@ impl Forward {
             .iter()
             .chain(headers)
             .map(|(name, _)| name)
-            .chain(hidden);
-        if !varied {
+            .chain(self.responses.hidden());
+        if !self.responses.fits() {
             return false;
         }
         if self.module.has_small_buckets() && !names.all(|name| name.0.fits_small_bucket()) {
@@ -204,33 +181,10 @@ impl Forward {
         }
         rewrite
             .chain(lines)
-            .chain(cors)
             .chain(tls)
             .chain(replacing)
             .all(|word| word.0.fits())
     }
-}
-
-/// Response headers, and which of them only some responses have.
-fn clients(
-    route: &HttpRoute,
-    global: &GlobalConfig,
-    is_proxy: bool,
-) -> (Option<ResponseHeaders>, Option<Varied>) {
-    let is_whole = !is_proxy || !route.header_variants.is_empty();
-    let around = || is_whole.then(|| ResponseHeaders::for_server(global));
-    let mut clients = ResponseHeaders::for_location(route, global).or_else(around);
-    let varied = clients
-        .as_mut()
-        .and_then(|clients| Varied::new(route, global, clients));
-    (clients, varied)
-}
-
-fn expires(clients: Option<&ResponseHeaders>, varied: Option<&Varied>) -> Option<Value> {
-    let variable = varied.and_then(|varied| varied.expires);
-    let variable = variable.map(|name| Text::default().variable(name).quoted());
-    let own = clients.and_then(|clients| clients.expires);
-    variable.or_else(|| Some(value(directive_of(own?))))
 }
 
 /// Transport to the backend of plain http, and to that of https.

@@ -14,6 +14,7 @@ pub(crate) mod mirror;
 pub(crate) mod module;
 pub(crate) mod redirect;
 pub(crate) mod response_rewrite;
+pub(crate) mod responses;
 pub(crate) mod varied;
 pub(crate) mod waf;
 
@@ -25,6 +26,7 @@ use crate::context::{Host, RenderContext};
 use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
+use crate::location::responses::Responses;
 use crate::location::waf::WafConf;
 use crate::traces::LocationSpans;
 
@@ -58,7 +60,7 @@ enum Content {
     Denied,
     /// nginx answers before any policy.
     Return(u16),
-    Redirect(RedirectConf),
+    Redirect(RedirectConf, Box<Responses>),
     Forward(Box<Forward>),
 }
 
@@ -71,17 +73,9 @@ impl LocationConf {
         context: RenderContext<'_>,
         is_closed: bool,
     ) -> Option<Self> {
-        let content = match &route.action {
-            _ if is_closed => Content::Denied,
-            Action::Denied => Content::Denied,
-            Action::Redirect(redirect) => {
-                Content::Redirect(redirect::answer(redirect, &route.matches.path))
-            }
-            Action::Respond(status @ 200..300) => Content::Return(*status),
-            Action::Forward(_) | Action::Respond(_) => {
-                let at = format!("{sign}{path}");
-                Content::Forward(Box::new(Forward::new((route, &at), host, context)))
-            }
+        let content = match is_closed {
+            true => Content::Denied,
+            false => Content::new((route, &format!("{sign}{path}")), host, context),
         };
         let required = |clients: &ClientCertificates| clients.verify == VerifyClient::Required;
         let certified = host
@@ -118,13 +112,31 @@ impl LocationConf {
     fn fits(&self) -> bool {
         let content = match &self.content {
             Content::Denied | Content::Return(_) => true,
-            Content::Redirect(answer) => answer.to.0.fits(),
+            Content::Redirect(answer, responses) => answer.to.0.fits() && responses.fits(),
             Content::Forward(forward) => forward.fits(),
         };
         let waf = self.waf.iter().all(WafConf::fits);
         let words = [&self.path, &self.id].into_iter().chain(&self.prefix);
         let mut words = words.map(|word| &word.0);
         content && waf && self.direct.fits() && words.all(Quoted::fits)
+    }
+}
+
+impl Content {
+    fn new((route, at): (&HttpRoute, &str), host: Host<'_>, context: RenderContext<'_>) -> Self {
+        match &route.action {
+            Action::Denied => Content::Denied,
+            Action::Redirect(redirect) => {
+                let answer = redirect::answer(redirect, &route.matches.path);
+                let adds = answer.adds_location();
+                let responses = Responses::of_redirect(route, &context.config.global, adds);
+                Content::Redirect(answer, Box::new(responses))
+            }
+            Action::Respond(status @ 200..300) => Content::Return(*status),
+            Action::Forward(_) | Action::Respond(_) => {
+                Content::Forward(Box::new(Forward::new((route, at), host, context)))
+            }
+        }
     }
 }
 

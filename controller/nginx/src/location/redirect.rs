@@ -32,6 +32,11 @@ impl RedirectConf {
         }
     }
 
+    /// True if its `Location` is a line like those of other headers.
+    pub(crate) fn adds_location(&self) -> bool {
+        self.pattern.is_none() && !self.by_return
+    }
+
     /// `rewrite`'s word for the status.
     pub(crate) fn flag(&self) -> &'static str {
         flag(self.status)

@@ -1,8 +1,8 @@
 //! A second backend for some of the requests.
 
-use sluice_filter_config::LARGEST_PATTERN;
-use sluice_filter_core::Pattern;
-use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
+use sluice_filter_config::{HeaderPattern, LARGEST_PATTERN};
+use sluice_filter_core::canary::Patterns;
+use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue, ValuePattern};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
 
@@ -37,7 +37,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Ingress,
         )
-        .partly("lookaround and backreferences are reported"),
+        .partly("lookaround in one place of the value; other lookaround and backreferences are reported"),
         annotation(
             "canary-by-cookie",
             Value::Text,
@@ -73,12 +73,10 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
     let exact = view
         .text("canary-by-header-value")
         .map(|text| CanaryValue::Exact(text.to_owned()));
-    let readable =
-        |text: &str| sluice_pattern::check(text, Subject::Text).and_then(|_| fits_the_filter(text));
     let pattern = view
         .text("canary-by-header-pattern")
-        .map(|text| match readable(text) {
-            Ok(()) => CanaryValue::Matches(text.to_owned()),
+        .map(|text| match matching(text) {
+            Ok(value) => value,
             Err(wrong) => {
                 let reason =
                     format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
@@ -96,14 +94,37 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
     })
 }
 
-/// The filter is the engine that runs it, so it is measured as the filter compiles it.
-fn fits_the_filter(pattern: &str) -> Result<(), String> {
-    match Pattern::compile(pattern, false) {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "one that compiles to more than {LARGEST_PATTERN} bytes"
-        )),
+fn matching(pattern: &str) -> Result<CanaryValue, String> {
+    let large = || format!("one that compiles to more than {LARGEST_PATTERN} bytes");
+    let Some(found) = sluice_pattern::of_text_without_lookaround(pattern) else {
+        sluice_pattern::check(pattern, Subject::Text)?;
+        fits_the_filter(&[one(pattern, false)]).ok_or_else(large)?;
+        return Ok(CanaryValue::Matches(pattern.to_owned()));
+    };
+    let conditions = found.conditions.iter();
+    let conditions = conditions.map(|it| one(&it.pattern, it.is_negative));
+    let all: Vec<_> = [one(&found.pattern, false)]
+        .into_iter()
+        .chain(conditions)
+        .collect();
+    fits_the_filter(&all).ok_or_else(large)?;
+    let all = all.into_iter().map(|it| ValuePattern {
+        pattern: it.pattern,
+        negated: it.negated,
+    });
+    Ok(CanaryValue::MatchesAll(all.collect()))
+}
+
+fn one(pattern: &str, negated: bool) -> HeaderPattern {
+    HeaderPattern {
+        pattern: pattern.to_owned(),
+        negated,
     }
+}
+
+/// The filter is the engine that runs them, so they are measured as the filter compiles them.
+fn fits_the_filter(all: &[HeaderPattern]) -> Option<()> {
+    Patterns::compile(all).map(drop)
 }
 
 /// RFC 6265: the name of a cookie.

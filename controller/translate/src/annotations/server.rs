@@ -75,6 +75,7 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<Alias> {
             by_pattern: entry.is_pattern,
         }));
     }
+    view.add_hosts(&known);
     aliases
 }
 

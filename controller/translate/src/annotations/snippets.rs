@@ -8,7 +8,7 @@ mod rules;
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderVariant, IpAccess, Policy, UpstreamHeader,
+    DirectResponse, ExternalAuth, Filter, HeaderVariant, Hostname, IpAccess, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
@@ -160,6 +160,7 @@ impl Settings<'_> {
 pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
     let allowlist = view.written_name("allowlist-source-range");
+    let hosts: Option<Vec<Hostname>> = view.hosts.take().map(|all| all.into_iter().collect());
     for snippet in std::mem::take(&mut view.snippets) {
         if settings.is_canary {
             note_no_effect(
@@ -173,7 +174,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
             effect.take_rules(view, snippet, settings);
             continue;
         }
-        match compiled(snippet, settings, allowlist) {
+        match compiled(snippet, settings, allowlist, hosts.as_deref()) {
             Err(obstacle) => effect.closes_host |= refuse(view, snippet, obstacle, settings),
             Ok(mut compiled) => {
                 let not_needed = std::mem::take(&mut compiled.not_needed);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::ReasonCode;
+use sluice_ir::{Hostname, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_syntax::value::Parsed;
 use sluice_translate_engine::{CLOSED, Cause, References, Report, Reporter, Secrets, Severity};
@@ -42,6 +42,8 @@ pub(crate) struct View<'a, 'r> {
     pub(super) reporter: Reporter<'r>,
     /// Of the Ingress.
     pub(super) namespace: String,
+    /// All names that its paths are found by; `None`: there may be others.
+    pub(super) hosts: Option<BTreeSet<Hostname>>,
     pub(super) references: References<'a>,
     pub(super) secrets: &'r mut Secrets,
     /// Something that guards access cannot be honoured.
@@ -54,6 +56,18 @@ pub(crate) struct View<'a, 'r> {
     pub(super) snippets: Vec<Snippet<'a>>,
     #[cfg(test)]
     asked: std::cell::RefCell<std::collections::BTreeSet<&'static str>>,
+}
+
+fn hosts(ingress: &Ingress) -> Option<BTreeSet<Hostname>> {
+    let spec = ingress.spec.as_ref()?;
+    let rules = spec
+        .rules
+        .as_ref()
+        .filter(|_| spec.default_backend.is_none())?;
+    let hosts = rules
+        .iter()
+        .map(|rule| Hostname::parse(rule.host.as_deref()?).ok());
+    hosts.collect()
 }
 
 impl<'a, 'r> View<'a, 'r> {
@@ -70,6 +84,7 @@ impl<'a, 'r> View<'a, 'r> {
             refused: BTreeSet::new(),
             blank: Vec::new(),
             namespace: reporter.object().key.namespace.clone(),
+            hosts: hosts(ingress),
             reporter,
             references,
             secrets,
@@ -94,6 +109,18 @@ impl<'a, 'r> View<'a, 'r> {
         view.resolve_aliases();
         view.reject_blanks();
         view
+    }
+
+    /// More names of its hosts.
+    pub(super) fn add_hosts<'n>(&mut self, names: impl IntoIterator<Item = &'n ServerName>) {
+        for name in names {
+            match (name, &mut self.hosts) {
+                (ServerName::Exact(name), Some(hosts)) => {
+                    hosts.insert(name.clone());
+                }
+                _ => self.hosts = None,
+            }
+        }
     }
 
     /// The value, when there is one that is not blank.

@@ -33,6 +33,13 @@ impl Branch {
         Some(self)
     }
 
+    /// The branch without conditions that others say more than.
+    pub(super) fn without(&self, less: &[Condition]) -> Branch {
+        let mut branch = self.clone();
+        branch.conditions.retain(|one| !less.contains(one));
+        branch
+    }
+
     /// The branch with more conditions; `None`: no request is on it.
     fn with(&self, more: &[Condition]) -> Option<Branch> {
         let is_opposite = |one: &Condition| {

@@ -13,7 +13,9 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{DirectResponse, Filter, HeaderVariant, IpAccess, ResponseContent, UpstreamHeader};
+use sluice_ir::{
+    DirectResponse, Filter, HeaderVariant, Hostname, IpAccess, ResponseContent, UpstreamHeader,
+};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
@@ -71,6 +73,8 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) has_auth_service: bool,
     /// Parts of a request that conditions may compare.
     pub(crate) comparable: Comparable,
+    /// All hosts that it is for; `None`: there may be others.
+    pub(crate) hosts: Option<&'a [Hostname]>,
     /// Reason why the data plane has nothing to do for a directive.
     pub(crate) not_needed: &'a dyn Fn(&str) -> Option<&'static str>,
 }
@@ -136,7 +140,7 @@ impl<'a> Parts<'a> {
         Parts {
             block,
             options,
-            responses: Responses::new(media_types, options.comparable, options.headers),
+            responses: Responses::new(media_types, options),
             headers: HeaderChanges::new(variables, options.headers),
             access: Access::default(),
             access_log_off: false,

@@ -27,6 +27,7 @@ mod harmless;
 mod harmless_headers;
 mod header_changes;
 mod header_variants;
+mod host_groups;
 mod locations;
 mod media_type;
 mod mod_security;

@@ -4,18 +4,23 @@
 //! once: each branch is what a request has shown to be on it, and what the snippet's own variables are then. A `return` ends its
 //! branches, each with a response.
 
+mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Condition, DirectResponse, Filter, HeaderVariant, RequestTest, ResponseContent};
-use sluice_syntax::expression;
+use sluice_ir::{
+    Condition, DirectResponse, Filter, HeaderVariant, Hostname, RequestTest, ResponseContent,
+};
 
 use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
 use super::captures::Captures;
+use super::compile::CompileOptions;
 use super::conditions::{self, Comparable, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
 use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
+use super::host_groups::HostGroups;
 use super::media_type::MediaTypes;
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
 use super::tree::Directive;
@@ -32,8 +37,6 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
-/// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
-const MAX_BODY: usize = 3500;
 /// nginx closes the connection.
 pub(super) const NO_RESPONSE: u16 = 444;
 
@@ -44,6 +47,10 @@ pub(super) struct Responses<'a> {
     header_options: HeaderOptions<'a>,
     /// Groups of the condition whose block is read, where nothing was compared since.
     captures: Option<Captures>,
+    /// The same of a condition on the host.
+    host_groups: Option<HostGroups>,
+    /// All hosts, where they are known.
+    hosts: Option<&'a [Hostname]>,
     /// Headers of the block that is read.
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
@@ -73,16 +80,14 @@ pub(super) struct Answers {
 }
 
 impl<'a> Responses<'a> {
-    pub(super) fn new(
-        media_types: MediaTypes<'a>,
-        comparable: Comparable,
-        header_options: HeaderOptions<'a>,
-    ) -> Self {
+    pub(super) fn new(media_types: MediaTypes<'a>, options: CompileOptions<'a>) -> Self {
         Responses {
             media_types,
-            comparable,
-            header_options,
+            comparable: options.comparable,
+            header_options: options.headers,
             captures: None,
+            host_groups: None,
+            hosts: options.hosts,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -222,6 +227,10 @@ impl<'a> Responses<'a> {
                 let branches: Result<Vec<_>, _> = branches.into_iter().map(set).collect();
                 Ok(branches?)
             }
+            (["return", words @ ..], None) if self.groups_of_hosts(words).is_some() => {
+                self.respond_to_hosts(words, directive, &branches)?;
+                Ok(Vec::new())
+            }
             (["return", words @ ..], None) => {
                 let (status, content) = self.answer(words).ok_or_else(unsupported)?;
                 self.respond(directive, &branches, status, &content)?;
@@ -230,7 +239,7 @@ impl<'a> Responses<'a> {
             (["rewrite", words @ ..], None) => {
                 let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
                 self.respond(directive, &branches, status, &content)?;
-                self.captures = None;
+                (self.captures, self.host_groups) = (None, None);
                 // Where the pattern does not match, nginx goes on.
                 Ok(branches)
             }
@@ -278,7 +287,7 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
-        self.captures = None;
+        (self.captures, self.host_groups) = (None, None);
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
@@ -315,8 +324,9 @@ impl<'a> Responses<'a> {
             }
             If::Request { holds, fails } => {
                 self.captures = Captures::new(&holds);
+                self.host_groups = HostGroups::new(&holds, self.hosts);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
-                self.captures = None;
+                (self.captures, self.host_groups) = (None, None);
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
@@ -347,32 +357,6 @@ impl<'a> Responses<'a> {
         self.headers = around;
         Ok(branches)
     }
-
-    /// Status and content of `return`.
-    fn answer(&self, words: &[&str]) -> Option<(u16, ResponseContent)> {
-        let (status, text) = match words {
-            [url] if !url.starts_with(|c: char| c.is_ascii_digit()) => (302, Some(*url)),
-            [status] => (status.parse().ok()?, None),
-            [status, text] => (status.parse().ok()?, Some(*text)),
-            _ => return None,
-        };
-        let content = match (status, text) {
-            (NO_RESPONSE, Some(_)) => return None,
-            (200..=599, None) => ResponseContent::Page,
-            (301..=303 | 307 | 308, Some(url)) => {
-                let captured = |it: &Captures| it.redirect(url, self.comparable);
-                let captured = self.captures.as_ref().and_then(captured);
-                let plain = || expression::for_redirects(url).ok();
-                captured.or_else(|| plain().map(ResponseContent::Location))?
-            }
-            (200..=599, Some(text)) => ResponseContent::Text {
-                media_type: self.media_types.of(status).to_owned(),
-                text: body(text)?,
-            },
-            _ => return None,
-        };
-        Some((status, content))
-    }
 }
 
 fn is_of_target(condition: &Condition) -> bool {
@@ -383,16 +367,6 @@ fn is_of_target(condition: &Condition) -> bool {
 fn flag_name(variable: &str) -> Option<String> {
     let name = variable.strip_prefix('$')?.to_ascii_lowercase();
     (!variables::has_a_meaning(&name)).then_some(name)
-}
-
-/// A text to send, without variables.
-fn body(text: &str) -> Option<String> {
-    let is_line_break = |letter| matches!(letter, '\n' | '\r' | '\t');
-    let mut letters = text.chars();
-    let is_plain = letters.all(|c| c != '$' && (!c.is_control() || is_line_break(c)));
-    // Each of these is two bytes to nginx.
-    let escaped = text.bytes().filter(|byte| b"\n\r\t\"\\".contains(byte));
-    (is_plain && text.len() + escaped.count() <= MAX_BODY).then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //!
 //! With one canary that is the original's order to the letter. A canary without endpoints is not there.
 
+mod patterns;
 mod rule;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use sluice_filter_config::{self as wire, MOST_MATCHING};
 
 use crate::{Request, Rng};
 
+pub use patterns::Patterns;
 pub use rule::{RuleResult, Rules};
 
 /// A backend that takes a part of a route's requests.

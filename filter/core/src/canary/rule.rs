@@ -2,7 +2,8 @@
 
 use sluice_filter_config::{self as wire, HeaderMatch};
 
-use crate::{Pattern, Request, variables};
+use super::patterns::Patterns;
+use crate::{Request, variables};
 
 /// Result of a rule for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ enum Values {
     Switch,
     Exact(Vec<u8>),
     /// The most that matching may take, as [`wire::MOST_MATCHING`] counts.
-    Pattern(Pattern, usize),
+    Patterns(Patterns, usize),
     /// A pattern that cannot be parsed or compiled: every request with the header stays on the primary.
     Invalid,
 }
@@ -45,10 +46,8 @@ impl Rules {
         let values = |values: &HeaderMatch| match values {
             HeaderMatch::Switch => Values::Switch,
             HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
-            HeaderMatch::Pattern(pattern) => match Pattern::compile(pattern, false) {
-                Some(pattern) => Values::Pattern(pattern, matching),
-                None => Values::Invalid,
-            },
+            HeaderMatch::Pattern(pattern) => Values::found(Patterns::one(pattern), matching),
+            HeaderMatch::Patterns(all) => Values::found(Patterns::compile(all), matching),
             HeaderMatch::Invalid => Values::Invalid,
         };
         // nginx looks headers up by their variables, which know neither case nor hyphens.
@@ -72,7 +71,10 @@ impl Rules {
         canary
             .header
             .as_ref()
-            .is_some_and(|header| matches!(header.values, HeaderMatch::Pattern(_)))
+            .is_some_and(|header| match header.values {
+                HeaderMatch::Pattern(_) | HeaderMatch::Patterns(_) => true,
+                HeaderMatch::Switch | HeaderMatch::Exact(_) | HeaderMatch::Invalid => false,
+            })
     }
 
     /// The header rule.
@@ -112,14 +114,18 @@ impl Rules {
 }
 
 impl Values {
+    fn found(patterns: Option<Patterns>, matching: usize) -> Self {
+        patterns.map_or(Values::Invalid, |all| Values::Patterns(all, matching))
+    }
+
     fn ask(&self, value: &[u8]) -> RuleResult {
         let matches = match self {
             Values::Switch => return switch(value),
             Values::Invalid => return RuleResult::No,
             Values::Exact(expected) => value == expected,
-            Values::Pattern(pattern, most) => {
-                pattern.cost(value.len()) <= *most
-                    && std::str::from_utf8(value).is_ok_and(|value| pattern.regex().is_match(value))
+            Values::Patterns(patterns, most) => {
+                patterns.cost(value.len()) <= *most
+                    && std::str::from_utf8(value).is_ok_and(|value| patterns.hold(value))
             }
         };
         if matches {

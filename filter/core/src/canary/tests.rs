@@ -1,4 +1,4 @@
-use sluice_filter_config::{HeaderMatch, HeaderRule, Share};
+use sluice_filter_config::{HeaderMatch, HeaderPattern, HeaderRule, Share};
 
 use super::*;
 use crate::SplitMix64;
@@ -124,6 +124,43 @@ fn a_pattern_is_searched_and_a_broken_one_keeps_the_primary() {
     }
 }
 
+fn patterns(all: &[(&str, bool)]) -> wire::Canary {
+    let all = all.iter().map(|(pattern, negated)| HeaderPattern {
+        pattern: (*pattern).to_owned(),
+        negated: *negated,
+    });
+    wire::Canary {
+        header: header(HeaderMatch::Patterns(all.collect())),
+        ..canary()
+    }
+}
+
+#[test]
+fn of_several_patterns_all_have_to_hold() {
+    let rule = || patterns(&[("^.*$", false), ("^beta$", true), ("eu", false)]);
+    for (value, holds) in [
+        ("eu", true),
+        ("beta", false),
+        ("beta-eu", true),
+        ("us", false),
+        ("", false),
+    ] {
+        assert_eq!(takes(rule(), &ask(value)), holds, "{value}");
+    }
+    assert!(takes(patterns(&[("^beta$", true)]), &ask("")), "not there");
+    for broken in [
+        patterns(&[("a", false), ("(", true)]),
+        // Each of them is small enough.
+        patterns(&[("(a{20}){10}", true); 8]),
+    ] {
+        let broken = wire::Canary {
+            weight: weight(100, 100),
+            ..broken
+        };
+        assert!(!takes(broken.clone(), &ask("a")), "{broken:?}");
+    }
+}
+
 #[test]
 fn header_names_know_neither_case_nor_hyphens() {
     let rule = HeaderRule {
@@ -230,6 +267,10 @@ fn a_value_that_is_too_long_for_its_pattern_is_no_match() {
     let small = pattern("^a+$");
     assert!(takes(small.clone(), &ask(&"a".repeat(LONGEST))));
     assert!(!takes(small.clone(), &ask(&"a".repeat(LONGEST + 1))));
+    // So do the patterns of one.
+    let both = patterns(&[("^a+$", false), ("^b+$", true)]);
+    assert!(takes(both.clone(), &ask(&"a".repeat(LONGEST / 2))));
+    assert!(!takes(both, &ask(&"a".repeat(LONGEST / 2 + 1))));
     // Canaries of one route share what there is.
     let two = [pattern("^b+$"), small];
     assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2))), Some(1));

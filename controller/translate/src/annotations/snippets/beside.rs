@@ -1,6 +1,6 @@
 //! Snippets beside the other settings of their Ingress.
 
-use sluice_ir::{ExpressionPart, HeaderName, IpAccess};
+use sluice_ir::{ExpressionPart, HeaderName, Hostname, IpAccess};
 
 use super::{Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
@@ -12,10 +12,12 @@ use crate::snippet::{
 use crate::support::DataPlane;
 
 /// Compiles a snippet, as far as the settings beside it let it. `allowlist`: the annotation of allowed networks, as it is written.
+/// `hosts`: all that it is for, where they are known.
 pub(super) fn compiled(
     snippet: Snippet<'_>,
     settings: Settings<'_>,
     allowlist: &str,
+    hosts: Option<&[Hostname]>,
 ) -> Result<Compiled, Obstacle> {
     let block = snippet.block().ok_or(Obstacle::Kind)?;
     if block == Block::Location && settings.is_redirect {
@@ -46,6 +48,7 @@ pub(super) fn compiled(
             target_parts: is_nginx,
             scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
         },
+        hosts,
         not_needed: &|name| not_needed(name, settings.data_plane),
     };
     let compiled = compile(snippet.text, block, options).map_err(|mut errors| {

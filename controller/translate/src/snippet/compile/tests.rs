@@ -12,6 +12,7 @@ fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
         },
         has_auth_service: true,
         comparable: Comparable::ALL,
+        hosts: None,
         not_needed: &|_| None,
     };
     compile(text, block, options)

@@ -16,6 +16,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
         },
         has_auth_service: true,
         comparable: Comparable::ALL,
+        hosts: None,
         not_needed: &|_| None,
     };
     compile(text, Block::Location, options)

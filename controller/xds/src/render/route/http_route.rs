@@ -37,7 +37,9 @@ pub(super) fn routes(
         ..Route::default()
     };
     match &http_route.action {
-        Action::Forward(to) => forwarding(&route, http_route, to, server, global),
+        Action::Forward(to) => in_order(&route, http_route, server, |route, http_route| {
+            to_backends(route, http_route, to, server, global)
+        }),
         Action::Denied => {
             let denied = DirectResponseAction {
                 status: 503,
@@ -48,13 +50,12 @@ pub(super) fn routes(
                 ..route
             }]
         }
-        Action::Redirect(redirect) => {
-            let direct = direct_response::routes(&route, http_route, server).into_iter();
-            direct
-                .chain(redirect::routes(&route, http_route, redirect, server))
-                .collect()
-        }
-        Action::Respond(status) => responding(&route, http_route, *status, server, global),
+        Action::Redirect(redirect) => in_order(&route, http_route, server, |route, http_route| {
+            redirect::routes(&answering(route, http_route), http_route, redirect, server)
+        }),
+        Action::Respond(status) => in_order(&route, http_route, server, |route, http_route| {
+            respond(route, http_route, *status, server, global)
+        }),
     }
 }
 
@@ -74,11 +75,15 @@ pub(super) fn to_https(
         &with_response_headers(&route, &http_route.policy),
         http_route,
     );
-    http_route
-        .https_redirect
-        .iter()
-        .flat_map(|https| redirect::to_https(&answering, https, server))
-        .collect()
+    let https = http_route.https_redirect.iter();
+    let redirects = https.flat_map(|https| redirect::to_https(&answering, https, server));
+    let redirects: Vec<_> = redirects.collect();
+    match &http_route.policy.cors {
+        Some(cors) if !redirects.is_empty() => {
+            cors::routes(redirects, &only_for(answering, spoken("http")), cors)
+        }
+        _ => redirects,
+    }
 }
 
 /// A route for what the data plane answers itself: with the response headers that the pods' answers have, as in nginx.
@@ -88,25 +93,23 @@ fn answering(route: &Route, http_route: &HttpRoute) -> Route {
     route
 }
 
-/// In nginx's order: what CORS asks first, then direct responses, then https, then the pods.
-fn forwarding(
+/// In nginx's order: what CORS asks first, then direct responses, then the action.
+fn in_order(
     route: &Route,
     http_route: &HttpRoute,
-    to: &Destination,
     server: &ServerName,
-    global: &GlobalConfig,
+    act: impl Fn(&Route, &HttpRoute) -> Vec<Route>,
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let answering = answering(&route, http_route);
     let mut routes = direct_response::routes(&route, http_route, server);
     for varied in varied(http_route) {
-        let all = to_backends(&route, &varied.route, to, server, global);
+        let all = act(&route, &varied.route);
         routes.extend(direct_response::only_where(all, varied.conditions).unwrap_or_default());
     }
-    routes.extend(to_backends(&route, http_route, to, server, global));
+    routes.extend(act(&route, http_route));
     match &policy.cors {
-        Some(cors) => cors::routes(routes, &answering, cors),
+        Some(cors) => cors::routes(routes, &answering(&route, http_route), cors),
         None => routes,
     }
 }
@@ -143,30 +146,7 @@ fn to_backends(
     routes
 }
 
-/// As [`forwarding`], without a backend.
-fn responding(
-    route: &Route,
-    http_route: &HttpRoute,
-    status: u16,
-    server: &ServerName,
-    global: &GlobalConfig,
-) -> Vec<Route> {
-    let policy = &http_route.policy;
-    let route = with_response_headers(route, policy);
-    let mut routes = direct_response::routes(&route, http_route, server);
-    let varied = varied(http_route).flat_map(|varied| {
-        let all = respond(&route, &varied.route, status, server, global);
-        direct_response::only_where(all, varied.conditions).unwrap_or_default()
-    });
-    routes.extend(varied);
-    routes.extend(respond(&route, http_route, status, server, global));
-    let route = answering(&route, http_route);
-    match &policy.cors {
-        Some(cors) => cors::routes(routes, &route, cors),
-        None => routes,
-    }
-}
-
+/// To https, and the status.
 fn respond(
     route: &Route,
     http_route: &HttpRoute,

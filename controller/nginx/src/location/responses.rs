@@ -1,0 +1,75 @@
+//! Headers of a location's responses.
+
+use sluice_ir::{GlobalConfig, HttpRoute};
+
+use crate::conf::{Text, Value, Word, value};
+use crate::location::cors::{self, CorsConf};
+use crate::location::headers::{ResponseHeaders, directive_of};
+use crate::location::module::Module;
+use crate::location::varied::Varied;
+
+/// Headers of responses, and the answer to a preflight.
+pub(crate) struct Responses {
+    pub(crate) cors: Option<CorsConf>,
+    /// `None`: those that surround the location.
+    pub(crate) headers: Option<ResponseHeaders>,
+    /// How long they may be kept: a value of `expires`, or a variable with it.
+    pub(crate) expires: Option<Value>,
+    /// Lines that only some of them have.
+    pub(crate) varied: Option<Varied>,
+}
+
+impl Responses {
+    /// Those of a location that forwards.
+    pub(crate) fn of_pods(route: &HttpRoute, global: &GlobalConfig, module: Module) -> Self {
+        // Of what surrounds a location, only the directives of `proxy` are written there.
+        let responses = Responses::new(route, global, module != Module::Proxy);
+        Responses {
+            headers: responses.headers.map(|headers| headers.sent_by(module)),
+            ..responses
+        }
+    }
+
+    /// Those of a location that leads elsewhere. `adds`: it has a line of its own, and inherits none.
+    pub(crate) fn of_redirect(route: &HttpRoute, global: &GlobalConfig, adds: bool) -> Self {
+        Responses::new(route, global, adds)
+    }
+
+    fn new(route: &HttpRoute, global: &GlobalConfig, is_whole: bool) -> Self {
+        let is_whole = is_whole || !route.header_variants.is_empty();
+        let around = || is_whole.then(|| ResponseHeaders::for_server(global));
+        let mut headers = ResponseHeaders::for_location(route, global).or_else(around);
+        let varied = headers
+            .as_mut()
+            .and_then(|headers| Varied::new(route, global, headers));
+        Responses {
+            cors: route.policy.cors.as_ref().and_then(cors::conf),
+            expires: expires(headers.as_ref(), varied.as_ref()),
+            headers,
+            varied,
+        }
+    }
+
+    /// Headers of pods that clients do not get.
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = &Word> {
+        self.headers.iter().flat_map(|headers| &headers.hidden)
+    }
+
+    /// True if nginx can read it.
+    pub(crate) fn fits(&self) -> bool {
+        let lines = self.headers.iter().flat_map(|headers| &headers.lines);
+        let lines = lines.flat_map(|line| [&line.name, &line.value]);
+        let cors = self.cors.iter().flat_map(|cors| {
+            let values = cors.variables.iter().map(|(_, value)| value);
+            cors.origins.iter().flatten().chain(values)
+        });
+        self.varied.iter().all(Varied::fits) && lines.chain(cors).all(|word| word.0.fits())
+    }
+}
+
+fn expires(headers: Option<&ResponseHeaders>, varied: Option<&Varied>) -> Option<Value> {
+    let variable = varied.and_then(|varied| varied.expires);
+    let variable = variable.map(|name| Text::default().variable(name).quoted());
+    let own = headers.and_then(|headers| headers.expires);
+    variable.or_else(|| Some(value(directive_of(own?))))
+}

@@ -11,7 +11,7 @@ const HOST: &str = "drawn.test";
 /// The Ingress with its canary of some weight.
 fn drawn(manifests: &Manifests, annotations: &[(&str, &str)]) -> Result<()> {
     let main = Ingress::new("default", "drawn").host(HOST);
-    manifests.ingress(&main.path("/", "web", 80))?;
+    manifests.ingress(&main.path("/", "own", 80))?;
     let canary = Ingress::new("default", "drawn-new").host(HOST);
     let canary = canary.path("/", "new", 80).annotation("canary", "true");
     let canary = annotations.iter().fold(canary, |canary, (name, value)| {

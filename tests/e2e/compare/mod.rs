@@ -49,6 +49,9 @@ impl Site {
         canary[0].script(page("new"));
         let manifests = &fixture.manifests;
         manifests.service("default", "new", 80, &[canary[0].addr()])?;
+        // Canaries of a Service are those of all Ingresses that it is behind.
+        let pods: Vec<_> = fixture.pods.iter().map(Echo::addr).collect();
+        manifests.service("default", "own", 80, &pods)?;
         manifests.object(&json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"},
             "stringData": {"auth": format!("foo:{}\n", bcrypt::hash("bar", 4)?)},

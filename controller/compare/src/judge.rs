@@ -89,16 +89,14 @@ impl Attempts {
         self.new.push(new);
     }
 
-    /// True if asking again may change the judgement: it is safe, and they differ so far. `most_shared`: times that both are asked
-    /// where backends share requests by weight, at least as many as elsewhere.
-    pub(crate) fn is_open(&self, probe: &Probe, judgement: &Judgement, most_shared: usize) -> bool {
+    /// True if asking again may change the judgement: it is safe, and they differ so far.
+    pub(crate) fn is_open(&self, probe: &Probe, judgement: &Judgement) -> bool {
         let both = || self.old.iter().chain(&self.new);
         let is_unreachable = both().any(|it| it.as_ref().is_err_and(|it| !it.is_an_answer()));
         // Who says nothing once and again has said it; waiting for it is what takes long.
         let silent = both().filter(|it| matches!(it, Err(Failure::Timeout)));
         let most = match judgement.is_unsteady {
             true => MOST_UNSTEADY,
-            false if probe.context.is_shared() => most_shared.max(MOST_ATTEMPTS),
             false if judgement.is_of_data_plane() => MOST_OF_DATA_PLANE,
             false => MOST_ATTEMPTS,
         };

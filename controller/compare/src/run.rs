@@ -56,12 +56,16 @@ struct Judged {
     judgement: Judgement,
 }
 
-/// A request that is sent again, and whether for shares.
-type Open<'p> = (&'p Probe, &'p RefCell<Judged>, bool);
+/// A request that is sent again.
+struct Open<'p> {
+    probe: &'p Probe,
+    judged: &'p RefCell<Judged>,
+    for_shares: bool,
+}
 
 impl Judged {
-    fn is_open(&self, probe: &Probe, most_shared: usize) -> bool {
-        self.attempts.is_open(probe, &self.judgement, most_shared)
+    fn is_open(&self, probe: &Probe) -> bool {
+        self.attempts.is_open(probe, &self.judgement)
     }
 }
 
@@ -124,27 +128,46 @@ impl Pair {
         let all: Vec<RefCell<Judged>> = first.map(RefCell::new).collect().await;
         let mut open: BTreeMap<&Subject, Vec<Open<'_>>> = BTreeMap::new();
         let mut asked = BTreeSet::new();
+        let mut unjudged = Vec::new();
         for (probe, judged) in plan.probes.iter().zip(&all) {
             let (subject, backends) = (&probe.context.subject, &probe.context.shared_by);
-            let for_shares = self.tells_shares(probe) && asked.insert((subject, backends));
-            if for_shares || judged.borrow().is_open(probe, self.shares) {
-                open.entry(subject)
-                    .or_default()
-                    .push((probe, judged, for_shares));
+            let is_first = probe.context.is_shared()
+                && is_safe(&probe.request.method)
+                && asked.insert((subject, backends));
+            let hindrance = self.hindrance(probe);
+            let for_shares = is_first && hindrance.is_none();
+            if for_shares || judged.borrow().is_open(probe) {
+                open.entry(subject).or_default().push(Open {
+                    probe,
+                    judged,
+                    for_shares,
+                });
+            }
+            if let Some(hindrance) = hindrance.filter(|_| is_first) {
+                let backends = backends.join(" and ");
+                unjudged.push((judged, format!("shares of {backends}: {hindrance}")));
             }
         }
         let open = stream::iter(open.into_values().enumerate());
         open.for_each_concurrent(self.concurrency, |(number, probes)| async move {
-            for (probe, judged, for_shares) in probes {
+            for Open {
+                probe,
+                judged,
+                for_shares,
+            } in probes
+            {
                 let first = judged.take();
                 let last = match for_shares {
                     true => self.ask_for_shares(probe, first).await,
-                    false => self.ask_again(probe, first, number, self.shares).await,
+                    false => self.ask_again(probe, first, number).await,
                 };
                 *judged.borrow_mut() = last;
             }
         })
         .await;
+        for (judged, reason) in unjudged {
+            judged.borrow_mut().judgement.unjudged.push(reason);
+        }
         let mut tally = Tally::default();
         for subject in plan.subjects.keys() {
             tally.expect(subject);
@@ -159,7 +182,7 @@ impl Pair {
     /// Asks both, again where they differ.
     pub async fn judge(&self, probe: &Probe) -> Judgement {
         let first = self.ask(probe).await;
-        self.ask_again(probe, first, 0, 0).await.judgement
+        self.ask_again(probe, first, 0).await.judgement
     }
 
     async fn ask(&self, probe: &Probe) -> Judged {
@@ -173,13 +196,15 @@ impl Pair {
         }
     }
 
-    /// True if a request may be sent as often as shares need.
-    fn tells_shares(&self, probe: &Probe) -> bool {
-        let context = &probe.context;
-        self.shares > 1
-            && context.is_shared()
-            && !context.is_limited
-            && is_safe(&probe.request.method)
+    /// Reason not to send a request as often as shares need.
+    fn hindrance(&self, probe: &Probe) -> Option<&'static str> {
+        if self.shares <= 1 {
+            Some("--share-requests turns that off")
+        } else if probe.context.is_limited {
+            Some("the Ingress has a rate or concurrency limit")
+        } else {
+            None
+        }
     }
 
     async fn ask_for_shares(&self, probe: &Probe, first: Judged) -> Judged {
@@ -196,16 +221,10 @@ impl Pair {
     }
 
     /// `number`: of several that ask at the same time.
-    async fn ask_again(
-        &self,
-        probe: &Probe,
-        first: Judged,
-        number: usize,
-        most_shared: usize,
-    ) -> Judged {
+    async fn ask_again(&self, probe: &Probe, first: Judged, number: usize) -> Judged {
         let mut judged = first;
         let mut steps = number;
-        while judged.is_open(probe, most_shared) {
+        while judged.is_open(probe) {
             // Another walk for each number.
             steps = (steps * 7 + number + 3) % STEPS;
             sleep(PAUSE + STEP * u32::try_from(steps).unwrap_or_default()).await;

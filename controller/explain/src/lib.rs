@@ -80,7 +80,9 @@ fn as_forwarded(config: &Config, request: &Request) -> Request {
 
 /// In the order of data planes: preflights, responses of snippets, the redirect to https, policies, the action.
 fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
-    if route.policy.cors.is_some() && request.method == "OPTIONS" {
+    let origin = request.header("origin");
+    let cors = route.policy.cors.as_ref();
+    if request.method == "OPTIONS" && cors.is_some_and(|it| it.origins.allow(origin.as_deref())) {
         return Outcome::Respond { status: 204 };
     }
     if let Some(response) = direct_response::find(route, request) {

@@ -31,9 +31,9 @@ mod report_log;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_ir::{Backend, Config, ServerName};
+use sluice_ir::{Config, ServerName};
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
-use sluice_xds::render::is_native;
+use sluice_xds::render::moves_balancing;
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
@@ -239,12 +239,12 @@ impl Publisher {
 
     /// True if somebody else balances a backend now.
     fn moves(&self, updated: &Updated) -> bool {
-        let native = |backend: &Arc<Backend>| is_native(backend);
+        let backends = &self.effective.backends;
         self.effective.global.native_balancing
-            && updated.backends.iter().any(|(id, before)| {
-                let now = self.effective.backends.get(id);
-                before.as_ref().is_none_or(native) != now.is_none_or(native)
-            })
+            && updated
+                .backends
+                .iter()
+                .any(|(id, before)| moves_balancing(before.as_ref(), backends.get(id)))
     }
 
     /// The fast path, at the cost of the changed backends: only endpoints changed.

@@ -105,7 +105,8 @@ pub(crate) struct Sending {
     /// Requests at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN))]
     pub(crate) concurrency: NonZeroUsize,
-    /// Times that both are asked for the shares of backends with weights (canaries), once for each Ingress and its backends; 0: shares are not compared.
+    /// Requests sent to each data plane to compare the traffic split of weighted backends (canaries), for each set of backends; 0 and 1
+    /// turn this off.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=10_000), conflicts_with = "listen")]
     pub(crate) share_requests: u32,
     /// For one request and its response, in seconds.

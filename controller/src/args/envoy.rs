@@ -64,9 +64,9 @@ pub(crate) struct Routes {
 /// Routes that Envoy balances by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NativeBalancing {
-    /// Those with round robin or least_conn, and without sessions, canaries or limits (docs/balancing.md).
+    /// Envoy balances routes with round_robin or least_conn that need no session, canary or limit (docs/balancing.md).
     Auto,
-    /// None: the filter balances everything.
+    /// The filter balances every route.
     Off,
 }
 

@@ -181,7 +181,7 @@ fn a_request_is_sent_again_only_where_that_is_safe_and_may_help() {
             attempts.add(old.clone(), new.clone());
         }
         let judgement = attempts.judge(&probe, &Scope::default());
-        attempts.is_open(&probe, &judgement, 0)
+        attempts.is_open(&probe, &judgement)
     };
     let ok = |text: &str| Ok(response(text));
     let differs = (ok("200"), ok("404"));

@@ -69,8 +69,8 @@ pub(super) async fn drain(
 }
 
 /// Has new connections go to the replacement, and waits until those before are complete.
-async fn steer(former: Pid, replacement: Pid) -> Option<Steering> {
-    let steering = Steering::past(former, replacement)
+async fn steer(outgoing: Pid, replacement: Pid) -> Option<Steering> {
+    let steering = Steering::away_from(outgoing, replacement)
         .inspect_err(|error| warn!("connections may be reset while envoy is replaced: {error:#}"))
         .ok()?;
     sleep(HANDSHAKE_TIME).await;

@@ -161,7 +161,7 @@ impl Envoy {
     async fn retire_outgoing(&mut self) {
         if let Some(outgoing) = &mut self.outgoing {
             let socket = &self.files.outgoing_admin_socket;
-            // At the end of us there may be none.
+            // None when the controller itself stops.
             let replacement = Pid::from_raw(self.pid.get().cast_signed());
             let close = replacement.map_or(CloseListeners::AfterDrain, |replacement| {
                 CloseListeners::Immediately { replacement }

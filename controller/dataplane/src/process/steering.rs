@@ -39,18 +39,18 @@ impl Steering {
     /// # Errors
     ///
     /// Sockets of a process that may not be read.
-    pub(crate) fn past(former: Pid, later: Pid) -> anyhow::Result<Steering> {
-        let (former, later) = (sockets(former)?, sockets(later)?);
+    pub(crate) fn away_from(outgoing: Pid, replacement: Pid) -> anyhow::Result<Steering> {
+        let (outgoing, replacement) = (sockets(outgoing)?, sockets(replacement)?);
         let mut addresses: BTreeMap<SocketAddr, Listening> = BTreeMap::new();
         for entry in listening() {
             let count = addresses.entry(entry.local_address).or_default();
             *match entry.inode {
-                inode if former.contains(&inode) => &mut count.former,
-                inode if later.contains(&inode) => &mut count.later,
+                inode if outgoing.contains(&inode) => &mut count.outgoing,
+                inode if replacement.contains(&inode) => &mut count.replacement,
                 _ => &mut count.others,
             } += 1;
         }
-        addresses.retain(|_, count| count.former > 0 && count.later > 0);
+        addresses.retain(|_, count| count.outgoing > 0 && count.replacement > 0);
         let steered = addresses.into_iter().filter_map(|(address, count)| {
             let steered = count.steer(address);
             steered
@@ -74,8 +74,8 @@ impl Steering {
 /// How many sockets listen on an address.
 #[derive(Clone, Copy, Debug, Default)]
 struct Listening {
-    former: u32,
-    later: u32,
+    outgoing: u32,
+    replacement: u32,
     others: u32,
 }
 
@@ -86,8 +86,8 @@ impl Listening {
         ensure!(self.others == 0, "another process listens there, too");
         let mut program = [
             instruction(LOAD_ABSOLUTE, RANDOM),
-            instruction(MODULO, self.later),
-            instruction(ADD, self.former),
+            instruction(MODULO, self.replacement),
+            instruction(ADD, self.outgoing),
             instruction(RETURN, 0),
         ];
         attach(address, &mut program)
@@ -158,8 +158,8 @@ mod tests {
             let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(10)).unwrap();
 
             let count = Listening {
-                former: 3,
-                later: 3,
+                outgoing: 3,
+                replacement: 3,
                 others: 0,
             };
             count.steer(address).unwrap();
@@ -188,11 +188,11 @@ mod tests {
         let alone = listener((Ipv4Addr::LOCALHOST, 0).into());
         let address = alone.local_addr().unwrap().as_socket().unwrap();
         let (own, init) = (getpid(), Pid::INIT);
-        let steering = Steering::past(own, init).map(|steering| steering.0);
+        let steering = Steering::away_from(own, init).map(|steering| steering.0);
         assert!(steering.is_ok_and(|addresses| addresses.is_empty()) || sockets(init).is_err());
         let third = Listening {
-            former: 1,
-            later: 1,
+            outgoing: 1,
+            replacement: 1,
             others: 1,
         };
         assert!(third.steer(address).is_err());
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_process_whose_sockets_may_not_be_read_is_an_error() {
         let nobody = Pid::from_raw(i32::MAX).unwrap();
-        assert!(Steering::past(getpid(), nobody).is_err());
-        assert!(Steering::past(nobody, getpid()).is_err());
+        assert!(Steering::away_from(getpid(), nobody).is_err());
+        assert!(Steering::away_from(nobody, getpid()).is_err());
     }
 }

@@ -43,3 +43,62 @@ pub enum AllowedOrigin {
         suffix: String,
     },
 }
+
+impl AllowedOrigins {
+    /// True if a request with this `Origin` is answered as one of them.
+    #[must_use]
+    pub fn allow(&self, origin: Option<&str>) -> bool {
+        match (self, origin) {
+            (AllowedOrigins::Any, _) => true,
+            (AllowedOrigins::Only(_), None) => false,
+            (AllowedOrigins::Only(origins), Some(origin)) => {
+                origins.iter().any(|allowed| allowed.is(origin))
+            }
+        }
+    }
+}
+
+impl AllowedOrigin {
+    fn is(&self, origin: &str) -> bool {
+        match self {
+            AllowedOrigin::Exact(text) => text.eq_ignore_ascii_case(origin),
+            AllowedOrigin::Wildcard { scheme, suffix } => {
+                let origin = origin.to_ascii_lowercase();
+                let label = origin
+                    .strip_prefix(&scheme.to_ascii_lowercase())
+                    .and_then(|rest| rest.strip_suffix(&suffix.to_ascii_lowercase()));
+                let is_label = |label: &str| {
+                    let mut letters = label.bytes();
+                    !label.is_empty() && letters.all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                };
+                label.is_some_and(is_label)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_compared_without_case_and_a_wildcard_is_one_label() {
+        let wildcard = AllowedOrigin::Wildcard {
+            scheme: "https://".to_owned(),
+            suffix: ".a.example".to_owned(),
+        };
+        let only = AllowedOrigins::Only(vec![AllowedOrigin::Exact("null".to_owned()), wildcard]);
+        for allowed in ["NULL", "https://x.a.example", "HTTPS://X-1.A.example"] {
+            assert!(only.allow(Some(allowed)), "{allowed}");
+        }
+        for other in [
+            "https://.a.example",
+            "https://x.y.a.example",
+            "http://x.a.example",
+            "",
+        ] {
+            assert!(!only.allow(Some(other)), "{other}");
+        }
+        assert!(!only.allow(None) && AllowedOrigins::Any.allow(None));
+    }
+}

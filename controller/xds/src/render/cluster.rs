@@ -57,7 +57,7 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
         circuit_breakers: Some(limits(transport)),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
-        load_balancing_policy: Some(chosen_by_the_filter(native(backend))),
+        load_balancing_policy: Some(override_host(native_policy(backend))),
         ..discovered()
     }
 }
@@ -106,7 +106,7 @@ fn discovered() -> Cluster {
 }
 
 /// Envoy's own balancing: on routes without the filter; before the filter has its tables; and for endpoints that Envoy does not know.
-fn native(backend: &Backend) -> TypedExtensionConfig {
+fn native_policy(backend: &Backend) -> TypedExtensionConfig {
     if backend.load_balance == LoadBalance::LEAST_CONN {
         let policy = LeastRequest::default();
         return extension("envoy.load_balancing_policies.least_request", policy);
@@ -123,7 +123,7 @@ fn native(backend: &Backend) -> TypedExtensionConfig {
 }
 
 /// Each attempt goes to the next endpoint that the filter named, and without one to Envoy's own choice.
-fn chosen_by_the_filter(native: TypedExtensionConfig) -> LoadBalancingPolicy {
+fn override_host(native: TypedExtensionConfig) -> LoadBalancingPolicy {
     let source = OverrideHostSource {
         header: ENDPOINT_HEADER.to_owned(),
         ..OverrideHostSource::default()

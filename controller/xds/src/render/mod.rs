@@ -45,7 +45,7 @@ pub use listener::{listener, own_listener, tls_listener};
 pub use probe::{PROBE, TLS_PROBE};
 pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};
 pub(crate) use route::probe_routes;
-pub use route::{Discovery, RouteCache, balances_natively, is_native, routes};
+pub use route::{Discovery, RouteCache, balances_natively, moves_balancing, routes};
 pub use stream::stream;
 pub use tls::secret;
 pub use tracing::collector;

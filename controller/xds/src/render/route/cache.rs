@@ -18,7 +18,7 @@ pub struct RouteCache {
     choice: Choice,
     table: Option<Table>,
     scopes: Scopes,
-    backends: native::Memory,
+    backends: native::RenderedBackends,
     rendered: u64,
 }
 

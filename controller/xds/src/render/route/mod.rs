@@ -44,7 +44,7 @@ use crate::settings::{
 pub use cache::RouteCache;
 pub use discovery::Discovery;
 use matching::{contains, is, match_of, matches, no, one_label_and, only_for};
-pub use native::{balances as balances_natively, is_native};
+pub use native::{balances as balances_natively, moves as moves_balancing};
 
 /// All routes of the listeners, in one table.
 #[must_use]

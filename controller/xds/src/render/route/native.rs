@@ -75,6 +75,13 @@ fn weight_ratio(backend: &Backend) -> u32 {
     weights().max().unwrap_or(1).div_ceil(least)
 }
 
+/// True if somebody else balances a backend now. A route to one that is not there is answered by Envoy.
+#[must_use]
+pub fn moves(before: Option<&Arc<Backend>>, now: Option<&Arc<Backend>>) -> bool {
+    let native = |backend: Option<&Arc<Backend>>| backend.is_none_or(|it| is_native(it));
+    native(before) != native(now)
+}
+
 /// True if the filter has nothing to do on a route.
 #[must_use]
 pub fn balances(config: &Config, route: &HttpRoute) -> bool {
@@ -102,7 +109,7 @@ pub fn balances(config: &Config, route: &HttpRoute) -> bool {
 pub(super) fn retries_elsewhere(mut route: Route) -> Route {
     if let Some(Action::Route(action)) = &mut route.action {
         action.retry_policy = action.retry_policy.take().map(|policy| RetryPolicy {
-            retry_host_predicate: vec![not_again()],
+            retry_host_predicate: vec![skip_tried_hosts()],
             host_selection_retry_max_attempts: MAX_HOST_SELECTIONS,
             ..policy
         });
@@ -110,7 +117,7 @@ pub(super) fn retries_elsewhere(mut route: Route) -> Route {
     route
 }
 
-fn not_again() -> RetryHostPredicate {
+fn skip_tried_hosts() -> RetryHostPredicate {
     RetryHostPredicate {
         name: "envoy.retry_host_predicates.previous_hosts".to_owned(),
         config_type: any(PreviousHostsPredicate {})
@@ -120,18 +127,16 @@ fn not_again() -> RetryHostPredicate {
 
 /// Backends as their routes were rendered last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory(Shared<BackendId, Backend>);
+pub(super) struct RenderedBackends(Shared<BackendId, Backend>);
 
-impl Memory {
+impl RenderedBackends {
     /// Backends that somebody else balances now. Their routes are stale, though they may not have changed themselves.
     pub(super) fn take_moved(&mut self, config: &Config) -> BTreeSet<BackendId> {
         if !config.global.native_balancing {
             return BTreeSet::new();
         }
-        // A route to a backend that is not there is answered by Envoy.
-        let native = |backend: Option<&Arc<Backend>>| backend.is_none_or(|it| is_native(it));
         let moved = changed(&self.0, &config.backends)
-            .filter(|changed| native(changed.before) != native(changed.now))
+            .filter(|changed| moves(changed.before, changed.now))
             .map(|changed| changed.name.clone())
             .collect();
         self.0 = config.backends.clone();

@@ -42,7 +42,12 @@ impl Plan {
             match argument {
                 "--url" => plan.url = url(value)?,
                 "--output" if !value.is_empty() => plan.output = value.into(),
-                "--program" => plan.programs.push(program(value)?),
+                "--program" => {
+                    let (arch, path) = program(value)?;
+                    let is_known = plan.programs.iter().any(|(known, _)| *known == arch);
+                    ensure!(!is_known, "--program: {} is named twice", arch.name());
+                    plan.programs.push((arch, path));
+                }
                 _ => bail!("{USAGE}: {argument} {value}"),
             }
         }

@@ -11,9 +11,14 @@ use crate::request::Request;
 use crate::value::{self, Matched};
 use crate::{answer, path};
 
-/// The first whose conditions hold.
-pub(crate) fn find(route: &HttpRoute, request: &Request) -> Option<Outcome> {
-    let mut responses = route.direct_responses.iter();
+/// The first whose conditions hold, of those before or behind the answer to a preflight.
+pub(crate) fn find(
+    route: &HttpRoute,
+    request: &Request,
+    precedes_preflight: bool,
+) -> Option<Outcome> {
+    let responses = route.direct_responses.iter();
+    let mut responses = responses.filter(|it| it.precedes_preflight == precedes_preflight);
     responses.find_map(|response| answered(response, request))
 }
 

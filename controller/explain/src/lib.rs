@@ -78,14 +78,17 @@ fn as_forwarded(config: &Config, request: &Request) -> Request {
     }
 }
 
-/// In the order of data planes: preflights, responses of snippets, the redirect to https, policies, the action.
+/// In the order of data planes: responses of server-snippets, preflights, responses of other snippets, the redirect to https, policies, the action.
 fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
+    if let Some(response) = direct_response::find(route, request, true) {
+        return response;
+    }
     let origin = request.header("origin");
     let cors = route.policy.cors.as_ref();
     if request.method == "OPTIONS" && cors.is_some_and(|it| it.origins.allow(origin.as_deref())) {
         return Outcome::Respond { status: 204 };
     }
-    if let Some(response) = direct_response::find(route, request) {
+    if let Some(response) = direct_response::find(route, request, false) {
         return response;
     }
     if let Some(redirect) = &route.https_redirect

@@ -13,6 +13,9 @@ pub struct DirectResponse {
     pub conditions: Vec<Condition>,
     /// From 200 to 599.
     pub status: u16,
+    /// It comes before the answer to a preflight, as what a server says before any of its locations.
+    #[serde(skip_serializing_if = "is_default")]
+    pub precedes_preflight: bool,
     /// Content.
     pub content: ResponseContent,
     /// Changes of its headers, in place of those by the route's filters.

@@ -9,6 +9,7 @@
 //! That is the same where there is one place in a path only that the lookaround can be held against: behind a text of which no
 //! beginning would do, too ([`ends_in_one_place`]), or at the end of the path.
 
+use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
 use crate::class_set::Set;
@@ -165,7 +166,9 @@ impl<'p> Look<'p> {
             .filter(|open| self.is_counted(*open))
             .collect();
         let pattern = match (self.is_behind, counted.as_slice()) {
-            (true, []) => self.behind(&body)?,
+            (true, []) if has_fixed_lengths(pieces.range(self.open + 1..self.close))? => {
+                self.behind(&body)?
+            }
             (false, []) if ends_in_one_place(&head)? => format!("{head}(?:{body})"),
             (false, [group]) => self.again_and_again(*group, &head, &body)?,
             _ => return None,
@@ -328,6 +331,24 @@ fn takes_none(ast: &Ast) -> bool {
         Ast::Concat(concat) => concat.asts.iter().all(takes_none),
         ast => letter(ast).is_some_and(|set| !set.has('\n')),
     }
+}
+
+/// True if PCRE takes it for a lookbehind: each of its alternatives has one length, in bytes.
+fn has_fixed_lengths(body: &str) -> Option<bool> {
+    let ast = parse(body, DEEPEST).ok()?;
+    let alternatives = match &ast {
+        Ast::Alternation(all) => all.asts.iter().collect(),
+        _ => vec![&ast],
+    };
+    let mut bytes = ParserBuilder::new();
+    bytes.unicode(false).utf8(false);
+    let mut lengths = alternatives.into_iter().map(|alternative| {
+        let span = alternative.span();
+        let text = body.get(span.start.offset..span.end.offset)?;
+        let properties = bytes.build().parse(text).ok()?.properties().clone();
+        Some(properties.minimum_len()? == properties.maximum_len()?)
+    });
+    lengths.try_fold(true, |all, is_fixed| Some(all && is_fixed?))
 }
 
 /// True if no text that it takes ends with a line break.

@@ -19,6 +19,8 @@ pub(crate) struct DirectResponses {
     pub(crate) here: Option<Value>,
     /// Scheme, where one of them has groups of a condition.
     pub(crate) scheme: Option<Value>,
+    /// Those before the answer to a preflight.
+    pub(crate) first: Vec<Return>,
     pub(crate) responses: Vec<Return>,
 }
 
@@ -54,6 +56,7 @@ impl DirectResponses {
             RefusalPage::Url(url) => &DirectResponse {
                 conditions: Vec::new(),
                 status: 302,
+                precedes_preflight: false,
                 content: ResponseContent::Location(Expression::literal(url)),
                 headers: None,
             },
@@ -65,20 +68,25 @@ impl DirectResponses {
     fn beside(direct: &[DirectResponse], policy: &Policy, global: &GlobalConfig) -> Self {
         let mut contents = direct.iter().map(|direct| &direct.content);
         let rewrites = contents.any(|it| matches!(it, ResponseContent::Rewritten { .. }));
+        let (first, responses): (Vec<_>, Vec<_>) =
+            direct.iter().partition(|direct| direct.precedes_preflight);
+        let returns = |all: Vec<&DirectResponse>| {
+            let all = all.into_iter();
+            all.map(|direct| Return::new(direct, policy, global))
+                .collect()
+        };
         DirectResponses {
             media_type: media_types(direct).next().map(value),
             here: rewrites.then(redirect::here_value),
             scheme: captures(direct).then(redirect::scheme_value),
-            responses: direct
-                .iter()
-                .map(|direct| Return::new(direct, policy, global))
-                .collect(),
+            first: returns(first),
+            responses: returns(responses),
         }
     }
 
     /// True if nginx can read it.
     pub(crate) fn fits(&self) -> bool {
-        self.responses.iter().all(Return::fits)
+        self.first.iter().chain(&self.responses).all(Return::fits)
     }
 }
 

@@ -69,6 +69,16 @@ fn what_people_write_is_a_conjunction() {
     }
 }
 
+#[test]
+fn a_lookbehind_that_pcre_refuses_is_not_served() {
+    for pattern in ["(?<!a+)$", "^.*(?<!a*b)$", "(?<!(a|bc))$", "(?<!a|b{1,2})$"] {
+        assert!(of_text_without_lookaround(pattern).is_none(), "{pattern}");
+    }
+    for pattern in ["(?<!a|bc)$", "(?<!(a|b)c)$", r"(?<!\d{3}-.)$"] {
+        assert!(of_text_without_lookaround(pattern).is_some(), "{pattern}");
+    }
+}
+
 const PARTS: [&str; 40] = [
     "a",
     "b",

@@ -51,8 +51,12 @@ impl ServerSnippet {
             headers.expires = headers.expires.or(inherited.expires);
         }
         route.header_variants = variants;
-        let own = std::mem::take(&mut route.direct_responses);
-        route.direct_responses = [self.direct_responses.clone(), own].concat();
+        let of_server = self.direct_responses.iter().cloned();
+        let of_server = of_server.map(|response| DirectResponse {
+            precedes_preflight: true,
+            ..response
+        });
+        route.direct_responses.splice(0..0, of_server);
         route
     }
 

@@ -83,13 +83,15 @@ fn group(rest: &str) -> Option<usize> {
     usize::try_from(digit).ok().filter(|digit| *digit > 0)
 }
 
-/// A text with groups in place of `$1` to `$9`; `None`: there is no such group. What follows a variable does not get into its name.
+/// A text with groups in place of `$1` to `$9`; `None`: there is no such group, or it would get into the name of a variable. What follows
+/// a variable does not get into its name.
 fn with_groups(text: &str, groups: &[String]) -> Option<String> {
     let mut pieces = text.split('$');
     let mut written = pieces.next()?.to_owned();
     let mut variable = None;
     for piece in pieces {
         match group(piece) {
+            Some(_) if opens_a_name(&written) => return None,
             Some(number) => {
                 let value = groups.get(number - 1)?;
                 if let Some(begin) = variable.filter(|_| !value.is_empty()) {
@@ -110,6 +112,12 @@ fn with_groups(text: &str, groups: &[String]) -> Option<String> {
         }
     }
     Some(written)
+}
+
+/// True if a text ends within the braces of a variable.
+fn opens_a_name(text: &str) -> bool {
+    let begin = text.rfind("${");
+    begin.is_some_and(|begin| text.get(begin..).is_some_and(|name| !name.contains('}')))
 }
 
 #[cfg(test)]
@@ -151,7 +159,16 @@ mod tests {
 
     #[test]
     fn a_dollar_makes_no_variable_with_what_a_group_holds() {
-        for text in ["/$$1", "/$1$", "/$3", "/$0", "/a", "/$host"] {
+        for text in [
+            "/$$1",
+            "/$1$",
+            "/$3",
+            "/$0",
+            "/a",
+            "/$host",
+            "/${$1ost}",
+            "/${ho$2}",
+        ] {
             assert_eq!(written("(h)(o)", "shop.test", text), None, "{text}");
         }
         assert_eq!(written("x(h)", "shop.test", "/$1"), None);

@@ -273,6 +273,7 @@ impl<'a> Responses<'a> {
                     .cloned()
                     .collect(),
                 status,
+                precedes_preflight: false,
                 content: content.clone(),
                 headers: None,
             });

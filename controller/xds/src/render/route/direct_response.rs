@@ -20,12 +20,22 @@ use crate::render::local_reply::TEXT_METADATA;
 /// Status of what cannot be compared.
 const CLOSED: u16 = 503;
 
-/// `route` takes what the HTTP route takes, and does nothing yet.
-pub(super) fn routes(route: &Route, http_route: &HttpRoute, server: &ServerName) -> Vec<Route> {
-    let direct = http_route.direct_responses.iter();
-    direct
-        .map(|direct| self::route(route, direct, &http_route.filters, server))
-        .collect()
+/// Those before the answer to a preflight, and those behind it. `route` takes what the HTTP route takes, and does nothing yet.
+pub(super) fn routes(
+    route: &Route,
+    http_route: &HttpRoute,
+    server: &ServerName,
+) -> (Vec<Route>, Vec<Route>) {
+    let (first, others): (Vec<_>, Vec<_>) = http_route
+        .direct_responses
+        .iter()
+        .partition(|direct| direct.precedes_preflight);
+    let routes = |all: Vec<&DirectResponse>| {
+        let all = all.into_iter();
+        all.map(|direct| self::route(route, direct, &http_route.filters, server))
+            .collect()
+    };
+    (routes(first), routes(others))
 }
 
 /// `route` with one of them. `filters`: of responses that change no headers of their own.

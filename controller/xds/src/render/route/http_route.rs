@@ -93,7 +93,7 @@ fn answering(route: &Route, http_route: &HttpRoute) -> Route {
     route
 }
 
-/// In nginx's order: what CORS asks first, then direct responses, then the action.
+/// In nginx's order: direct responses of the server, what CORS asks, other direct responses, then the action.
 fn in_order(
     route: &Route,
     http_route: &HttpRoute,
@@ -102,16 +102,17 @@ fn in_order(
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let mut routes = direct_response::routes(&route, http_route, server);
+    let (mut first, mut routes) = direct_response::routes(&route, http_route, server);
     for varied in varied(http_route) {
         let all = act(&route, &varied.route);
         routes.extend(direct_response::only_where(all, varied.conditions).unwrap_or_default());
     }
     routes.extend(act(&route, http_route));
-    match &policy.cors {
+    first.extend(match &policy.cors {
         Some(cors) => cors::routes(routes, &answering(&route, http_route), cors),
         None => routes,
-    }
+    });
+    first
 }
 
 /// To https, and to the backends.

@@ -65,6 +65,8 @@ impl Marker {
         // Everybody may see it, whoever may see the rest.
         annotations[format!("{}whitelist-source-range", super::model::PREFIX)] =
             "0.0.0.0/0,::/0".into();
+        // Envoy would balance turns by itself, and say nothing of the filter's tables.
+        annotations[format!("{}load-balance", super::model::PREFIX)] = "ewma".into();
         let port = self.network.pod(0).port();
         let slice = manifests::endpoint_slice(namespace, NAME, &[self.pod().addr()]);
         let metadata = json!({ "name": NAME, "namespace": namespace });

@@ -45,11 +45,7 @@ pub fn is_native(backend: &Backend) -> bool {
             ratio * SLOW_START_RATIO <= MAX_WEIGHT_RATIO
         }
         LoadBalance::ROUND_ROBIN => ratio <= MAX_WEIGHT_RATIO,
-        LoadBalance::LEAST_CONN => {
-            health.slow_start.is_none()
-                && ratio == 1
-                && backend.attempts.get() <= MAX_ATTEMPTS_BY_DRAWS
-        }
+        LoadBalance::LEAST_CONN => health.slow_start.is_none() && ratio == 1,
         _ => false,
     };
     chooses
@@ -88,11 +84,13 @@ pub fn balances(config: &Config, route: &HttpRoute) -> bool {
     let Some(to) = route.destination() else {
         return false;
     };
+    let attempts = route.policy.retries.attempts.get();
+    let fits = |backend: &Backend| {
+        backend.load_balance != LoadBalance::LEAST_CONN || attempts <= MAX_ATTEMPTS_BY_DRAWS
+    };
     let is_native = |id| {
-        config
-            .backends
-            .get(id)
-            .is_none_or(|backend| is_native(backend))
+        let backend = config.backends.get(id);
+        backend.is_none_or(|backend| is_native(backend) && fits(backend))
     };
     config.global.native_balancing
         && route.canaries.is_empty()
@@ -180,7 +178,7 @@ mod tests {
 
     use sluice_ir::{
         Action, Canary, CanaryRules, ClientLimits, Destination, Endpoint, Expression, HealthCheck,
-        HealthPolicy, PathMatch, Policy, Replacement, WeightedBackend,
+        HealthPolicy, PathMatch, Policy, Replacement, Retries, WeightedBackend,
     };
 
     use super::*;
@@ -289,10 +287,6 @@ mod tests {
                 prefer_zone: true,
                 ..Backend::default()
             },
-            Backend {
-                attempts: 5.try_into().unwrap(),
-                ..named("least_conn", &[], HealthPolicy::default())
-            },
             named("ewma", &[], HealthPolicy::default()),
             named("round_robin", &[], check),
             named("round_robin", &[1, 17], HealthPolicy::default()),
@@ -349,5 +343,26 @@ mod tests {
         let mut off = Config::default();
         off.global.native_balancing = false;
         assert!(!balances(&off, &to_web()));
+    }
+
+    #[test]
+    fn least_conn_is_native_for_a_few_attempts() {
+        let attempts = |attempts: u8| {
+            let retries = Retries {
+                attempts: attempts.try_into().unwrap(),
+                ..Retries::default()
+            };
+            let policy = Policy {
+                retries,
+                ..Policy::default()
+            };
+            route(Action::to(id(ID)), policy)
+        };
+        let by_draws = with(Backend {
+            load_balance: LoadBalance::LEAST_CONN,
+            ..Backend::default()
+        });
+        assert!(balances(&by_draws, &attempts(4)) && !balances(&by_draws, &attempts(5)));
+        assert!(balances(&Config::default(), &attempts(5)));
     }
 }

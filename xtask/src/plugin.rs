@@ -153,7 +153,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+/// <https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/>
 fn manifest(url: &str, archives: &[Archive]) -> String {
     let mut text = format!(
         "\

@@ -229,13 +229,9 @@ impl Attempts {
         probe: &Probe,
         judgement: &mut Judgement,
     ) {
-        let (was, is) = (said(old, aspect), said(new, aspect));
-        let Some(other) = is.iter().find(|fact| !was.contains(fact)) else {
+        let Some(Differing { was, .. }) = Differing::new(aspect, old, new) else {
             return;
         };
-        if is_of_cookie(aspect, &was, other) {
-            return;
-        }
         if was.len() > 1 {
             let reason = format!("{aspect}: the old one answers differently each time");
             return judgement.unjudged.push(reason);
@@ -255,13 +251,9 @@ impl Attempts {
         probe: &Probe,
         judgement: &mut Judgement,
     ) {
-        let (was, is) = (said(old, aspect), said(new, aspect));
-        let Some(other) = is.iter().find(|fact| !was.contains(fact)) else {
+        let Some(Differing { was, is, other }) = Differing::new(aspect, old, new) else {
             return;
         };
-        if is_of_cookie(aspect, &was, other) {
-            return;
-        }
         if *aspect == Aspect::Body && self.is_encoded() {
             let reason = "body: compressed otherwise than by gzip".to_owned();
             return judgement.unjudged.push(reason);
@@ -295,6 +287,22 @@ impl Attempts {
         let both = self.old.iter().chain(&self.new);
         let mut bodies = both.filter_map(|it| it.as_ref().ok()).map(|it| &it.body);
         bodies.any(|body| body.encoding.is_some())
+    }
+}
+
+/// A part that differs.
+struct Differing {
+    was: Vec<Option<Fact>>,
+    is: Vec<Option<Fact>>,
+    /// The first that the new data plane alone says.
+    other: Option<Fact>,
+}
+
+impl Differing {
+    fn new(aspect: &Aspect, old: &[Facts], new: &[Facts]) -> Option<Self> {
+        let (was, is) = (said(old, aspect), said(new, aspect));
+        let other = is.iter().find(|fact| !was.contains(fact))?.clone();
+        (!is_of_cookie(aspect, &was, &other)).then_some(Differing { was, is, other })
     }
 }
 

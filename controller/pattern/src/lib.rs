@@ -32,6 +32,7 @@ mod write;
 
 use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
 
 pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
@@ -126,6 +127,27 @@ pub fn matches_empty(pattern: &str) -> bool {
         .ok()
         .and_then(|hir| hir.properties().minimum_len());
     shortest.is_none_or(|length| length == 0)
+}
+
+/// True if engines may disagree about a group: it is in something that is repeated and may be empty, and PCRE takes the empty text once more.
+/// Also if it cannot be parsed.
+#[must_use]
+pub fn has_groups_of_empty_repetitions(pattern: &str) -> bool {
+    fn has(hir: &Hir) -> bool {
+        let subs: &[Hir] = match hir.kind() {
+            HirKind::Repetition(repetition) => {
+                let properties = repetition.sub.properties();
+                let is_empty = properties.minimum_len().is_none_or(|length| length == 0);
+                return (is_empty && properties.explicit_captures_len() > 0)
+                    || has(&repetition.sub);
+            }
+            HirKind::Capture(capture) => return has(&capture.sub),
+            HirKind::Concat(subs) | HirKind::Alternation(subs) => subs,
+            HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => &[],
+        };
+        subs.iter().any(has)
+    }
+    regex_syntax::parse(pattern).map_or(true, |hir| has(&hir))
 }
 
 fn parse(pattern: &str, deepest: u32) -> Result<Ast, Box<regex_syntax::ast::Error>> {

@@ -5,17 +5,21 @@ use crate::{pcre_under_conditions, re2};
 
 /// Every path of up to so many of these letters.
 pub(crate) fn texts() -> Vec<String> {
-    let mut all = Vec::new();
-    for (letters, longest) in [("aB/", 6), ("ab\n", 4), ("a.b", 5)] {
-        let mut last = vec!["/".to_owned()];
-        for _ in 0..longest {
-            all.extend(last.clone());
-            let longer = |text: &String| {
-                let text = text.clone();
-                letters.chars().map(move |letter| format!("{text}{letter}"))
-            };
-            last = last.iter().flat_map(longer).collect();
-        }
+    let alphabets = [("aB/", 5), ("ab\n", 3), ("a.b", 4)];
+    let all = alphabets.map(|(letters, longest)| words("/", letters, longest));
+    all.concat()
+}
+
+/// Every text of up to so many of these letters, behind what all begin with.
+pub(crate) fn words(begin: &str, letters: &str, longest: usize) -> Vec<String> {
+    let (mut all, mut last) = (Vec::new(), vec![begin.to_owned()]);
+    for _ in 0..=longest {
+        all.extend(last.clone());
+        let longer = |text: &String| {
+            let text = text.clone();
+            letters.chars().map(move |letter| format!("{text}{letter}"))
+        };
+        last = last.iter().flat_map(longer).collect();
     }
     all
 }

@@ -1,22 +1,12 @@
 //! Values of headers, against an engine that goes back.
 
+use super::tests::words;
 use super::*;
 
-/// Every text of up to so many of these letters.
 fn texts() -> Vec<String> {
-    let mut all = Vec::new();
-    for (letters, longest) in [("ab", 7), ("aB-", 4), ("ab.", 4)] {
-        let mut last = vec![String::new()];
-        for _ in 0..=longest {
-            all.extend(last.clone());
-            let longer = |text: &String| {
-                let text = text.clone();
-                letters.chars().map(move |letter| format!("{text}{letter}"))
-            };
-            last = last.iter().flat_map(longer).collect();
-        }
-    }
-    all
+    let alphabets = [("ab", 7), ("aB-", 4), ("ab.", 4)];
+    let all = alphabets.map(|(letters, longest)| words("", letters, longest));
+    all.concat()
 }
 
 fn engine(pattern: &str) -> regex::Regex {

@@ -33,6 +33,9 @@ impl HostGroups {
             Comparison::Matches(pattern) => (pattern, false),
             Comparison::MatchesIgnoreCase(pattern) => (pattern, true),
         };
+        if sluice_pattern::has_groups_of_empty_repetitions(pattern) {
+            return None;
+        }
         let mut builder = RegexBuilder::new(pattern);
         let regex = builder.case_insensitive(in_any_case).build().ok()?;
         if condition.negated || regex.captures_len() < 2 {
@@ -154,6 +157,23 @@ mod tests {
         ] {
             let found = written(pattern, "shop.old.test", text);
             assert_eq!(found.as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_that_engines_disagree_about_are_not_served() {
+        for pattern in [
+            "^(a*)*b",
+            "^(a|b|)*",
+            "^(a*?)+b",
+            "^(?:(a)?)*b",
+            "(x?)?",
+            "((a|)b?){2}",
+        ] {
+            assert_eq!(written(pattern, "aaab.test", "/$1"), None, "{pattern}");
+        }
+        for pattern in ["^(a+)*b", "^(a*)b", "^(?:a*)*(b)", "^(a)?", "^((a)|b)*"] {
+            assert!(written(pattern, "aaab.test", "/$1").is_some(), "{pattern}");
         }
     }
 

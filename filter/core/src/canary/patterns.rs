@@ -1,4 +1,6 @@
-//! Regular expressions that a value is compared with.
+//! Regular expressions that a value is compared with, byte by byte, as in ingress-nginx: a letter beyond ASCII is several.
+
+use std::borrow::Cow;
 
 use sluice_filter_config::{HeaderPattern, LARGEST_PATTERN};
 
@@ -14,7 +16,7 @@ impl Patterns {
     pub fn compile(all: &[HeaderPattern]) -> Option<Self> {
         let mut left = LARGEST_PATTERN;
         let compiled = all.iter().map(|it| {
-            let pattern = Pattern::compile(&it.pattern, false)?;
+            let pattern = compile(&it.pattern)?;
             left = left.checked_sub(pattern.cost(1))?;
             Some((pattern, it.negated))
         });
@@ -22,7 +24,7 @@ impl Patterns {
     }
 
     pub(super) fn one(pattern: &str) -> Option<Self> {
-        Pattern::compile(pattern, false).map(|pattern| Patterns(vec![(pattern, false)]))
+        compile(pattern).map(|pattern| Patterns(vec![(pattern, false)]))
     }
 
     /// Cost of matching a text of so many bytes, as [`sluice_filter_config::MOST_MATCHING`] counts.
@@ -33,8 +35,46 @@ impl Patterns {
 
     /// True if all of them hold.
     #[must_use]
-    pub fn hold(&self, value: &str) -> bool {
+    pub fn hold(&self, value: &[u8]) -> bool {
+        let value = characters(value);
         let mut all = self.0.iter();
-        all.all(|(pattern, negated)| pattern.regex().is_match(value) != *negated)
+        all.all(|(pattern, negated)| pattern.regex().is_match(&value) != *negated)
+    }
+}
+
+fn compile(pattern: &str) -> Option<Pattern> {
+    Pattern::compile(&characters(pattern.as_bytes()), false)
+}
+
+/// A character for each byte.
+fn characters(text: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(text) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        _ => text.iter().copied().map(char::from).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(pattern: &str, negated: bool, value: &[u8]) -> bool {
+        let pattern = HeaderPattern {
+            pattern: pattern.to_owned(),
+            negated,
+        };
+        Patterns::compile(&[pattern]).unwrap().hold(value)
+    }
+
+    #[test]
+    fn a_letter_beyond_ascii_is_its_bytes() {
+        assert!(holds("^.{3}$", false, "éa".as_bytes()));
+        assert!(!holds("^.{3}$", true, "éa".as_bytes()));
+        assert!(holds("^é$", false, "é".as_bytes()));
+        assert!(holds("^[é]{2}$", false, "é".as_bytes()));
+        assert!(!holds("^é$", false, b"\xe9"));
+        for any in [&b"\xff"[..], b"a\x80b", b""] {
+            assert!(holds("^beta$", true, any), "{any:?}");
+        }
     }
 }

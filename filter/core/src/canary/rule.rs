@@ -124,8 +124,7 @@ impl Values {
             Values::Invalid => return RuleResult::No,
             Values::Exact(expected) => value == expected,
             Values::Patterns(patterns, most) => {
-                patterns.cost(value.len()) <= *most
-                    && std::str::from_utf8(value).is_ok_and(|value| patterns.hold(value))
+                patterns.cost(value.len()) <= *most && patterns.hold(value)
             }
         };
         if matches {

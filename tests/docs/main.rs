@@ -214,7 +214,7 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 | directive | effect |
 |---|---|
-| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates and preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. In `if ($uri ~ PATTERN)` and `if ($request_uri ~ PATTERN)` its path has `$1` to `$9`, of `$uri` encoded as URLs are, and with `$is_args$args` behind it the query; of `$uri` nginx redirects with 301 and 302 alone. In `if ($host ~ PATTERN)` they are groups of the host, where the Ingress has hosts without wildcards and no default backend; a name that another Ingress gives the host gets 503. |
+| `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates; that of a `configuration-snippet` also after preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. In `if ($uri ~ PATTERN)` and `if ($request_uri ~ PATTERN)` its path has `$1` to `$9`, of `$uri` encoded as URLs are, and with `$is_args$args` behind it the query; of `$uri` nginx redirects with 301 and 302 alone. In `if ($host ~ PATTERN)` they are [groups of the host](#groups-of-the-host). |
 | `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `last`, or in a `location`. |
 | `rewrite PATTERN PATH break` | in a `configuration-snippet`, behind everything of the kinds around it, up to four times: the path that pods get where the pattern matches. It has to reach no further than the path of the Ingress does: any pattern for `/`; for `/api` one that begins with `^/api/`, or `^/api(.*)`, `^/api/?(.*)`, `^(.*)`. Not beside a pattern as path. |
 | `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$host`, `$scheme`, `$request_method`, `$request_uri`, `$uri`, `$args`, `$arg_NAME` and `$http_NAME`, and on nginx `$remote_addr`; cookies, parameters, headers and variables alone (`if ($http_x_a)`). `add_header` and `more_set_headers` beside its `return` are of that response alone. |
@@ -260,6 +260,12 @@ main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limi
 
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
+
+## Groups of the host
+
+`$1` to `$9` of `if ($host ~ PATTERN)` are computed for each host of the Ingress, so it has hosts without wildcards, and no default
+backend. A group in something that is repeated and may be empty (`(a*)*`) is not served, as engines disagree about it. A host that
+another Ingress's `server-alias` leads here answers 503 where the pattern matches.
 
 ## Headers that snippets do not change
 

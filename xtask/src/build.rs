@@ -256,11 +256,31 @@ pub(crate) fn controller(profile: Profile) -> Result<PathBuf> {
 }
 
 /// The programs of the whole workspace.
-pub(crate) fn all_programs(profile: Profile) -> Result<PathBuf> {
+pub(crate) fn all_programs() -> Result<PathBuf> {
     build_programs(
         "the controller and the programs of the tests",
-        profile,
+        Profile::Dev,
         &["--bins"],
+        &["xtask"],
+    )
+}
+
+/// What is measured, and what measures: each program is optimised as a whole when it is linked, for minutes.
+pub(crate) fn bench() -> Result<PathBuf> {
+    build_programs(
+        "the controller and the benchmarks",
+        Profile::Release,
+        &["--bin=sluice", "--bin=sluice-compile", "--bin=sluice-bench"],
+        &["xtask"],
+    )
+}
+
+/// The controller, and the compiler of the filter for nginx.
+pub(crate) fn controller_for_nginx(profile: Profile) -> Result<PathBuf> {
+    build_programs(
+        "the controller and the compiler of the filter",
+        profile,
+        &["--bin=sluice", "--bin=sluice-compile"],
         &["xtask"],
     )
 }

@@ -64,7 +64,7 @@ pub(crate) fn install(arguments: &[String]) -> Result<()> {
     if plan.nginx {
         files.push(("lib/sluice/nginx".into(), setup::nginx()?));
         let filter = build::filter()?;
-        let programs = build::all_programs(plan.profile)?;
+        let programs = build::controller_for_nginx(plan.profile)?;
         files[0].1 = programs.join("sluice");
         files.push(("lib/sluice/libngx_sluice.so".into(), build::nginx_module()?));
         let compiled = build::compiled(&programs, &filter)?;

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::build::{self, Profile, cargo};
+use crate::build::{self, cargo};
 use crate::step::say;
 use crate::{asan, deny, fuzz, lint, repository, setup};
 
@@ -111,7 +111,7 @@ fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
         return become_program(&mut prepared.program(name, arguments));
     }
     let nginx = setup::nginx()?;
-    let prepared = Prepared::without_envoy(|| build::all_programs(Profile::Dev))?;
+    let prepared = Prepared::without_envoy(build::all_programs)?;
     let nginx = Nginx::new(nginx, &prepared)?;
     let mut program = prepared.program(name, arguments);
     nginx.export(&mut program);
@@ -125,7 +125,7 @@ fn is_for_nginx(arguments: &[String]) -> bool {
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let nginx = setup::nginx()?;
-    let prepared = Prepared::new(|| build::all_programs(Profile::Release))?;
+    let prepared = Prepared::new(build::bench)?;
     let nginx = Nginx::new(nginx, &prepared)?;
     let mut program = prepared.program("sluice-bench", arguments);
     nginx.export(&mut program);
@@ -208,7 +208,7 @@ pub(crate) fn lint() -> Result<()> {
 /// `cargo xtask asan`: the tests that run the module in an nginx.
 pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     let binary = setup::nginx()?;
-    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
+    let prepared = Prepared::new(build::all_programs)?;
     let faults = build::compiled(&prepared.programs, &build::filter_with_faults()?)?;
     let filter = build::compiled(&prepared.programs, &prepared.filter)?;
     let nginx = Nginx {

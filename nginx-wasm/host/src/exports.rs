@@ -28,28 +28,51 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// Resolves all callbacks. One of another type is an error, not an absence: the guest was built for another ABI.
-    pub(crate) fn from_instance(instance: &Instance, mut store: impl AsContextMut) -> Result<Self> {
+    /// Resolves all callbacks but those that are skipped. One of another type is an error, not an absence: the guest was built for
+    /// another ABI.
+    pub(crate) fn from_instance(
+        instance: &Instance,
+        mut store: impl AsContextMut,
+        skipped: &[&str],
+    ) -> Result<Self> {
+        let callbacks = Callbacks { instance, skipped };
         let store = &mut store;
         Ok(Self {
             initialize: first(instance, store, &["_initialize", "_start"])?,
-            context_create: export(instance, store, "proxy_on_context_create")?,
-            vm_start: export(instance, store, "proxy_on_vm_start")?,
-            configure: export(instance, store, "proxy_on_configure")?,
-            tick: export(instance, store, "proxy_on_tick")?,
-            queue_ready: export(instance, store, "proxy_on_queue_ready")?,
-            request_headers: export(instance, store, "proxy_on_request_headers")?,
-            request_body: export(instance, store, "proxy_on_request_body")?,
-            request_trailers: export(instance, store, "proxy_on_request_trailers")?,
-            response_headers: export(instance, store, "proxy_on_response_headers")?,
-            response_body: export(instance, store, "proxy_on_response_body")?,
-            response_trailers: export(instance, store, "proxy_on_response_trailers")?,
-            http_call_response: export(instance, store, "proxy_on_http_call_response")?,
-            foreign_function: export(instance, store, "proxy_on_foreign_function")?,
-            done: export(instance, store, "proxy_on_done")?,
-            log: export(instance, store, "proxy_on_log")?,
-            delete: export(instance, store, "proxy_on_delete")?,
+            context_create: callbacks.export(store, "proxy_on_context_create")?,
+            vm_start: callbacks.export(store, "proxy_on_vm_start")?,
+            configure: callbacks.export(store, "proxy_on_configure")?,
+            tick: callbacks.export(store, "proxy_on_tick")?,
+            queue_ready: callbacks.export(store, "proxy_on_queue_ready")?,
+            request_headers: callbacks.export(store, "proxy_on_request_headers")?,
+            request_body: callbacks.export(store, "proxy_on_request_body")?,
+            request_trailers: callbacks.export(store, "proxy_on_request_trailers")?,
+            response_headers: callbacks.export(store, "proxy_on_response_headers")?,
+            response_body: callbacks.export(store, "proxy_on_response_body")?,
+            response_trailers: callbacks.export(store, "proxy_on_response_trailers")?,
+            http_call_response: callbacks.export(store, "proxy_on_http_call_response")?,
+            foreign_function: callbacks.export(store, "proxy_on_foreign_function")?,
+            done: callbacks.export(store, "proxy_on_done")?,
+            log: callbacks.export(store, "proxy_on_log")?,
+            delete: callbacks.export(store, "proxy_on_delete")?,
         })
+    }
+}
+
+/// The callbacks of a guest.
+struct Callbacks<'a> {
+    instance: &'a Instance,
+    skipped: &'a [&'a str],
+}
+
+impl Callbacks<'_> {
+    fn export<P: WasmParams, R: WasmResults>(
+        &self,
+        store: &mut impl AsContextMut,
+        name: &str,
+    ) -> Result<Export<P, R>> {
+        let callback = export(self.instance, store, name)?;
+        Ok(callback.filter(|_| !self.skipped.contains(&name)))
     }
 }
 

@@ -10,6 +10,8 @@ pub struct Options {
     pub deadline_ticks: Option<u64>,
     /// Effect of a host call that the host does not implement.
     pub unimplemented: Unimplemented,
+    /// Exports that are not called, for a guest that does nothing in them: each call costs as much as a host call.
+    pub skipped: &'static [&'static str],
 }
 
 /// Effect of a host call that the host does not implement.
@@ -27,6 +29,7 @@ impl Default for Options {
             memory_bytes: 64 << 20,
             deadline_ticks: None,
             unimplemented: Unimplemented::ReturnStatus,
+            skipped: &[],
         }
     }
 }

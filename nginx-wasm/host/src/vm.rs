@@ -204,7 +204,8 @@ fn instantiate<E: Env>(plugin: &Plugin<E>, store: &mut Store<State<E>>) -> Resul
     let allocate = allocator(&instance, &mut *store).map_err(refused)?;
     let state = store.data_mut();
     (state.memory, state.allocate) = (memory, allocate.map(Arc::new));
-    let exports = Exports::from_instance(&instance, &mut *store).map_err(refused)?;
+    let exports = Exports::from_instance(&instance, &mut *store, plugin.options.skipped);
+    let exports = exports.map_err(refused)?;
     if let Some(initialize) = &exports.initialize {
         initialize
             .call(&mut *store, ())

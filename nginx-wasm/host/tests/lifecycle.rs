@@ -215,6 +215,38 @@ fn deadline_starts_with_the_call() {
 }
 
 #[test]
+fn callbacks_that_are_skipped_are_not_called() {
+    let body = r#"
+        (func (export "proxy_on_context_create") (param i32 i32) (call $report (i32.const 1)))
+        (func (export "proxy_on_log") (param i32) (call $report (i32.const 2)))
+        (func (export "proxy_on_done") (param i32) (result i32) (call $report (i32.const 3)) (i32.const 0))
+        (func (export "proxy_on_delete") (param i32) (call $report (i32.const 4)))"#;
+    for (skipped, expected) in [
+        (&[][..], &[1, 1, 2, 3, 4][..]),
+        (
+            &[
+                "proxy_on_context_create",
+                "proxy_on_done",
+                "proxy_on_delete",
+            ],
+            &[2],
+        ),
+    ] {
+        let options = Options {
+            skipped,
+            ..Options::default()
+        };
+        let (mut vm, root) = start_with(&guest("", body), options);
+        let request = vm.create_http(&root).unwrap();
+        vm.on_log(&request).unwrap();
+        // A guest that is not asked is done.
+        assert_eq!(vm.on_done(&request).unwrap(), !skipped.is_empty());
+        vm.on_delete(request).unwrap();
+        assert_eq!(vm.env().reported, expected);
+    }
+}
+
+#[test]
 fn memory_does_not_grow_beyond_the_limit() {
     let body = r#"(func (export "proxy_on_tick") (param i32)
         (call $report (memory.grow (i32.const 1)))

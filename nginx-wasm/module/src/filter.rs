@@ -23,6 +23,12 @@ const MEMORY_BYTES: usize = 256 << 20;
 /// Limit of a call in ticks of the epoch clock: one second. It must not be too short for an overloaded machine: a
 /// filter that is interrupted loses its tables, and would be interrupted again when it reads them anew.
 const DEADLINE_TICKS: u64 = 20;
+/// The filter does nothing in the first two, and `proxy_on_delete` tells it of requests that were never logged: nginx logs all.
+const SKIPPED: &[&str] = &[
+    "proxy_on_context_create",
+    "proxy_on_done",
+    "proxy_on_delete",
+];
 
 impl Filter {
     /// Loads a filter that `sluice-compile` wrote.
@@ -38,6 +44,7 @@ impl Filter {
             memory_bytes: MEMORY_BYTES,
             deadline_ticks: Some(DEADLINE_TICKS),
             unimplemented: Unimplemented::ReturnStatus,
+            skipped: SKIPPED,
         };
         let plugin =
             Plugin::new(&module, options).map_err(|trap| format!("{}: {trap}", file.display()))?;

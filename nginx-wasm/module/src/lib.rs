@@ -33,6 +33,7 @@ mod env;
 mod filter;
 mod instance;
 mod phases;
+mod random;
 mod request;
 mod timers;
 mod worker;
@@ -96,6 +97,11 @@ impl Module for Sluice {
         ("sluice_all_traceparent", "traceparent"),
         ("sluice_all_tracestate", "tracestate"),
     ];
+    const RANDOM_IDS: &'static [&'static str] = &["sluice_random_id"];
+
+    fn random_id() -> Option<[u8; 16]> {
+        random::id()
+    }
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

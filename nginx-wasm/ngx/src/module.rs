@@ -23,6 +23,12 @@ pub trait Module: Sized + 'static {
     /// Variables with all lines of a request header, joined with `, `: name of the variable and of the header, both in
     /// lower case. Before version 1.23 nginx's own `$http_NAME` has only the first line.
     const HEADERS: &'static [(&'static str, &'static str)];
+    /// Variables with 32 random hexadecimal digits, the same ones for all of a request. nginx's own `$request_id` asks OpenSSL
+    /// for each, which costs as much as a tenth of a request.
+    const RANDOM_IDS: &'static [&'static str];
+
+    /// The bytes of such a variable; `None` if the system has none.
+    fn random_id() -> Option<[u8; 16]>;
 
     /// Merges the configuration of the enclosing block into a location.
     fn inherit(outer: &Self::Location, location: &mut Self::Location);

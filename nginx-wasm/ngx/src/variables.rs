@@ -1,4 +1,4 @@
-//! Variables of a module: those with values that the module sets, and those with all lines of a header.
+//! Variables of a module: those with values that the module sets, with all lines of a header, and random ones.
 
 use nginx_sys::{
     NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable,
@@ -7,7 +7,7 @@ use nginx_sys::{
 };
 
 use crate::list::Elements;
-use crate::module::Registered;
+use crate::module::{Module, Registered};
 use crate::pool;
 
 /// Name of a variable and of its header.
@@ -30,9 +30,16 @@ pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_i
             (&raw const *header).expose_provenance(),
         )
     });
+    let random = M::RANDOM_IDS.iter().map(|name| {
+        (
+            *name,
+            random_id::<M> as unsafe extern "C" fn(_, _, _) -> _,
+            0,
+        )
+    });
     // SAFETY: `cf` is live, and what `all_lines` gets is a constant.
     let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data) };
-    if given.chain(headers).all(is_added) {
+    if given.chain(headers).chain(random).all(is_added) {
         NGX_OK as ngx_int_t
     } else {
         NGX_ERROR as ngx_int_t
@@ -109,4 +116,35 @@ unsafe extern "C" fn all_lines(
         (*value).data = all.data;
     }
     NGX_OK as ngx_int_t
+}
+
+unsafe extern "C" fn random_id<M: Module>(
+    r: *mut ngx_http_request_t,
+    value: *mut ngx_http_variable_value_t,
+    _data: usize,
+) -> ngx_int_t {
+    let Some(bytes) = M::random_id() else {
+        return NGX_ERROR as ngx_int_t;
+    };
+    let digits = hexadecimal(bytes);
+    // SAFETY: nginx passes a live request and the value to be filled.
+    unsafe {
+        match pool::copy((*r).pool, &digits) {
+            Ok(copy) => (*value).data = copy.data,
+            Err(pool::OutOfMemory) => return NGX_ERROR as ngx_int_t,
+        }
+        (*value).set_len(digits.len() as u32);
+        (*value).set_valid(1);
+    }
+    NGX_OK as ngx_int_t
+}
+
+fn hexadecimal(bytes: [u8; 16]) -> [u8; 32] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        let [high, low] = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+        pair.copy_from_slice(&[high, low]);
+    }
+    digits
 }

@@ -97,6 +97,7 @@ struct GlobalConf<'a> {
     clients: ResponseHeaders,
     buffering: Vec<Directive>,
     /// Has all lines of that header.
+    random_id: Value,
     cdn_loop: Value,
     /// The same with our own mark behind it.
     marks: Value,
@@ -281,6 +282,11 @@ impl<'a> GlobalConf<'a> {
             "sluice_all_cdn_loop"
         };
         let cdn_loop = Text::default().variable(cdn_loop);
+        let random_id = if is_kongs {
+            "request_id"
+        } else {
+            "sluice_random_id"
+        };
         GlobalConf {
             global,
             ciphers: ciphers(&tls.ciphers),
@@ -294,6 +300,7 @@ impl<'a> GlobalConf<'a> {
             pods: headers::for_upstream(global, Vec::new()),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
+            random_id: Text::default().variable(random_id).quoted(),
             cdn_loop: cdn_loop.clone().quoted(),
             marks: cdn_loop.then(", ").then(cdn_id).quoted(),
             loops: marked(cdn_id, MAX_LOOPS + 1),

@@ -1,4 +1,5 @@
-//! CPU time per request, with Sluice and with the data plane's own round robin.
+//! CPU time per request, with Sluice and with the data plane's own round robin: in the configuration that Sluice writes, and in the
+//! smallest one.
 //!
 //! All that the processes of a data plane use counts, the filter's polling included. Requests per second would also
 //! measure the load and the pods, which share the cores. Rounds alternate, so that a slow minute of the machine meets
@@ -49,10 +50,20 @@ pub(crate) struct Policy {
     pub(crate) asked: &'static str,
 }
 
+/// The configuration of the data plane that balances by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Baseline {
+    /// The one that Sluice writes, without the filter: what balancing costs.
+    Native,
+    /// Nothing but the pods: what all of Sluice costs.
+    Plain,
+}
+
 /// A policy of ours against the data plane's round robin.
 pub(crate) struct Cpu {
     pub(crate) data_plane: DataPlane,
     pub(crate) policy: Policy,
+    pub(crate) baseline: Baseline,
     pub(crate) target: Option<f64>,
 }
 
@@ -62,18 +73,24 @@ impl Cpu {
             DataPlane::Envoy => "envoy",
             DataPlane::Nginx => "nginx",
         };
-        let mut rows = vec![
-            Row {
-                target: self.target,
-                ..Row::new(format!("{name}_cpu_ratio/{}", self.policy.name), "ratio")
-            },
-            Row::new(format!("{name}_cpu_us/{}", self.policy.name), "us"),
-        ];
-        // Measured every time, shown once.
-        if self.policy.name == NATIVE {
-            rows.push(Row::new(format!("{name}_cpu_us/native_{NATIVE}"), "us"));
+        let policy = self.policy.name;
+        let ratio = |kind: &str| Row {
+            target: self.target,
+            ..Row::new(format!("{name}_cpu_{kind}/{policy}"), "ratio")
+        };
+        let us = |of: &str| Row::new(format!("{name}_cpu_us/{of}"), "us");
+        match self.baseline {
+            // The baseline is measured every time, and shown once.
+            Baseline::Native if policy == NATIVE => {
+                vec![ratio("ratio"), us(policy), us(&format!("native_{NATIVE}"))]
+            }
+            Baseline::Native => vec![ratio("ratio"), us(policy)],
+            Baseline::Plain => vec![
+                ratio("over_plain"),
+                us(&format!("{policy}_beside_plain")),
+                us(&format!("plain_{NATIVE}")),
+            ],
         }
-        rows
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {

@@ -1,21 +1,25 @@
-//! CPU per request of an Envoy with Sluice, relative to the same Envoy without ([`native`]).
+//! CPU per request of an Envoy with Sluice, relative to the same Envoy without ([`native`]) or to one with the smallest configuration
+//! ([`plain`]).
 
 use anyhow::Result;
 use sluice_tests::envoy::Envoy;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::cpu::{Cpu, Side, Site};
+use crate::cpu::{Baseline, Cpu, Side, Site};
 use crate::row::Measured;
-use crate::{Effort, native};
+use crate::{Effort, native, plain};
 
 pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let site = Site::start().await?;
     let manifests = site.manifests(cpu.policy.annotations)?;
 
     let native_port = Port::reserve()?;
-    let plain = site.manifests(&[])?;
-    let native_envoy = envoy(&native::bootstrap(&plain, native_port.addr()).await?).await?;
+    let bootstrap = match cpu.baseline {
+        Baseline::Native => native::bootstrap(&site.manifests(&[])?, native_port.addr()).await?,
+        Baseline::Plain => plain::bootstrap(native_port.addr(), &site.pods),
+    };
+    let native_envoy = envoy(&bootstrap).await?;
 
     let port = Port::reserve()?;
     let flags = cpu

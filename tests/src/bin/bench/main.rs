@@ -22,6 +22,7 @@ mod nginx_change;
 mod nginx_cpu;
 mod nginx_start;
 mod pick;
+mod plain;
 mod registry;
 mod results;
 mod row;

@@ -1,6 +1,6 @@
-//! CPU per request of an nginx with Sluice, relative to nginx's own round robin.
+//! CPU per request of an nginx with Sluice, relative to nginx's own round robin in the smallest configuration ([`plain`]), or in ours.
 //!
-//! The baseline is an nginx with the very configuration that Sluice gives to one, without the module: the same headers,
+//! That baseline is an nginx with the very configuration that Sluice gives to one, without the module: the same headers,
 //! variables, timeouts and pooling. These parts are removed, and it is an error if one of them is missing:
 //!
 //! - the module, the filter and its configuration;
@@ -15,16 +15,20 @@ use sluice_tests::ports::Port;
 use sluice_tests::proc;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::Effort;
-use crate::cpu::{Cpu, Side, Site};
+use crate::cpu::{Baseline, Cpu, Side, Site};
 use crate::row::Measured;
+use crate::{Effort, plain};
 
 pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let site = Site::start().await?;
     let manifests = site.manifests(cpu.policy.annotations)?;
     let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
     let port = Port::reserve()?;
-    let nginx = Nginx::start(native(&sluice, port.addr(), &site.pods)?).await?;
+    let conf = match cpu.baseline {
+        Baseline::Native => native(&sluice, port.addr(), &site.pods)?,
+        Baseline::Plain => Conf::beside(&plain::nginx_conf(port.addr(), &site.pods))?,
+    };
+    let nginx = Nginx::start(conf).await?;
 
     let ours = Side {
         addr: sluice.http(),
@@ -75,8 +79,9 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
         );
     }
     let text = replaced(&lines.join("\n"), "    sluice_filter off;\n", "")?;
-    // A variable of the module, for a header on several lines.
+    // Variables of the module: a header on several lines, a random text.
     let text = replaced(&text, "${sluice_all_cdn_loop}", "${http_cdn_loop}")?;
+    let text = replaced(&text, "${sluice_random_id}", "${request_id}")?;
     let servers: String = pods
         .iter()
         .map(|pod| format!("    server {pod};\n"))
@@ -106,13 +111,13 @@ mod tests {
 
     const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
-        return 503 ${sluice_all_cdn_loop};\n  }\n}\n";
+        return 503 ${sluice_all_cdn_loop}${sluice_random_id};\n  }\n}\n";
 
     #[test]
     fn an_nginx_by_itself_keeps_all_but_the_filter() {
         let pods = [SocketAddr::from(([10, 0, 0, 1], 80))];
         let expected = "http {\n  upstream sluice_pods {\n    server 10.0.0.1:80;\n    keepalive 320;\n  }\n  server {\n    \
-            return 503 ${http_cdn_loop};\n  }\n}";
+            return 503 ${http_cdn_loop}${request_id};\n  }\n}";
         assert_eq!(without_filter(OURS, &pods).unwrap(), expected);
         let error = without_filter("http {}", &pods).unwrap_err().to_string();
         assert!(error.contains("load_module"), "{error}");

@@ -11,7 +11,7 @@ use crate::Effort;
 use crate::admission::Admission;
 use crate::comeback::Comeback;
 use crate::compile::Compile;
-use crate::cpu::{Cpu, DataPlane, Policy};
+use crate::cpu::{Baseline, Cpu, DataPlane, Policy};
 use crate::endpoint_change::EndpointChange;
 use crate::external_auth::ExternalAuth;
 use crate::nginx_change::NginxChange;
@@ -86,9 +86,11 @@ fn all() -> Vec<Bench> {
         cpu(DataPlane::Envoy, EWMA, Some(1.3)),
         cpu(DataPlane::Envoy, SCOPED, Some(1.1)),
         cpu(DataPlane::Envoy, SECOND_LOOK, None),
+        over_plain(DataPlane::Envoy, 1.2),
         cpu(DataPlane::Nginx, ROUND_ROBIN, Some(1.15)),
         cpu(DataPlane::Nginx, STICKY, Some(1.22)),
         cpu(DataPlane::Nginx, EWMA, Some(1.25)),
+        over_plain(DataPlane::Nginx, 1.2),
         nginx_change(1000, None),
         nginx_change(10_000, Some(20.0)),
         nginx_change(50_000, None),
@@ -123,7 +125,17 @@ fn cpu(data_plane: DataPlane, policy: Policy, target: Option<f64>) -> Bench {
     Bench::Cpu(Cpu {
         data_plane,
         policy,
+        baseline: Baseline::Native,
         target,
+    })
+}
+
+fn over_plain(data_plane: DataPlane, target: f64) -> Bench {
+    Bench::Cpu(Cpu {
+        data_plane,
+        policy: ROUND_ROBIN,
+        baseline: Baseline::Plain,
+        target: Some(target),
     })
 }
 

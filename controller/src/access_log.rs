@@ -6,13 +6,15 @@ use sluice_state::View;
 use sluice_tasks::Tasks;
 use tracing::warn;
 
-use crate::args::{LogFormat, Run};
+use crate::args::{DataPlane, LogFormat, Run};
 
 /// Warns once, of the first translation.
 pub(crate) fn follow(args: &Run, view: &View, tasks: &Tasks) {
     if args.log.log_format != LogFormat::Json || !args.metrics.access_log {
         return;
     }
+    // Its other lines on standard error are messages of our log.
+    let wraps_stderr = args.data_plane == DataPlane::Envoy;
     let mut snapshots = view.snapshots();
     let configmap = args.translation.configmap.clone();
     tasks.spawn_finite("format of the access log", async move {
@@ -21,7 +23,7 @@ pub(crate) fn follow(args: &Run, view: &View, tasks: &Tasks) {
             return;
         }
         let snapshot = snapshots.borrow_and_update().clone();
-        let keys = keys_without_json(snapshot.config());
+        let keys = keys_without_json(snapshot.config(), wraps_stderr);
         if keys.is_empty() {
             return;
         }
@@ -37,15 +39,16 @@ pub(crate) fn follow(args: &Run, view: &View, tasks: &Tasks) {
     });
 }
 
-/// Keys of the formats that are used and are not JSON.
-fn keys_without_json(config: &Config) -> Vec<&'static str> {
+/// Keys of the formats that are used and are not JSON. `wraps_stderr`: lines on standard error are in objects of our log anyway.
+fn keys_without_json(config: &Config, wraps_stderr: bool) -> Vec<&'static str> {
     let log = &config.global.log;
     let has_streams = !config.streams.is_empty() || !config.passthrough.is_empty();
     let requests = ("log-format-upstream", &log.requests, true);
     let connections = ("log-format-stream", &log.connections, has_streams);
     let used = [requests, connections].into_iter();
     let used = used.filter(|(_, target, is_used)| *is_used && !target.off);
-    used.filter(|(_, target, _)| !is_json(target))
+    let in_objects = |target: &LogTarget| is_json(target) || (wraps_stderr && target.to_stderr);
+    used.filter(|(_, target, _)| !in_objects(target))
         .map(|(key, ..)| key)
         .collect()
 }
@@ -104,15 +107,18 @@ mod tests {
     #[test]
     fn formats_that_nothing_is_written_in_are_not_named() {
         let mut config = Config::default();
-        assert_eq!(keys_without_json(&config), ["log-format-upstream"]);
+        assert_eq!(keys_without_json(&config, true), ["log-format-upstream"]);
         let host = sluice_ir::Hostname::parse("a.example").unwrap();
         let backend = sluice_ir::BackendId::new("a");
         config.passthrough.insert(host, backend);
         assert_eq!(
-            keys_without_json(&config),
+            keys_without_json(&config, true),
             ["log-format-upstream", "log-format-stream"]
         );
+        config.global.log.requests.to_stderr = true;
+        assert_eq!(keys_without_json(&config, true), ["log-format-stream"]);
+        assert_eq!(keys_without_json(&config, false).len(), 2);
         config.global.log.requests.off = true;
-        assert_eq!(keys_without_json(&config), ["log-format-stream"]);
+        assert_eq!(keys_without_json(&config, true), ["log-format-stream"]);
     }
 }

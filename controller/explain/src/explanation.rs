@@ -100,7 +100,7 @@ pub enum Outcome {
         /// In the order in which they are asked.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         canaries: Vec<Share>,
-        /// Which of them gets it; `None`: there are no canaries.
+        /// The one that gets it; `None`: there are no canaries.
         #[serde(skip_serializing_if = "Option::is_none")]
         selection: Option<Selection>,
     },

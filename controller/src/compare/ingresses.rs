@@ -192,7 +192,7 @@ mod tests {
         let canary = "nginx.ingress.kubernetes.io/canary: 'true', nginx.ingress.kubernetes.io/canary-weight: ten";
         let text = ingress("main", "", rules)
             + &ingress("canary", canary, rules)
-            + &ingress("empty", "", "[{host: b.test}]");
+            + &ingress("empty", "", "[]");
         fs::write(folder.path().join("a.yaml"), text).unwrap();
         let reading = read_inputs(&[Input::Path(folder.path().to_owned())]).unwrap();
         let options = Options {

@@ -60,7 +60,7 @@ pub(super) fn shares(found: &SharesFound) -> Option<(String, Vec<String>)> {
     (!kinds.is_empty()).then_some((title, kinds))
 }
 
-/// What brackets behind shares say; `None` where there are no shares.
+/// Legend of the brackets behind shares; `None` where there are no shares.
 pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
     let mut all = findings.ingresses.iter();
     all.any(|finding| !finding.shares.is_empty()).then_some(

@@ -59,18 +59,19 @@ pub(crate) struct Args {
 impl Args {
     /// Those of this process; an error also when they ask for help.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        Args::parse_from_words(kubectl::words(std::env::args_os()))
-            .map_err(unsupported_flags::explained)
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let args = match kubectl::is_plugin(&words) {
+            true => kubectl::parse(words),
+            false => Args::parse_from_words(words),
+        };
+        args.map_err(unsupported_flags::explained)
     }
 
     /// The same from any words.
     pub(crate) fn parse_from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let command = without_effect::accepted(Args::command());
-        let variable = |name: &OsStr| std::env::var_os(name);
-        let command = environment::without_empty_variables(command, &variable);
-        let mut command = pflag::as_pflag(command);
+        let mut command = as_ingress_nginx(without_effect::accepted(Args::command()));
         let matches = command.try_get_matches_from_mut(words)?;
         let mut args =
             Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -81,6 +82,12 @@ impl Args {
         }
         Ok(args)
     }
+}
+
+/// The command, with variables and values read as ingress-nginx's are.
+fn as_ingress_nginx(command: clap::Command) -> clap::Command {
+    let variable = |name: &OsStr| std::env::var_os(name);
+    pflag::as_pflag(environment::without_empty_variables(command, &variable))
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ use sluice_explain::{Explanation, Request};
 use sluice_ir::PathMatch;
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Location, Places, Problem, Reading, read_inputs};
+use sluice_syntax::printable;
 use sluice_translate::{
     Kind, Object, ObjectKey, ObjectRef, Report, Severity, Translation, ids, translate,
 };
@@ -173,8 +174,8 @@ impl Answer<'_> {
         lines
             .into_iter()
             .fold(String::new(), |mut text, (name, value)| {
-                // A String takes everything.
-                let _ = writeln!(text, "{name:<12} {value}");
+                // A String takes everything. Values are texts of tenants.
+                let _ = writeln!(text, "{name:<12} {}", printable(&value));
                 text
             })
     }
@@ -281,6 +282,44 @@ error        ";
             text,
             "request      POST http://b.example/\nhost         any other host\nresponse     404\n"
         );
+    }
+
+    #[test]
+    fn the_backend_of_a_canary_s_request_is_named_with_its_rule() {
+        let canary = "\
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: new
+  namespace: default
+  annotations:
+    nginx.ingress.kubernetes.io/canary: \"true\"
+    nginx.ingress.kubernetes.io/canary-by-header: X-Beta
+    nginx.ingress.kubernetes.io/canary-by-header-pattern: v2|v3
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: shop.example
+      http:
+        paths:
+          - { path: /old, pathType: Exact, backend: { service: { name: new, port: { number: 80 } } } }
+";
+        let manifests = format!("{MANIFESTS}{canary}");
+        let explained = |flags: &[&str]| explained_of(&manifests, "http://shop.example/old", flags);
+        let selected = explained(&["-H", "X-Beta: v2"]);
+        let expected = "\
+upstream     /v2/
+goes to      canary Service default/new port 80: header x-beta is \"v2\", which matches v2|v3
+             503 for all requests: the main backend has no endpoints
+canary       Service default/new port 80
+             header x-beta: a value that matches v2|v3 selects it
+             round_robin
+";
+        assert!(selected.contains(expected), "{selected}");
+        let main = "goes to      main backend Service default/web port 80; canary Service default/new port 80: no rule selects it\n";
+        let other = explained(&[]);
+        assert!(other.contains(main), "{other}");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //!
 //! When to translate, and in which order to publish, is decided in `publish`; the content in `translate`, `plugin`, `xds` and `nginx`.
 
+mod access_log;
 mod admin_services;
 mod args;
 mod certgen;

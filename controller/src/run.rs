@@ -29,7 +29,7 @@ use crate::args::{DataPlane, ListenAddress, NativeBalancing, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
 use crate::signals::{Signals, unless_stopped};
-use crate::{certificate, data_plane, log, options};
+use crate::{access_log, certificate, data_plane, log, options};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, ServerTls, SharedLog};
 use sluice_state::View;
@@ -241,6 +241,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
+    access_log::follow(args, &view, tasks);
     let firewall = firewall(args, &run_dir, tasks);
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
     let inputs = AdminInputs {

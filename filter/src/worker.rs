@@ -34,6 +34,8 @@ pub(crate) struct Worker {
     control: Option<Control>,
     tables: Tables,
     long_poll: LongPoll,
+    /// Hash of the document that was refused last, and logged; `None` once another one is applied.
+    last_refused: Option<u64>,
     rng: SplitMix64,
     in_flight: InFlight,
     connections: Connections,
@@ -62,6 +64,7 @@ impl Worker {
             control: None,
             tables: Tables::default(),
             long_poll: LongPoll::default(),
+            last_refused: None,
             connections: Connections::new(&mut rng),
             rates: Rates::new(&mut rng),
             rng,

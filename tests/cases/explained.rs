@@ -11,13 +11,14 @@ use sluice_tests::cases::ingress::staged::Staged;
 
 use crate::{ingress, lists};
 
-/// Requests that are compared; fewer mean that the comparison has lost its subject.
+/// Requests that are compared, and those to routes with canaries; fewer mean that the comparison has lost its subject.
 const LEAST: usize = 250;
+const LEAST_OF_CANARIES: usize = 15;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn explain_says_what_the_data_planes_answer() -> Result<()> {
     let expected_failures = lists::expected("envoy")?;
-    let (mut compared, mut wrong) = (0, Vec::new());
+    let (mut compared, mut of_canaries, mut wrong) = (0, 0, Vec::new());
     for words in &ingress::file()?.cases {
         let Ok(case) = Case::read(words) else {
             continue;
@@ -48,6 +49,7 @@ async fn explain_says_what_the_data_planes_answer() -> Result<()> {
                 continue;
             }
             compared += 1;
+            of_canaries += usize::from(selected(outcome).is_some());
             if let Err(difference) = compare(check, outcome) {
                 wrong.push(format!("{} check {}: {difference}", case.id, n + 1));
             }
@@ -59,6 +61,10 @@ async fn explain_says_what_the_data_planes_answer() -> Result<()> {
         wrong.join("\n")
     );
     ensure!(compared >= LEAST, "only {compared} requests are compared");
+    ensure!(
+        of_canaries >= LEAST_OF_CANARIES,
+        "only {of_canaries} of canaries"
+    );
     Ok(())
 }
 
@@ -143,6 +149,11 @@ fn compare(check: &Check, outcome: &Value) -> Result<(), String> {
     if matches!(status, 300..=399 | 404) && then.backend.is_none() && then.proxied != Some(true) {
         return differs(&format!("status {status}"));
     }
+    if let (Some(backend), Some(Some(expected))) = (selected(outcome), &then.backend)
+        && backend != expected
+    {
+        return differs(&format!("backend {expected}"));
+    }
     let path = outcome["forward"]["path"].as_str().unwrap_or_default();
     match &then.upstream_path {
         Some(expected) if path.split('?').next() != Some(expected) => {
@@ -150,4 +161,11 @@ fn compare(check: &Check, outcome: &Value) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// The Service that the rules of canaries select, unless chance does.
+fn selected(outcome: &Value) -> Option<&str> {
+    let selection = &outcome["forward"]["selection"];
+    let choice = selection.get("canary").or(selection.get("main"))?;
+    choice["backend"].as_str()?.split('/').nth(1)
 }

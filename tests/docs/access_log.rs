@@ -19,6 +19,9 @@ $remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent 
 [$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time
 ```
 
+`--log-format json` changes nothing here: it is about Sluice's own lines and the messages of Envoy and nginx
+([troubleshooting.md](troubleshooting.md#the-log)); one warning says so where the access log is not JSON.
+
 Values that clients or pods write are escaped: `\"` is `\\x22`, a missing value `-`. For JSON, set `log-format-escape-json: \"true\"` and write the
 whole JSON object, with quotes around strings:
 

@@ -100,6 +100,35 @@ fn a_bad_document_is_refused_with_a_line_and_the_last_good_one_stays() {
 }
 
 #[test]
+fn each_refused_document_is_logged_once_however_often_it_comes() {
+    in_both(|personality| {
+        let mut filter = Filter::polling(personality);
+        let lines = |filter: &Filter| {
+            let log = filter.host().log.iter();
+            log.filter(|line| line.contains("log refused")).count()
+        };
+        filter.answer_tables(tables(1, &["10.0.0.1:80"]));
+        let bad = |version| change(1, version, &["not-an-address"]);
+        let mut expected = 0;
+        for version in [2, 3, 2] {
+            expected += 1;
+            for _ in 0..20 {
+                filter.answer_tables(bad(version));
+                filter.pass(Duration::from_secs(1));
+                assert_eq!(lines(&filter), expected, "{version}");
+            }
+        }
+        filter.answer_tables(change(1, 4, &["10.0.0.2:80"]));
+        is_served_by(&mut filter, "10.0.0.2:80");
+        for text in ["{", "{", r#"{"schema":1}"#] {
+            filter.answer(200, text.as_bytes());
+            filter.pass(Duration::from_secs(1));
+        }
+        assert_eq!(lines(&filter), expected + 2);
+    });
+}
+
+#[test]
 fn one_bad_endpoint_refuses_the_whole_document() {
     in_both(|personality| {
         let mut filter = Filter::polling(personality);

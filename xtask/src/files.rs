@@ -1,61 +1,31 @@
-//! Files on their way into an archive.
+//! Copies of files, with modes that do not depend on this machine.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::step::Step;
-use crate::target;
-
-/// A folder for what is thrown away; gone when dropped.
-pub(crate) struct Workshop {
-    folder: PathBuf,
-}
-
-impl Workshop {
-    pub(crate) fn new() -> Result<Workshop> {
-        let folder = target().join(format!("images/work-{}", std::process::id()));
-        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Ok(Workshop {
-            folder: folder.canonicalize()?,
-        })
-    }
-
-    /// A new folder in it.
-    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
-        let folder = self.folder.join(name);
-        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Ok(folder)
-    }
-}
-
-impl Drop for Workshop {
-    fn drop(&mut self) {
-        // The next build has a folder of its own.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// Writes a file with the folders above it.
-pub(crate) fn write(place: &Path, text: impl AsRef<[u8]>) -> Result<()> {
-    place.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(place, text).with_context(|| place.display().to_string())
+pub(crate) fn write(destination: &Path, text: impl AsRef<[u8]>) -> Result<()> {
+    destination.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(destination, text).with_context(|| destination.display().to_string())
 }
 
 /// Copies a file with the folders above it.
-pub(crate) fn copy(file: &Path, place: &Path) -> Result<()> {
-    place.parent().map_or(Ok(()), fs::create_dir_all)?;
-    let copied = fs::copy(file, place).map(drop);
-    copied.with_context(|| format!("copy {} to {}", file.display(), place.display()))
+pub(crate) fn copy(file: &Path, destination: &Path) -> Result<()> {
+    destination.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let copied = fs::copy(file, destination).map(drop);
+    copied.with_context(|| format!("copy {} to {}", file.display(), destination.display()))
 }
 
 /// Copies a file that is no program, whatever its mode says: Cargo gives wasm that of one.
-pub(crate) fn copy_data(file: &Path, place: &Path) -> Result<()> {
-    copy(file, place)?;
-    Ok(fs::set_permissions(place, Permissions::from_mode(0o644))?)
+pub(crate) fn copy_data(file: &Path, destination: &Path) -> Result<()> {
+    copy(file, destination)?;
+    Ok(fs::set_permissions(
+        destination,
+        Permissions::from_mode(0o644),
+    )?)
 }
 
 /// Modes that depend neither on the umask nor on a package: nothing is written to, and no file lends its owner's rights.
@@ -77,42 +47,4 @@ pub(crate) fn set_modes(folder: &Path) -> Result<()> {
         }
     }
     Ok(fs::set_permissions(folder, Permissions::from_mode(0o755))?)
-}
-
-/// The SHA-256 of a file, in hexadecimal digits.
-pub(crate) fn sha256(step: &mut Step, file: &Path) -> Result<String> {
-    let (status, output) = step.capture(Command::new("sha256sum").arg("--binary").arg(file))?;
-    let digest = output
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches('\\');
-    if !status.success() || digest.len() != 64 {
-        bail!("sha256sum {}: {output}", file.display());
-    }
-    Ok(digest.to_owned())
-}
-
-/// An archive of a folder's content. GNU tar writes no time, no owner and no order of its own.
-pub(crate) fn pack(step: &mut Step, folder: &Path, archive: &Path) -> Result<()> {
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--format=gnu", "--sort=name", "--mtime=@0"]);
-    tar.args([
-        "--owner=0",
-        "--group=0",
-        "--numeric-owner",
-        "--no-acls",
-        "--no-selinux",
-        "--no-xattrs",
-    ]);
-    // The archive of a layer lies in the folder of the layout, not in that of the layer.
-    tar.arg("--file")
-        .arg(archive)
-        .arg("--directory")
-        .arg(folder);
-    let mut names: Vec<_> = fs::read_dir(folder)?
-        .map(|entry| Ok(entry?.file_name()))
-        .collect::<Result<_>>()?;
-    names.sort();
-    step.run(tar.arg("--").args(names))
 }

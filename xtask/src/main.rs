@@ -4,9 +4,11 @@
 //! tasks have no logic of their own: what they run lives in `tests/`.
 
 mod arch;
+mod archive;
 mod asan;
 mod build;
 mod deny;
+mod digest;
 mod files;
 mod fuzz;
 mod image;
@@ -17,6 +19,7 @@ mod run;
 mod setup;
 mod site;
 mod step;
+mod work_dir;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -36,9 +39,9 @@ cargo xtask <task>
   image [controller|envoy|nginx]... [--arch amd64|arm64] [--output DIR] [--debug]
                                    container images as OCI archives, with bill of materials, licences and symbols, in
                                    target/images/ARCH or DIR. --debug: of programs that are quicker to build
-  plugin --url URL [--output DIR] [--program amd64|arm64=PATH]...
-                                   kubectl sluice for krew: archives, and the manifest for where they are published. --program:
-                                   pack this one instead of building for all
+  plugin --url URL [--output DIR] [--arch amd64|arm64]... [--program amd64|arm64=PATH]...
+                                   kubectl sluice for krew: archives, and the manifest for where they are published. --arch: for
+                                   this one instead of both. --program: pack this one instead of building it
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]

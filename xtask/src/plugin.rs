@@ -9,17 +9,18 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::arch::Arch;
 use crate::build;
-use crate::files::{self, Workshop};
 use crate::setup;
 use crate::step::{Step, say};
-use crate::{repository, target};
+use crate::work_dir::WorkDir;
+use crate::{archive, digest, files, repository, target};
 
 /// The program in an archive; krew's link to it has the same name.
 const PROGRAM: &str = "kubectl-sluice";
 const LICENCE: &str = "LICENSE";
 /// Its place in an index of krew.
 const MANIFEST: &str = "plugins/sluice.yaml";
-const USAGE: &str = "plugin --url URL [--output DIR] [--program amd64|arm64=PATH]...";
+const USAGE: &str =
+    "plugin --url URL [--output DIR] [--arch amd64|arm64]... [--program amd64|arm64=PATH]...";
 
 struct Plan {
     /// Of the folder that the archives are going to be in.
@@ -42,11 +43,10 @@ impl Plan {
             match argument {
                 "--url" => plan.url = url(value)?,
                 "--output" if !value.is_empty() => plan.output = value.into(),
+                "--arch" => plan.add(Arch::parse(value)?, None)?,
                 "--program" => {
                     let (arch, path) = program(value)?;
-                    let is_known = plan.programs.iter().any(|(known, _)| *known == arch);
-                    ensure!(!is_known, "--program: {} is named twice", arch.name());
-                    plan.programs.push((arch, path));
+                    plan.add(arch, path)?;
                 }
                 _ => bail!("{USAGE}: {argument} {value}"),
             }
@@ -57,6 +57,13 @@ impl Plan {
         }
         plan.output = std::path::absolute(&plan.output)?;
         Ok(plan)
+    }
+
+    fn add(&mut self, arch: Arch, path: Option<PathBuf>) -> Result<()> {
+        let is_known = self.programs.iter().any(|(known, _)| *known == arch);
+        ensure!(!is_known, "{USAGE}: {} is named twice", arch.name());
+        self.programs.push((arch, path));
+        Ok(())
     }
 }
 
@@ -90,11 +97,11 @@ struct Archive {
 /// Builds what is not there, and packs.
 pub(crate) fn plugin(arguments: &[String]) -> Result<()> {
     let plan = Plan::parse(arguments)?;
-    let workshop = Workshop::new()?;
+    let work_dir = WorkDir::new()?;
     fs::create_dir_all(&plan.output).with_context(|| plan.output.display().to_string())?;
     let mut archives = Vec::new();
     for (arch, path) in &plan.programs {
-        let folder = workshop.folder(arch.name())?;
+        let folder = work_dir.create(arch.name())?;
         match path {
             Some(path) => files::copy(path, &folder.join(PROGRAM))?,
             None => built(*arch, &folder.join(PROGRAM))?,
@@ -132,14 +139,14 @@ fn pack(arch: Arch, folder: &Path, output: &Path) -> Result<Archive> {
         arch.name()
     ));
     let mut step = Step::start(&format!("{PROGRAM} ({})", arch.name()));
-    files::pack(&mut step, folder, &tar)?;
+    archive::pack(&mut step, folder, &tar)?;
     step.run(
         Command::new("gzip")
             .args(["--no-name", "--force"])
             .arg(&tar),
     )?;
     let archive = tar.with_extension("tar.gz");
-    let sha256 = files::sha256(&mut step, &archive)?;
+    let sha256 = digest::sha256(&mut step, &archive)?;
     step.done();
     let name = archive.file_name().context("an archive without a name")?;
     Ok(Archive {

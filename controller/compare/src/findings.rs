@@ -374,7 +374,10 @@ impl Counted {
 #[must_use]
 pub fn not_sent(left_out: &LeftOut) -> Vec<Unjudged> {
     let all = left_out.iter().map(|(reason, count)| Unjudged {
-        reason: format!("not sent: {reason}"),
+        reason: match count {
+            0 => (*reason).to_owned(),
+            _ => format!("not sent: {reason}"),
+        },
         requests: *count,
         examples: Vec::new(),
     });

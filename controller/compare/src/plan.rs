@@ -70,6 +70,10 @@ pub mod reasons {
     pub const HOSTS: &str = "of more hosts than can be judged";
     /// Its time.
     pub const RATE: &str = "more than --rate and --concurrency let through";
+    /// It has none of its own.
+    pub const CANARY: &str = "a canary, whose requests count to its main Ingress";
+    /// There is nothing to ask for.
+    pub const NOTHING_SERVED: &str = "none of its paths is served";
     /// Its sender.
     pub const OWN: &str =
         "sent from here and mirrored once more, as --old leads through the proxy that mirrors";
@@ -140,6 +144,11 @@ impl Plan {
         for subject in subjects {
             self.subjects.entry(subject).or_default();
         }
+    }
+
+    /// A subject that has no requests, and why.
+    pub fn expect_without_requests(&mut self, subject: Subject, reason: &'static str) {
+        self.subjects.entry(subject).or_default().insert(reason, 0);
     }
 
     /// A recorded request; without Ingresses its host is its subject.

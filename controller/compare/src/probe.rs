@@ -20,15 +20,22 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The request as reports have it, with headers that are not a client's.
+    /// The request as reports have it, with headers that are not a client's, or that canaries decide by.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut text = printable(&self.request.to_string());
-        if self.is_ours && !self.request.headers.is_empty() {
-            let headers = self.request.headers.iter();
-            let headers = headers.map(|(name, value)| format!("{name}: {value}"));
-            let headers: Vec<String> = headers.collect();
-            text += &format!(" ({})", printable(&headers.join(", ")));
+        let headers = self.request.headers.iter().filter_map(|(name, value)| {
+            let is_shown = self.is_ours || self.context.canary_headers.contains(name);
+            is_shown.then(|| format!("{name}: {value}"))
+        });
+        let cookies = self.context.canary_cookies.iter().filter_map(|name| {
+            let value = self.request.cookie(name).filter(|_| !self.is_ours)?;
+            let is_rule = value == "always" || value == "never";
+            is_rule.then(|| format!("cookie: {name}={value}"))
+        });
+        let all: Vec<String> = headers.chain(cookies).collect();
+        if !all.is_empty() {
+            text += &format!(" ({})", printable(&all.join(", ")));
         }
         text
     }

@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::facts::Scope;
 use crate::findings::Tally;
 use crate::judge::{Attempts, Judgement};
+use crate::names::names;
 use crate::pace::Pace;
 use crate::plan::Plan;
 use crate::probe::{Probe, is_safe};
@@ -172,9 +173,10 @@ impl Pair {
         for subject in plan.subjects.keys() {
             tally.expect(subject);
         }
-        for (probe, judged) in plan.probes.iter().zip(all) {
+        let names = names(&plan.probes);
+        for ((probe, name), judged) in plan.probes.iter().zip(&names).zip(all) {
             let judgement = judged.into_inner().judgement;
-            tally.add(&probe.context, &probe.shown(), judgement);
+            tally.add(&probe.context, name, judgement);
         }
         tally
     }

@@ -1,7 +1,7 @@
 //! The Ingresses, as their translation has them: which of them takes a request, and what its responses may depend on.
 
-use sluice_explain::{Explanation, Outcome, Request, explain};
-use sluice_ir::{CanaryRules, CanaryValue, Config, RouteId};
+use sluice_explain::{Choice, Explanation, Outcome, Request, explain};
+use sluice_ir::{CanaryRules, Config, RouteId};
 
 use crate::subject::Subject;
 
@@ -31,6 +31,10 @@ pub struct Context {
     pub has_certificate: bool,
     /// Cookies whose values are a choice of the data plane.
     pub session_cookies: Vec<String>,
+    /// Headers that canaries decide by.
+    pub canary_headers: Vec<String>,
+    /// Names of cookies that canaries decide by.
+    pub canary_cookies: Vec<String>,
     /// Backends that share such requests by weight, as ingress-nginx names them.
     pub shared_by: Vec<String>,
     /// Rates or concurrent requests are limited.
@@ -58,6 +62,8 @@ impl Context {
             is_known_host: false,
             has_certificate: true,
             session_cookies: vec![SESSION_COOKIE.to_owned()],
+            canary_headers: Vec::new(),
+            canary_cookies: Vec::new(),
             shared_by: Vec::new(),
             is_limited: false,
             is_closed: false,
@@ -107,7 +113,13 @@ impl Site<'_> {
             },
             has_certificate: explanation.certificate.is_some() || is_passed_through,
             session_cookies: session_cookies(&explanation.outcome),
-            shared_by: shared_by(&explanation.outcome, request),
+            canary_headers: rules(&explanation.outcome)
+                .filter_map(|rules| Some(rules.header.as_ref()?.name.clone()))
+                .collect(),
+            canary_cookies: rules(&explanation.outcome)
+                .filter_map(|rules| rules.cookie.clone())
+                .collect(),
+            shared_by: shared_by(&explanation.outcome),
             is_limited: policy("limits").is_some(),
             is_closed: matches!(explanation.outcome, Outcome::Denied),
             asks_for_digest: policy("authentication")
@@ -132,43 +144,44 @@ fn session_cookies(outcome: &Outcome) -> Vec<String> {
     names.chain([SESSION_COOKIE.to_owned()]).collect()
 }
 
+/// Rules of canaries.
+fn rules(outcome: &Outcome) -> impl Iterator<Item = &CanaryRules> {
+    let canaries = match outcome {
+        Outcome::Forward { canaries, .. } => canaries.as_slice(),
+        _ => &[],
+    };
+    canaries.iter().map(|share| &share.rules)
+}
+
 /// None, or more than one.
-fn shared_by(outcome: &Outcome, request: &Request) -> Vec<String> {
+fn shared_by(outcome: &Outcome) -> Vec<String> {
     let Outcome::Forward {
-        backends, canaries, ..
+        backends,
+        selection,
+        ..
     } = outcome
     else {
         return Vec::new();
     };
-    let by_weight = |rules: &CanaryRules| rules.weight > 0 && rules.weight < rules.total;
-    let drawn = canaries
-        .iter()
-        .filter(|share| by_weight(&share.rules) && !is_decided(&share.rules, request))
-        .map(|share| &share.backend);
-    let all: Vec<String> = backends
-        .iter()
-        .chain(drawn)
-        .map(|backend| upstream_name(&backend.id))
-        .collect();
-    if all.len() > 1 { all } else { Vec::new() }
+    let own = || backends.iter().map(|backend| backend.id.as_str());
+    let choice = selection.as_ref().map(|selection| &selection.choice);
+    let all: Vec<&str> = match choice {
+        None | Some(Choice::Main { .. }) => own().collect(),
+        Some(Choice::Canary { .. }) => Vec::new(),
+        Some(Choice::Weight { parts }) => {
+            let canaries = parts.iter().filter(|part| part.is_canary);
+            let main = own().filter(|_| parts.iter().any(|part| !part.is_canary));
+            let canaries = canaries.map(|part| part.backend.as_str());
+            main.chain(canaries).collect()
+        }
+    };
+    match all.len() {
+        0 | 1 => Vec::new(),
+        _ => all.into_iter().map(upstream_name).collect(),
+    }
 }
 
 /// As ingress-nginx names a backend: `namespace-service-port`.
 pub(crate) fn upstream_name(id: &str) -> String {
     id.split('/').take(3).collect::<Vec<_>>().join("-")
-}
-
-/// A header or a cookie decides before the weight does.
-fn is_decided(rules: &CanaryRules, request: &Request) -> bool {
-    let says = |text: &str| text == "always" || text == "never";
-    let by_header = rules.header.as_ref().is_some_and(|header| {
-        let value = request.header(&header.name);
-        value.is_some_and(|value| match &header.value {
-            CanaryValue::AlwaysNever => says(&value),
-            CanaryValue::Exact(exact) => value == *exact,
-            CanaryValue::Matches(_) | CanaryValue::MatchesAll(_) | CanaryValue::Invalid => true,
-        })
-    });
-    let cookie = rules.cookie.as_ref().and_then(|name| request.cookie(name));
-    by_header || cookie.is_some_and(|value| says(&value))
 }

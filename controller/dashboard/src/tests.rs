@@ -262,6 +262,39 @@ async fn a_request_is_explained() {
     assert!(wrong.contains("http:// or https://"), "{wrong}");
 }
 
+/// On the page of the main Ingress and where a request is explained.
+#[tokio::test]
+async fn rules_of_canaries_are_the_same_words_everywhere() {
+    let canary = object(json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": { "name": "new", "namespace": "shop", "annotations": {
+            "nginx.ingress.kubernetes.io/canary": "true",
+            "nginx.ingress.kubernetes.io/canary-by-header": "X-Beta",
+            "nginx.ingress.kubernetes.io/canary-by-header-pattern": "^(?!a)<b>",
+            "nginx.ingress.kubernetes.io/canary-weight": "20",
+        } },
+        "spec": { "ingressClassName": "nginx", "rules": [{ "host": "a.example", "http": { "paths": [
+            { "path": "/a", "pathType": "Prefix", "backend": { "service": { "name": "new", "port": { "number": 80 } } } },
+        ] } }] },
+    }));
+    let dashboard = dashboard_of(vec![ingress("web", "a.example"), canary]);
+    for target in ["/ingresses/shop/web", "/explain?url=http://a.example/a"] {
+        let text = page(&dashboard, target).await;
+        for expected in [
+            "Service shop/new port 80",
+            "header x-beta: a value that matches ^&#60;b&#62; and does not match",
+            "weight: 20 of 100 requests that no other rule decides",
+        ] {
+            assert!(text.contains(expected), "{target}: {expected}: {text}");
+        }
+        assert!(!text.contains("matches_all"), "{text}");
+    }
+    let text = page(&dashboard, "/explain?url=http://a.example/a").await;
+    let parts =
+        "by weight: 20% canary Service shop/new port 80, 80% main backend Service shop/web port 80";
+    assert!(text.contains(parts), "{text}");
+}
+
 #[tokio::test]
 async fn what_is_not_there_is_404() {
     let dashboard = dashboard(&[]);

@@ -2,6 +2,7 @@
 
 use sluice_ir::{Action, BackendId, Config, HttpRoute, HttpsRedirect, RedirectTo};
 
+use crate::canary;
 use crate::explanation::{Backend, Outcome, Share};
 use crate::request::Request;
 use crate::value::{self, Matched};
@@ -31,6 +32,7 @@ pub(crate) fn of_action(config: &Config, route: &HttpRoute, request: &Request) -
             Outcome::Forward {
                 path: upstream_path(route, request),
                 backends: own,
+                selection: canary::selection(config, route, destination.primary(), request),
                 canaries: route
                     .canaries
                     .iter()

@@ -100,6 +100,9 @@ pub enum Outcome {
         /// In the order in which they are asked.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         canaries: Vec<Share>,
+        /// The one that gets it; `None`: there are no canaries.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        selection: Option<Selection>,
     },
     /// A pod ends TLS itself.
     Passthrough {
@@ -128,4 +131,62 @@ pub struct Share {
     pub backend: Backend,
     /// Rules that select it.
     pub rules: CanaryRules,
+}
+
+/// Backend of a request to a route with canaries.
+#[derive(Clone, Debug, Serialize)]
+pub struct Selection {
+    /// By the rules.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// A cookie of the request that may name a session, which stays on its backend whatever the rules say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_cookie: Option<String>,
+    /// False: the main backend has no endpoints, so all requests get 503.
+    pub is_served: bool,
+}
+
+/// Result of the rules of canaries.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// A canary.
+    Canary {
+        /// Its id.
+        backend: String,
+        /// The rule that selects it, with what the request says.
+        rule: String,
+    },
+    /// By chance.
+    Weight {
+        /// Canaries, then the main backend.
+        parts: Vec<Part>,
+    },
+    /// The main backend.
+    Main {
+        /// Its id.
+        backend: String,
+        /// Why no canary gets it.
+        canaries: Vec<Kept>,
+    },
+}
+
+/// A part of the requests.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// Id of the backend.
+    pub backend: String,
+    /// False: the main backend.
+    pub is_canary: bool,
+    /// Its part.
+    pub percent: f64,
+}
+
+/// A canary that does not get a request.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kept {
+    /// Id of the backend.
+    pub backend: String,
+    /// Why it does not.
+    pub reason: String,
 }

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   URL, method, headers --> Request --server.rs--> Server --path.rs--> HttpRoute --answer.rs--> Outcome
-//!                                                      app root -+         +- direct_response.rs
+//!                                                      app root -+         +- direct_response.rs, canary.rs
 //! ```
 //!
-//! Pure: nothing is sent. What depends on more than the request and the model (passwords, limits, the draw among canaries, the choice
-//! of a pod) is named, and not decided.
+//! Pure: nothing is sent. What depends on more than the request and the model (passwords, limits, sessions, the draw among canaries, the
+//! choice of a pod) is named, and not decided.
 
 mod answer;
 mod blocked;
+mod canary;
 mod direct_response;
 mod explanation;
 mod lines;
@@ -19,7 +20,8 @@ mod server;
 mod settings;
 mod value;
 
-pub use explanation::{Backend, Explanation, Outcome, Route, Share};
+pub use canary::canary_rules;
+pub use explanation::{Backend, Choice, Explanation, Kept, Outcome, Part, Route, Selection, Share};
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};

@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 use sluice_ir::{BackendId, PathMatch};
 
-use crate::{Backend, Explanation, Outcome};
+use crate::canary::canary_rules;
+use crate::{Backend, Choice, Explanation, Outcome, Selection};
 
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
@@ -54,11 +55,16 @@ pub fn end(outcome: &Outcome, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> 
             path,
             backends,
             canaries,
+            selection,
         } => {
             let mut lines = vec![("upstream", path.clone())];
+            let selection = selection.iter();
+            lines.extend(selection.flat_map(|selection| of_selection(selection, name)));
             for canary in canaries {
-                lines.extend(of_backend("canary", &canary.backend, name));
-                lines.push(("", format!("takes {}", json(&canary.rules))));
+                let mut of_canary = of_backend("canary", &canary.backend, name);
+                let rules = canary_rules(&canary.rules);
+                of_canary.splice(1..1, rules.into_iter().map(|rule| ("", rule)));
+                lines.extend(of_canary);
             }
             lines.extend(
                 backends
@@ -68,6 +74,43 @@ pub fn end(outcome: &Outcome, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> 
             lines
         }
     }
+}
+
+/// The backend of a request, and why.
+fn of_selection(selection: &Selection, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> {
+    let named = |id: &str| name(&BackendId::new(id));
+    let choice = match &selection.choice {
+        Choice::Canary { backend, rule } => format!("canary {}: {rule}", named(backend)),
+        Choice::Weight { parts } => {
+            let parts = parts.iter().map(|part| {
+                let word = if part.is_canary {
+                    "canary"
+                } else {
+                    "main backend"
+                };
+                format!("{}% {word} {}", part.percent, named(&part.backend))
+            });
+            format!("by weight: {}", parts.collect::<Vec<_>>().join(", "))
+        }
+        Choice::Main { backend, canaries } => {
+            let reasons = canaries
+                .iter()
+                .map(|kept| format!("canary {}: {}", named(&kept.backend), kept.reason));
+            let reasons: Vec<String> = reasons.collect();
+            format!("main backend {}; {}", named(backend), reasons.join("; "))
+        }
+    };
+    let mut lines = vec![("goes to", choice)];
+    lines.extend(selection.session_cookie.iter().map(|cookie| {
+        let text =
+            format!("unless cookie {cookie} belongs to a session, which stays on its backend");
+        ("", text)
+    }));
+    if !selection.is_served {
+        let text = "503 for all requests: the main backend has no endpoints".to_owned();
+        lines.push(("", text));
+    }
+    lines
 }
 
 fn of_backend(

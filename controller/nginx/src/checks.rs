@@ -12,7 +12,7 @@ use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::{self, media_types};
 use crate::location::module::Module;
-use crate::location::{errors, redirect, varied};
+use crate::location::{conditional_headers, errors, redirect};
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
@@ -110,7 +110,7 @@ fn check_responses(
         (has_different_media_types(route), (types, true)),
         (redirect::has_no_word(route), (status, false)),
         (
-            varied::replaces(route, &context.config.global),
+            conditional_headers::replaces(route, &context.config.global),
             (replaces, false),
         ),
         (

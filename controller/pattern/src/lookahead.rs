@@ -35,15 +35,15 @@ fn rewritten(pattern: &str) -> Option<String> {
     let (mut tree, mut groups) = (Tree::default(), 0);
     let mut needs_letter = false;
     while let Some(body) = rest.strip_prefix(BEGIN) {
-        let mut texts = Texts {
+        let mut parser = LookaheadParser {
             rest: body,
             groups: 0,
         };
-        for excluded in texts.alternatives(0)? {
+        for excluded in parser.alternatives(0)? {
             tree.exclude(&excluded);
         }
-        rest = texts.rest.strip_prefix(')')?;
-        groups += texts.groups;
+        rest = parser.rest.strip_prefix(')')?;
+        groups += parser.groups;
     }
     let (opening, rest) = match rest.strip_prefix('(') {
         Some(inner) => ("(", inner),
@@ -102,13 +102,13 @@ struct Excluded {
 }
 
 /// Parser of what a lookahead has in it: a few texts.
-struct Texts<'p> {
+struct LookaheadParser<'p> {
     rest: &'p str,
     /// Capturing groups so far.
     groups: usize,
 }
 
-impl Texts<'_> {
+impl LookaheadParser<'_> {
     fn alternatives(&mut self, depth: usize) -> Option<Vec<Excluded>> {
         let mut all = self.sequence(depth)?;
         while self.take("|") {

@@ -202,7 +202,9 @@ fn patterns(all: &[ir::ValuePattern]) -> Vec<wire::HeaderPattern> {
     all.collect()
 }
 
-fn canary(canary: &ir::Canary) -> wire::Canary {
+/// A canary of Ingresses.
+#[must_use]
+pub fn canary(canary: &ir::Canary) -> wire::Canary {
     let ir::CanaryRules {
         header,
         cookie,

@@ -17,6 +17,7 @@ mod table;
 
 use sluice_filter_config::{Control, Host, PluginConfig};
 
+pub use convert::canary;
 pub use log::{Log, PollResponse};
 
 /// The bootstrap configuration of a managed data plane: it only says where the log is, so it never changes.

@@ -3,21 +3,51 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, FromArgMatches, Subcommand};
 
-use super::{Check, DbgCommand, Explain, Lint, Render};
+use super::{Args, Check, Command, DbgCommand, Explain, Lint, Render};
 
 /// Name of the program that kubectl looks for.
 const PLUGIN: &str = "kubectl-sluice";
 
-/// Words of a command line, for the plugin if kubectl has called it.
-pub(super) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = words.collect();
+/// Its name where people type it.
+const TYPED: &str = "kubectl sluice";
+
+/// True if kubectl has called this program.
+pub(super) fn is_plugin(words: &[OsString]) -> bool {
     let name = words.first().and_then(|word| Path::new(word).file_name());
-    if name == Some(OsStr::new(PLUGIN)) {
-        words.insert(1, "kubectl".into());
-    }
-    words
+    name == Some(OsStr::new(PLUGIN))
+}
+
+/// The command line of the plugin.
+pub(super) fn parse(words: Vec<OsString>) -> Result<Args, clap::Error> {
+    let mut command = super::as_ingress_nginx(command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    let kubectl =
+        Kubectl::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok(Args {
+        command: Command::Kubectl(Box::new(kubectl)),
+    })
+}
+
+/// The command `sluice kubectl` as one of its own: clap names commands by those above them.
+fn command() -> clap::Command {
+    let command = clap::Command::new(TYPED)
+        .bin_name(TYPED)
+        .about("Find a pod of Sluice, and inspect it")
+        .version(env!("CARGO_PKG_VERSION"))
+        .propagate_version(true);
+    Kubectl::augment_args(command).mut_subcommands(as_typed)
+}
+
+/// The command with the examples of its help as kubectl takes them.
+fn as_typed(command: clap::Command) -> clap::Command {
+    let help = command.get_after_help().map(ToString::to_string);
+    let command = match help {
+        Some(help) => command.after_help(help.replace("\n  sluice ", "\n  kubectl sluice ")),
+        None => command,
+    };
+    command.mut_subcommands(as_typed)
 }
 
 #[derive(Debug, ClapArgs)]
@@ -189,15 +219,56 @@ pub(crate) struct Exec {
 mod tests {
     use super::*;
 
-    fn plugin_words(line: &str) -> Vec<OsString> {
-        words(line.split(' ').map(OsString::from))
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
     }
 
     #[test]
     fn the_name_of_the_program_makes_it_a_plugin() {
-        let expected = ["/bin/kubectl-sluice", "kubectl", "dbg", "conf"];
-        assert_eq!(plugin_words("/bin/kubectl-sluice dbg conf"), expected);
-        assert_eq!(plugin_words("sluice dbg conf"), ["sluice", "dbg", "conf"]);
-        assert_eq!(plugin_words("/a/kubectl-sluice/sluice run").len(), 2);
+        assert!(is_plugin(&words("/bin/kubectl-sluice dbg conf")));
+        assert!(!is_plugin(&words("sluice dbg conf")));
+        assert!(!is_plugin(&words("/a/kubectl-sluice/sluice run")));
+        let args = parse(words("/bin/kubectl-sluice dbg conf")).unwrap();
+        assert!(matches!(args.command, Command::Kubectl(_)));
+    }
+
+    /// The names of a command and of all below it.
+    fn names(command: &clap::Command, above: &str) -> Vec<String> {
+        let below = command.get_subcommands().flat_map(|command| {
+            let name = format!("{above} {}", command.get_name());
+            let below = names(command, &name);
+            [name].into_iter().chain(below)
+        });
+        below.collect()
+    }
+
+    #[test]
+    fn usage_and_examples_of_every_command_are_what_is_typed() {
+        let all = names(&command(), TYPED);
+        assert!(all.len() > 20, "{all:?}");
+        for name in all.iter().map(String::as_str).chain([TYPED]) {
+            let line = format!("{} --help", name.replacen(TYPED, PLUGIN, 1));
+            let help = parse(words(&line)).unwrap_err().to_string();
+            let usage = help.lines().find(|line| line.starts_with("Usage:"));
+            let expected = format!("Usage: {name}");
+            assert!(
+                usage.is_some_and(|usage| usage.starts_with(&expected)),
+                "{name}: {help}"
+            );
+            for wrong in ["kubectl-sluice ", "sluice kubectl", "\n  sluice "] {
+                assert!(!help.contains(wrong), "{name}: {wrong:?}: {help}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_command_as_it_is_typed() {
+        for (line, usage) in [
+            ("kubectl-sluice certs", "Usage: kubectl sluice certs --host"),
+            ("kubectl-sluice dbg nothing", "Usage: kubectl sluice dbg"),
+        ] {
+            let error = parse(words(line)).unwrap_err().to_string();
+            assert!(error.contains(usage), "{error}");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! The Ingresses whose requests are compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::bail;
-use sluice_compare::{Subject, Unjudged};
+use sluice_compare::{Subject, Unjudged, reasons};
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Reading, read_inputs};
-use sluice_syntax::printable;
+use sluice_syntax::{printable, value};
 use sluice_translate::{Kind, Object, Options, Severity, Translation, is_ours, translate};
 
 use crate::args::{Compare, ObjectSource};
@@ -17,6 +17,8 @@ use crate::{cluster_events, options};
 pub(super) struct Ingresses {
     pub(super) translation: Option<Translation>,
     pub(super) reports: BTreeMap<String, Vec<String>>,
+    /// Names of canaries.
+    canaries: BTreeSet<String>,
     /// Documents and Ingresses about which nothing is known.
     pub(super) others: Vec<Unjudged>,
 }
@@ -55,6 +57,7 @@ impl Ingresses {
         let reports = reports(&translation);
         Ok(Ingresses {
             others: others(&collected, &options),
+            canaries: canaries(&collected, &options),
             translation: Some(translation),
             reports,
         })
@@ -65,6 +68,16 @@ impl Ingresses {
         owners.get(id).map(ToString::to_string)
     }
 
+    /// Why an Ingress has no requests; `None`: it may have some.
+    pub(super) fn silence(&self, name: &str) -> Option<&'static str> {
+        if self.canaries.contains(name) {
+            return Some(reasons::CANARY);
+        }
+        let owners = self.translation.as_ref()?.owners();
+        let has_route = owners.values().any(|owner| owner.to_string() == name);
+        (!has_route).then_some(reasons::NOTHING_SERVED)
+    }
+
     /// Ingresses that are not served as written.
     pub(super) fn reports(&self, subject: &Subject) -> Vec<String> {
         match subject {
@@ -72,6 +85,20 @@ impl Ingresses {
             Subject::Host(_) => Vec::new(),
         }
     }
+}
+
+fn canaries(collected: &Collected, options: &Options) -> BTreeSet<String> {
+    let annotation = format!("{}/canary", options.annotations_prefix);
+    let is_canary = |object: &&Object| {
+        let Object::Ingress(ingress) = object else {
+            return false;
+        };
+        let annotations = ingress.metadata.annotations.as_ref();
+        let value = annotations.and_then(|all| all.get(&annotation));
+        value.is_some_and(|value| value::bool(value) == Ok(true))
+    };
+    let canaries = collected.ingresses.iter().filter(is_canary);
+    canaries.map(|object| object.key().to_string()).collect()
 }
 
 /// Documents that cannot be read, and Ingresses that are not for this controller.
@@ -150,5 +177,40 @@ mod tests {
             reasons[1].starts_with("Ingress default/foreign: "),
             "{reasons:?}"
         );
+    }
+
+    #[test]
+    fn an_ingress_without_requests_says_why_it_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let ingress = |name: &str, annotations: &str, rules: &str| {
+            format!(
+                "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: {name}, annotations: {{{annotations}}}}}\nspec: \
+                 {{ingressClassName: nginx, rules: {rules}}}\n---\n"
+            )
+        };
+        let rules = "[{host: a.test, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]";
+        let canary = "nginx.ingress.kubernetes.io/canary: 'true', nginx.ingress.kubernetes.io/canary-weight: ten";
+        let text = ingress("main", "", rules)
+            + &ingress("canary", canary, rules)
+            + &ingress("empty", "", "[]");
+        fs::write(folder.path().join("a.yaml"), text).unwrap();
+        let reading = read_inputs(&[Input::Path(folder.path().to_owned())]).unwrap();
+        let options = Options {
+            class_is_implied: true,
+            ..Options::default()
+        };
+        let collected: Collected = reading.events.into_iter().collect();
+        let ingresses = Ingresses {
+            translation: Some(translate(&collected.resources, &options)),
+            canaries: canaries(&collected, &options),
+            ..Ingresses::default()
+        };
+        for (name, reason) in [
+            ("default/main", None),
+            ("default/canary", Some(reasons::CANARY)),
+            ("default/empty", Some(reasons::NOTHING_SERVED)),
+        ] {
+            assert_eq!(ingresses.silence(name), reason, "{name}");
+        }
     }
 }

@@ -57,8 +57,13 @@ fn compared(args: &Compare) -> anyhow::Result<ExitCode> {
             let mut plan = plan(args, site.as_ref(), &selection(args))?;
             if args.requests.host.is_empty() {
                 // Also those of which nothing is served.
-                let names = ingresses.reports.keys().cloned();
-                plan.expect(names.map(Subject::Ingress));
+                for name in ingresses.reports.keys() {
+                    let subject = Subject::Ingress(name.clone());
+                    match ingresses.silence(name) {
+                        Some(reason) => plan.expect_without_requests(subject, reason),
+                        None => plan.expect([subject].into_iter()),
+                    }
+                }
             }
             let tally = runtime.block_on(pair.compare(&plan));
             (tally, plan.subjects, plan.others)

@@ -38,6 +38,11 @@ impl View {
         Arc::clone(&self.0.snapshot.borrow())
     }
 
+    /// The current translation and those to come.
+    pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.0.snapshot.subscribe()
+    }
+
     /// How the publisher gets on.
     pub fn progress(&self) -> &Progress {
         &self.0.progress

@@ -1,6 +1,10 @@
 //! The long poll for the log of the tables.
 
+use std::fmt;
+use std::hash::BuildHasher;
+
 use proxy_wasm::types::LogLevel;
+use rustc_hash::FxBuildHasher;
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_filter_core::{ApplyError, PollResult};
 
@@ -45,39 +49,36 @@ impl Worker {
     }
 
     pub(super) fn apply_document(&mut self, document: &[u8]) -> PollResult {
-        let update = match PluginConfig::parse(document) {
-            Ok(config) => config.tables,
-            Err(error) => {
-                host::log(
-                    LogLevel::Error,
-                    &format!("log refused, the last good tables stay: {error}"),
-                );
-                return PollResult::Failed;
-            }
+        let result = match PluginConfig::parse(document) {
+            Ok(config) => config.tables.map(|update| self.apply(update)),
+            Err(error) => return self.refused(document, &error),
         };
-        match update.map(|update| self.apply(update)) {
-            Some(Ok(())) => PollResult::Current,
+        match result {
+            Some(Ok(())) => {
+                self.last_refused = None;
+                PollResult::Current
+            }
             Some(Err(error @ ApplyError::Base { .. })) => {
-                host::log(
-                    LogLevel::Info,
-                    &format!("log out of step, asking for a snapshot: {error}"),
-                );
+                let message = format!("log out of step, asking for a snapshot: {error}");
+                self.log_once(LogLevel::Info, document, &message);
                 PollResult::OutOfStep
             }
-            Some(Err(error)) => {
-                host::log(
-                    LogLevel::Error,
-                    &format!("log refused, the last good tables stay: {error}"),
-                );
-                PollResult::Failed
-            }
-            None => {
-                host::log(
-                    LogLevel::Error,
-                    "log refused, the last good tables stay: expected `tables`, got none",
-                );
-                PollResult::Failed
-            }
+            Some(Err(error)) => self.refused(document, &error),
+            None => self.refused(document, &"expected `tables`, got none"),
+        }
+    }
+
+    fn refused(&mut self, document: &[u8], error: &dyn fmt::Display) -> PollResult {
+        let message = format!("log refused, the last good tables stay: {error}");
+        self.log_once(LogLevel::Error, document, &message);
+        PollResult::Failed
+    }
+
+    /// A document that is refused comes again with the next poll, until the controller has another one.
+    fn log_once(&mut self, level: LogLevel, document: &[u8], message: &str) {
+        let refused = FxBuildHasher.hash_one(document);
+        if self.last_refused.replace(refused) != Some(refused) {
+            host::log(level, message);
         }
     }
 }

@@ -1,13 +1,17 @@
 //! `--log-format json`: every line is an object with the same fields, from the start to the end of the process.
 
+use std::fs;
+
 use anyhow::{Context, Result, ensure};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use sluice_tests::artifacts::repository;
 use sluice_tests::faults::Faults;
 use sluice_tests::log::Log;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
 use crate::fixture::{Fixture, HOST};
+use crate::scenarios::access_log;
 
 const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
@@ -111,5 +115,62 @@ pub(crate) async fn of_a_panic(data_plane: &str) -> Result<()> {
             .as_str()
             .is_some_and(|place| place.contains(".rs:"))
     );
+    Ok(())
+}
+
+/// The example of docs/access-log.md, as a ConfigMap.
+fn documented() -> Result<Value> {
+    let page = fs::read_to_string(repository().join("docs/access-log.md"))?;
+    let (_, example) = page.split_once("```yaml\n").context("no example")?;
+    let (example, _) = example.split_once("```").context("no end")?;
+    Ok(serde_saphyr::from_str(example)?)
+}
+
+/// Lines of the access log have the ConfigMap's format: JSON by the documented one, with a word of warning without. Envoy's standard error
+/// is our log, in which other lines are messages.
+pub(crate) async fn of_the_access_log(data_plane: &str) -> Result<()> {
+    const WARNING: &str = "--log-format=json is not about the access log";
+    for path in ["/dev/stdout", "/dev/stderr"] {
+        for is_json in [true, false] {
+            let fixture = Fixture::start(1, 1).await?;
+            let mut settings = match is_json {
+                true => documented()?,
+                false => json!({}),
+            };
+            settings["access-log-path"] = path.into();
+            access_log::config_map(&fixture.manifests, "settings", settings)?;
+            let sluice =
+                access_log::with_settings(&fixture, data_plane, &["--log-format=json"]).await?;
+            sluice.wait_for_status(HOST, "/", 200).await?;
+            ensure!(sluice.get(HOST, "/b").await?.status == 200);
+            let line = sluice.log().wait_for("GET /b").await?;
+            sluice.signal("SIGTERM")?;
+            let log = sluice.log().clone();
+            let status = sluice.exit_status().await?;
+            ensure!(status.success(), "{status}\n{}", log.tail());
+            let lines = log.lines();
+            let (written, others): (Vec<String>, Vec<String>) =
+                lines.into_iter().partition(|line| line.contains("GET /"));
+            let is_wrapped = !is_json && data_plane == "envoy" && path == "/dev/stderr";
+            let warnings = objects(&others)?;
+            let is_warning = |it: &&Map<String, Value>| {
+                it["message"]
+                    .as_str()
+                    .is_some_and(|it| it.contains(WARNING))
+            };
+            let warnings = warnings.iter().filter(is_warning).count();
+            let expected = usize::from(!is_json && !is_wrapped);
+            ensure!(warnings == expected, "{path} {is_json}\n{}", log.tail());
+            if is_wrapped {
+                objects(&written)?;
+            } else {
+                let parsed: Result<Value, _> = serde_json::from_str(&line);
+                let parsed = parsed.ok();
+                ensure!(parsed.is_some() == is_json, "{path} {line}");
+                let is_documented = |it: &Value| it["status"] == 200 && it["seconds"].is_number();
+                ensure!(parsed.iter().all(is_documented), "{line}");
+            }
+        }
+    }
     Ok(())
 }

@@ -55,6 +55,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sluice-filter-core",
             "sluice-ir",
             "sluice-pattern",
+            "sluice-plugin",
         ],
     ),
     // What is wrong is judged by facts, and read by somebody else.

@@ -14,9 +14,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::parts::Part;
 use crate::arch::Arch;
-use crate::files;
 use crate::step::Step;
-use crate::target;
+use crate::{digest, files, target};
 
 /// A list of packages that is so old is fetched again.
 const LISTS_ARE_GOOD_FOR: Duration = Duration::from_secs(3600);
@@ -146,14 +145,14 @@ impl Debian {
             .strip_prefix("SHA256:")
             .with_context(|| format!("{name}: {hash} is no SHA-256"))?;
         let file = self.packages.join(file);
-        if !file.is_file() || files::sha256(step, &file)? != hash {
+        if !file.is_file() || digest::sha256(step, &file)? != hash {
             step.run(
                 self.apt()
                     .current_dir(&self.packages)
                     .args(["download", name]),
             )?;
         }
-        let found = files::sha256(step, &file)?;
+        let found = digest::sha256(step, &file)?;
         ensure!(
             found == hash,
             "{}: its SHA-256 is {found}, not {hash}",

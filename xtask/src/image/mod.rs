@@ -27,9 +27,9 @@ use programs::Programs;
 use recipe::Recipe;
 
 use crate::arch::Arch;
-use crate::files::Workshop;
 use crate::step::{Step, say};
 use crate::target;
+use crate::work_dir::WorkDir;
 
 struct Plan {
     recipes: Vec<Recipe>,
@@ -93,22 +93,22 @@ impl Plan {
 /// Builds what is not built, and packs.
 pub(crate) fn image(arguments: &[String]) -> Result<()> {
     let plan = Plan::parse(arguments)?;
-    let workshop = Workshop::new()?;
+    let work_dir = WorkDir::new()?;
     let with_nginx = plan.recipes.contains(&Recipe::Nginx);
     let with_envoy = plan.recipes.contains(&Recipe::Envoy);
     let programs = Programs::build(plan.arch, plan.debug, with_envoy, with_nginx)?;
     fs::create_dir_all(&plan.output).with_context(|| plan.output.display().to_string())?;
     let mut step = Step::start("packages of the distribution");
-    let debian = Debian::update(&mut step, plan.arch, &workshop.folder("debian")?)?;
+    let debian = Debian::update(&mut step, plan.arch, &work_dir.create("debian")?)?;
     step.done();
     let mut step = Step::start("crates and their licences");
     let crates = Crates::read(&mut step, plan.arch)?;
     step.done();
-    let programs = programs.stripped(&workshop.folder("programs")?, &plan.output.join("debug"))?;
+    let programs = programs.stripped(&work_dir.create("programs")?, &plan.output.join("debug"))?;
     for recipe in &plan.recipes {
         let mut step = Step::start(&format!("image {}", recipe.name()));
-        let image = recipe.prepare(&mut step, &workshop, &programs, &debian, &crates)?;
-        let built = image.write(&mut step, &workshop, &plan.output, plan.effort())?;
+        let image = recipe.prepare(&mut step, &work_dir, &programs, &debian, &crates)?;
+        let built = image.write(&mut step, &work_dir, &plan.output, plan.effort())?;
         step.done();
         say(&format!(
             "      {} {} MB\n      {}",

@@ -10,8 +10,9 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::arch::Arch;
-use crate::files::{self, Workshop};
 use crate::step::Step;
+use crate::work_dir::WorkDir;
+use crate::{archive, digest, files};
 
 const SCHEMA: &str = "application/vnd.oci.image";
 
@@ -40,18 +41,18 @@ impl Image {
     pub(super) fn write(
         &self,
         step: &mut Step,
-        workshop: &Workshop,
+        work_dir: &WorkDir,
         output: &Path,
         effort: &str,
     ) -> Result<Written> {
         let layout = Layout {
-            folder: workshop.folder(&format!("{}.oci", self.name))?,
+            folder: work_dir.create(&format!("{}.oci", self.name))?,
         };
         let (mut layers, mut differences) = (Vec::new(), Vec::new());
         for (number, folder) in self.layers.iter().enumerate() {
             let file = layout.folder.join(format!("layer-{number}.tar"));
-            files::pack(step, folder, &file)?;
-            differences.push(format!("sha256:{}", files::sha256(step, &file)?));
+            archive::pack(step, folder, &file)?;
+            differences.push(format!("sha256:{}", digest::sha256(step, &file)?));
             step.run(
                 Command::new("gzip")
                     .args(["--no-name", "--force", effort])
@@ -78,7 +79,7 @@ impl Image {
         });
         layout.close(&manifest)?;
         let archive = output.join(format!("{}.tar", self.name));
-        files::pack(step, &layout.folder, &archive)?;
+        archive::pack(step, &layout.folder, &archive)?;
         fs::remove_dir_all(&layout.folder)?;
         let size = archive.metadata()?.len();
         Ok(Written {
@@ -112,7 +113,7 @@ struct Layout {
 impl Layout {
     /// Takes a file in under its hash; its descriptor.
     fn keep(&self, step: &mut Step, file: &Path, media_type: &str) -> Result<Value> {
-        let (hash, size) = (files::sha256(step, file)?, file.metadata()?.len());
+        let (hash, size) = (digest::sha256(step, file)?, file.metadata()?.len());
         let blobs = self.folder.join("blobs/sha256");
         fs::create_dir_all(&blobs)?;
         fs::rename(file, blobs.join(&hash)).with_context(|| file.display().to_string())?;

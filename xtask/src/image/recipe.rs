@@ -15,10 +15,10 @@ use super::parts::{Crates, Part};
 use super::programs::{Nginx, Programs};
 use super::{licences, sbom};
 use crate::arch::Arch;
-use crate::files::{self, Workshop};
-use crate::repository;
 use crate::setup::ENVOY_VERSION;
 use crate::step::Step;
+use crate::work_dir::WorkDir;
+use crate::{digest, files, repository};
 
 /// As in the chart: nobody, in a group of its own.
 const USER: &str = "65532:65532";
@@ -79,12 +79,12 @@ impl Recipe {
     pub(super) fn prepare(
         self,
         step: &mut Step,
-        workshop: &Workshop,
+        work_dir: &WorkDir,
         programs: &Programs,
         debian: &Debian,
         crates: &Crates,
     ) -> Result<Image> {
-        let layer = |name: &str| workshop.folder(&format!("{}.{name}", self.name()));
+        let layer = |name: &str| work_dir.create(&format!("{}.{name}", self.name()));
         let (base, below, top) = (layer("base")?, layer("data-plane")?, layer("sluice")?);
         let mut found = debian.fill(step, &BASE, &[], &base)?;
         accounts(&base)?;
@@ -167,11 +167,11 @@ fn sluice(step: &mut Step, programs: &Programs, top: &Path) -> Result<Vec<Part>>
     let version = env!("CARGO_PKG_VERSION");
     files::copy(&programs.sluice, &top.join("usr/bin/sluice"))?;
     Ok(vec![
-        Part::file("sluice", version, files::sha256(step, &programs.sluice)?),
+        Part::file("sluice", version, digest::sha256(step, &programs.sluice)?),
         Part::file(
             "sluice_filter.wasm",
             version,
-            files::sha256(step, &programs.filter)?,
+            digest::sha256(step, &programs.filter)?,
         ),
     ])
 }
@@ -190,7 +190,7 @@ fn envoy_files(
     )?;
     Ok(vec![Part {
         url: Some(format!("pkg:github/envoyproxy/envoy@v{ENVOY_VERSION}")),
-        ..Part::file("envoy", ENVOY_VERSION, files::sha256(step, envoy)?)
+        ..Part::file("envoy", ENVOY_VERSION, digest::sha256(step, envoy)?)
     }])
 }
 
@@ -217,7 +217,7 @@ fn nginx_files(
         found.push(Part::file(
             &name.to_string_lossy(),
             version,
-            files::sha256(step, file)?,
+            digest::sha256(step, file)?,
         ));
     }
     Ok(found)

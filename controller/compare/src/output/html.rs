@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::sentence::{examples, how, shares, summary, unjudged};
+use super::sentence::{examples, how, legend, shares, summary, unjudged};
 use crate::findings::{Findings, Verdict};
 
 #[derive(Template)]
@@ -13,6 +13,7 @@ struct Page {
     old: String,
     new: String,
     rows: Vec<Row>,
+    legend: Option<&'static str>,
     left_out: Vec<String>,
 }
 
@@ -70,6 +71,7 @@ pub(super) fn html(findings: &Findings) -> String {
         old: findings.old.clone(),
         new: findings.new.clone(),
         rows: rows.collect(),
+        legend: legend(findings),
         left_out: findings.left_out.iter().map(unjudged).collect(),
     };
     // A String takes everything.

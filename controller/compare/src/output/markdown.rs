@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::sentence::{examples, how, shares, summary, unjudged};
+use super::sentence::{examples, how, legend, shares, summary, unjudged};
 use crate::findings::{Finding, Findings};
 
 pub(super) fn markdown(findings: &Findings) -> String {
@@ -29,6 +29,9 @@ pub(super) fn markdown(findings: &Findings) -> String {
             cell(finding)
         )
         .ok();
+    }
+    if let Some(legend) = legend(findings) {
+        writeln!(text, "\n{legend}").ok();
     }
     for left_out in &findings.left_out {
         writeln!(text, "\n{}", escaped(&unjudged(left_out))).ok();

@@ -60,6 +60,14 @@ pub(super) fn shares(found: &SharesFound) -> Option<(String, Vec<String>)> {
     (!kinds.is_empty()).then_some((title, kinds))
 }
 
+/// Legend of the brackets behind shares; `None` where there are no shares.
+pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
+    let mut all = findings.ingresses.iter();
+    all.any(|finding| !finding.shares.is_empty()).then_some(
+        "In brackets: the 99.9% confidence interval of a share. Shares differ when chance does not explain the difference.",
+    )
+}
+
 /// A reason, and what it is about.
 pub(super) fn unjudged(unjudged: &Unjudged) -> String {
     match unjudged.requests {
@@ -72,7 +80,7 @@ pub(super) fn unjudged(unjudged: &Unjudged) -> String {
     }
 }
 
-fn plural(count: usize, one: &str, more: &str) -> String {
+pub(super) fn plural(count: usize, one: &str, more: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{count} {more}"),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::paint::Paint;
-use super::sentence::{examples, how, shares, summary, unjudged};
+use super::sentence::{examples, how, legend, plural, shares, summary, unjudged};
 use crate::findings::{Finding, Findings};
 
 pub(super) fn table(findings: &Findings, paint: Paint) -> String {
@@ -13,7 +13,8 @@ pub(super) fn table(findings: &Findings, paint: Paint) -> String {
     let width = widths.max().unwrap_or_default();
     for finding in &findings.ingresses {
         let (name, verdict) = (finding.subject.to_string(), paint.verdict(finding.verdict));
-        let judged = paint.dimmed(&format!("({})", finding.judged));
+        let judged = plural(finding.judged, "request", "requests");
+        let judged = paint.dimmed(&format!("({judged})"));
         writeln!(text, "{name:width$}  {verdict} {judged}").ok();
         lines(finding, paint, &mut text);
     }
@@ -22,6 +23,9 @@ pub(super) fn table(findings: &Findings, paint: Paint) -> String {
     }
     if !text.ends_with("\n\n") {
         text.push('\n');
+    }
+    if let Some(legend) = legend(findings) {
+        writeln!(text, "{legend}").ok();
     }
     writeln!(text, "{}", summary(findings)).ok();
     if let Some(failure) = &findings.failure {

@@ -104,12 +104,19 @@ fn hostile_texts_are_texts_in_every_report() {
     assert_eq!(json["ingresses"][0]["verdict"], "differs");
     assert_eq!(json["ingresses"][2]["verdict"], "same_shares");
     assert_eq!(json["ingresses"][2]["shares"][0]["kinds"][0]["old"], 20);
-    assert!(table.contains("a/shares") && table.contains("same shares (1)"));
+    assert!(table.contains("a/shares") && table.contains("same shares (1 request)"));
     assert!(
         table.contains("20% (10% to 36%) -> 20% (10% to 36%)"),
         "{table}"
     );
     assert!(table.contains("2 same (1 by shares), 1 differ"), "{table}");
+    for text in [&table, &html, &markdown] {
+        assert_eq!(
+            text.matches("99.9% confidence interval").count(),
+            1,
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn a_table_is_read_from_left_to_right() {
     let findings = findings(&[("a/b", judgement), ("shop/web", Judgement::default())]);
     let table = write(&findings, Output::Table, false);
     let expected = "\
-a/b                                                                                             differs (1)
+a/b                                                                                             differs (1 request)
   status: 200 -> 503";
     assert!(
         table.starts_with("old http://old:80\nnew http://new:80\n\n"),
@@ -174,4 +181,23 @@ fn a_comparison_fails_by_what_it_found() {
     }
     assert_eq!(same.ingresses[0].verdict, Verdict::Same);
     assert_eq!(same.ingresses[1].verdict, Verdict::NotJudged);
+}
+
+#[test]
+fn a_subject_that_has_no_requests_says_why() {
+    let subject = Subject::Ingress("shop/canary".to_owned());
+    let mut plan = crate::plan::Plan::default();
+    plan.expect_without_requests(subject.clone(), crate::plan::reasons::CANARY);
+    let mut tally = Tally::default();
+    tally.expect(&subject);
+    let findings = Findings {
+        ingresses: tally.findings(&plan.subjects, &|_| Vec::new()),
+        ..findings(&[])
+    };
+    let table = write(&findings, Output::Table, false);
+    let expected = "\
+shop/canary  not judged (0 requests)
+  not judged: a canary, whose requests count to its main Ingress
+";
+    assert!(table.contains(expected), "{table}");
 }

@@ -7,8 +7,10 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_explain::{response_to_all, settings, target};
-use sluice_ir::{Action, Backend, BackendId, Endpoint, HttpRoute, PathMatch, Server, ServerName};
+use sluice_explain::{canary_rules, response_to_all, settings, target};
+use sluice_ir::{
+    Action, Backend, BackendId, Canary, Endpoint, HttpRoute, PathMatch, Server, ServerName,
+};
 use sluice_translate::{ObjectKey, ids};
 
 use super::{ReportLine, shown, with_status};
@@ -45,8 +47,15 @@ struct Route {
     path: String,
     kind: &'static str,
     action: String,
+    canaries: Vec<CanarySection>,
     /// Names and values.
     policies: Vec<(String, String)>,
+}
+
+struct CanarySection {
+    backend: String,
+    /// In words.
+    rules: Vec<String>,
 }
 
 struct BackendSection {
@@ -131,7 +140,15 @@ fn route(host: &ServerName, server: &Server, route: &HttpRoute) -> Route {
         path,
         kind,
         action: action(route),
+        canaries: route.canaries.iter().map(canary).collect(),
         policies: settings(server, route),
+    }
+}
+
+fn canary(canary: &Canary) -> CanarySection {
+    CanarySection {
+        backend: ids::shown(&canary.backend),
+        rules: canary_rules(&canary.rules),
     }
 }
 
@@ -139,7 +156,9 @@ fn action(route: &HttpRoute) -> String {
     if let Some(response) = response_to_all(route) {
         return response;
     }
-    let backends: Vec<String> = route.backends().map(ids::shown).collect();
+    let is_canary = |id: &&BackendId| route.canaries.iter().any(|canary| canary.backend == **id);
+    let backends = route.backends().filter(|id| !is_canary(id));
+    let backends: Vec<String> = backends.map(ids::shown).collect();
     match backends.is_empty() {
         false => backends.join(", "),
         true => match &route.action {

@@ -1,5 +1,8 @@
 //! Envoy's log lines in our log.
 
+use std::io::{Write, stderr};
+
+use serde_json::{Map, Value};
 use tracing::{debug, error, info, warn};
 
 /// Envoy warns of each of these; the first is our own signal.
@@ -44,6 +47,30 @@ fn log_line(line: &str) {
         _ if line.trim().is_empty() => {}
         // A line of several goes on: of a message about configuration.
         _ if line.starts_with(' ') => debug!(target: "envoy", "{line}"),
+        // Envoy's own messages are none: the operator's format of the access log.
+        _ if is_object(line) => drop(stderr().write_all(format!("{line}\n").as_bytes())),
         _ => info!(target: "envoy", "{line}"),
+    }
+}
+
+fn is_object(line: &str) -> bool {
+    line.starts_with('{') && serde_json::from_str::<Map<String, Value>>(line).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_an_access_log_in_json_are_told_from_messages() {
+        for (line, expected) in [
+            (r#"{"status": 200}"#, true),
+            (r#"{"status": -}"#, false),
+            ("[1]", false),
+            ("error\tmain\t{\"a\": 1}", false),
+            ("", false),
+        ] {
+            assert_eq!(is_object(line), expected, "{line}");
+        }
     }
 }

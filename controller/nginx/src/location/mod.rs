@@ -2,6 +2,7 @@
 
 pub mod auth_request;
 pub(crate) mod buffering;
+pub(crate) mod conditional_headers;
 pub(crate) mod cors;
 pub(crate) mod direct_response;
 pub(crate) mod errors;
@@ -15,7 +16,6 @@ pub(crate) mod module;
 pub(crate) mod redirect;
 pub(crate) mod response_rewrite;
 pub(crate) mod responses;
-pub(crate) mod varied;
 pub(crate) mod waf;
 
 use askama::Template;

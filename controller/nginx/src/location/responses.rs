@@ -3,10 +3,10 @@
 use sluice_ir::{GlobalConfig, HttpRoute};
 
 use crate::conf::{Text, Value, Word, value};
+use crate::location::conditional_headers::ConditionalHeaders;
 use crate::location::cors::{self, CorsConf};
 use crate::location::headers::{ResponseHeaders, directive_of};
 use crate::location::module::Module;
-use crate::location::varied::Varied;
 
 /// Headers of responses, and the answer to a preflight.
 pub(crate) struct Responses {
@@ -16,7 +16,7 @@ pub(crate) struct Responses {
     /// How long they may be kept: a value of `expires`, or a variable with it.
     pub(crate) expires: Option<Value>,
     /// Lines that only some of them have.
-    pub(crate) varied: Option<Varied>,
+    pub(crate) conditional: Option<ConditionalHeaders>,
 }
 
 impl Responses {
@@ -39,14 +39,14 @@ impl Responses {
         let is_whole = is_whole || !route.header_variants.is_empty();
         let around = || is_whole.then(|| ResponseHeaders::for_server(global));
         let mut headers = ResponseHeaders::for_location(route, global).or_else(around);
-        let varied = headers
+        let conditional = headers
             .as_mut()
-            .and_then(|headers| Varied::new(route, global, headers));
+            .and_then(|headers| ConditionalHeaders::new(route, global, headers));
         Responses {
             cors: route.policy.cors.as_ref().and_then(cors::conf),
-            expires: expires(headers.as_ref(), varied.as_ref()),
+            expires: expires(headers.as_ref(), conditional.as_ref()),
             headers,
-            varied,
+            conditional,
         }
     }
 
@@ -63,12 +63,16 @@ impl Responses {
             let values = cors.variables.iter().map(|(_, value)| value);
             cors.origins.iter().flatten().chain(values)
         });
-        self.varied.iter().all(Varied::fits) && lines.chain(cors).all(|word| word.0.fits())
+        self.conditional.iter().all(ConditionalHeaders::fits)
+            && lines.chain(cors).all(|word| word.0.fits())
     }
 }
 
-fn expires(headers: Option<&ResponseHeaders>, varied: Option<&Varied>) -> Option<Value> {
-    let variable = varied.and_then(|varied| varied.expires);
+fn expires(
+    headers: Option<&ResponseHeaders>,
+    conditional: Option<&ConditionalHeaders>,
+) -> Option<Value> {
+    let variable = conditional.and_then(|conditional| conditional.expires);
     let variable = variable.map(|name| Text::default().variable(name).quoted());
     let own = headers.and_then(|headers| headers.expires);
     variable.or_else(|| Some(value(directive_of(own?))))

@@ -20,7 +20,7 @@ use sluice_filter_config::{self as wire, MOST_MATCHING};
 use crate::{Request, Rng};
 
 pub use patterns::Patterns;
-pub use rule::{RuleResult, Rules};
+pub use rule::{RuleKind, RuleResult, Rules};
 
 /// A backend that takes a part of a route's requests.
 #[derive(Debug)]
@@ -51,6 +51,15 @@ impl Canary {
     }
 }
 
+/// Result of the rules that look at a request.
+#[derive(Debug)]
+pub enum Selected {
+    /// This canary.
+    Canary(usize, RuleKind),
+    /// Weights decide, among the canaries that no rule has taken out.
+    ByWeight(Out),
+}
+
 /// The canary that the rules send a request to; `None` for the primary. Only canaries that are `there` count.
 pub fn choose(
     canaries: &[Canary],
@@ -58,20 +67,32 @@ pub fn choose(
     request: &impl Request,
     rng: &mut impl Rng,
 ) -> Option<usize> {
+    match select(canaries, &there, request) {
+        Selected::Canary(n, _) => Some(n),
+        Selected::ByWeight(out) => by_weight(canaries, |n| there(n) && !out.has(n), rng),
+    }
+}
+
+/// The part of [`choose`] without a draw.
+pub fn select(
+    canaries: &[Canary],
+    there: impl Fn(usize) -> bool,
+    request: &impl Request,
+) -> Selected {
     let mut out = Out::default();
-    for ask in [Rules::by_header, Rules::by_cookie] {
+    for kind in [RuleKind::Header, RuleKind::Cookie] {
         for (n, canary) in canaries.iter().enumerate() {
             if !there(n) || out.has(n) {
                 continue;
             }
-            match ask(&canary.rules, request) {
-                RuleResult::Yes => return Some(n),
+            match canary.rules.ask(kind, request) {
+                RuleResult::Yes => return Selected::Canary(n, kind),
                 RuleResult::No => out.add(n),
                 RuleResult::NextRule => {}
             }
         }
     }
-    by_weight(canaries, |n| there(n) && !out.has(n), rng)
+    Selected::ByWeight(out)
 }
 
 fn by_weight(
@@ -99,15 +120,17 @@ fn by_weight(
 }
 
 /// Canaries that a rule has taken out, as bits; those beyond the last bit are asked by weight only.
-#[derive(Default)]
-struct Out(u64);
+#[derive(Debug, Default)]
+pub struct Out(u64);
 
 impl Out {
     fn add(&mut self, n: usize) {
         self.0 |= Self::bit(n);
     }
 
-    fn has(&self, n: usize) -> bool {
+    /// True if a rule has taken this one out.
+    #[must_use]
+    pub fn has(&self, n: usize) -> bool {
         self.0 & Self::bit(n) != 0
     }
 

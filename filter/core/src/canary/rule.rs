@@ -16,6 +16,15 @@ pub enum RuleResult {
     NextRule,
 }
 
+/// Rules that look at a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleKind {
+    /// By a header.
+    Header,
+    /// By a cookie.
+    Cookie,
+}
+
 /// The rules of one canary, in the order of ingress-nginx.
 #[derive(Debug, Default)]
 pub struct Rules {
@@ -77,8 +86,16 @@ impl Rules {
             })
     }
 
+    /// Asks one rule.
+    pub fn ask(&self, kind: RuleKind, request: &impl Request) -> RuleResult {
+        match kind {
+            RuleKind::Header => self.by_header(request),
+            RuleKind::Cookie => self.by_cookie(request),
+        }
+    }
+
     /// The header rule.
-    pub fn by_header(&self, request: &impl Request) -> RuleResult {
+    fn by_header(&self, request: &impl Request) -> RuleResult {
         let Some(rule) = &self.header else {
             return RuleResult::NextRule;
         };
@@ -89,7 +106,7 @@ impl Rules {
     }
 
     /// The cookie rule.
-    pub fn by_cookie(&self, request: &impl Request) -> RuleResult {
+    fn by_cookie(&self, request: &impl Request) -> RuleResult {
         let Some(name) = &self.cookie else {
             return RuleResult::NextRule;
         };

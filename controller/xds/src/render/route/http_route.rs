@@ -10,9 +10,9 @@ use sluice_ir::{
     ServerName, Timeouts,
 };
 
+use super::conditional_route::conditional_routes;
 use super::matching::{handshakes, is, match_of, only_for, spoken};
 use super::mirrors::copies;
-use super::varied::varied;
 use super::{cors, direct_response, log_metadata, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
 use crate::render::encoded::SENT;
@@ -103,9 +103,9 @@ fn in_order(
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
     let (mut first, mut routes) = direct_response::routes(&route, http_route, server);
-    for varied in varied(http_route) {
-        let all = act(&route, &varied.route);
-        routes.extend(direct_response::only_where(all, varied.conditions).unwrap_or_default());
+    for conditional in conditional_routes(http_route) {
+        let all = act(&route, &conditional.route);
+        routes.extend(direct_response::only_where(all, conditional.conditions).unwrap_or_default());
     }
     routes.extend(act(&route, http_route));
     first.extend(match &policy.cors {

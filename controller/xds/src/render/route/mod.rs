@@ -6,6 +6,7 @@
 
 mod cache;
 mod clients;
+mod conditional_route;
 mod cors;
 mod direct_response;
 mod discovery;
@@ -20,7 +21,6 @@ mod retry;
 pub(super) mod rewrite;
 mod scopes;
 mod table;
-mod varied;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route::Action;

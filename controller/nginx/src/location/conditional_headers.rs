@@ -9,13 +9,13 @@ use crate::location::direct_response::If;
 use crate::location::headers::{AddedLine, ResponseHeaders, directive_of};
 
 /// Name and value of a line, and whether errors have it.
-type Texts = (Quoted, Quoted, bool);
+type HeaderLine = (Quoted, Quoted, bool);
 
 /// Variable of `expires`.
 const EXPIRES: &str = "sluice_expires";
 
 /// Variables of lines.
-pub(crate) struct Varied {
+pub(crate) struct ConditionalHeaders {
     /// Values where no condition holds.
     pub(crate) base: Vec<(String, Value)>,
     /// Variable with what `expires` says, where not all say the same.
@@ -43,7 +43,7 @@ pub(crate) fn replaces(route: &HttpRoute, global: &GlobalConfig) -> bool {
     variants(route, global).any(|headers| !hidden(headers).eq(base.iter().cloned()))
 }
 
-impl Varied {
+impl ConditionalHeaders {
     /// With variables in place of those lines that differ.
     pub(crate) fn new(
         route: &HttpRoute,
@@ -53,17 +53,17 @@ impl Varied {
         if replaces(route, global) {
             return None;
         }
-        let (sets, kept): (Vec<Vec<Texts>>, Vec<Expires>) = variants(route, global)
-            .map(|it| (texts(it.lines), it.expires.unwrap_or(Expires::Off)))
+        let (sets, kept): (Vec<Vec<HeaderLine>>, Vec<Expires>) = variants(route, global)
+            .map(|it| (header_lines(it.lines), it.expires.unwrap_or(Expires::Off)))
             .unzip();
         if sets.is_empty() {
             return None;
         }
-        let own = texts(std::mem::take(&mut clients.lines));
+        let own = header_lines(std::mem::take(&mut clients.lines));
         let own_kept = clients.expires.unwrap_or(Expires::Off);
         let differing = split(&own, &sets, &mut clients.lines);
         let varies = kept.iter().any(|it| *it != own_kept);
-        let all_values = |set: &[Texts], kept: Expires| {
+        let all_values = |set: &[HeaderLine], kept: Expires| {
             let mut all = values(&differing, set);
             let expires = (EXPIRES.to_owned(), value(directive_of(kept)));
             all.extend(varies.then_some(expires));
@@ -75,7 +75,7 @@ impl Varied {
             all: "1".repeat(variant.conditions.len()),
             lines: all_values(set, *kept),
         });
-        Some(Varied {
+        Some(ConditionalHeaders {
             base: all_values(&own, own_kept),
             expires: varies.then_some(EXPIRES),
             variants: variants.collect(),
@@ -95,14 +95,18 @@ impl Varied {
     }
 }
 
-fn texts(lines: Vec<AddedLine>) -> Vec<Texts> {
+fn header_lines(lines: Vec<AddedLine>) -> Vec<HeaderLine> {
     let all = lines.into_iter();
     all.map(|line| (line.name.0, line.value.0, line.always))
         .collect()
 }
 
 /// Writes the lines: those that not all sets have with variables, which come back.
-fn split(own: &[Texts], sets: &[Vec<Texts>], lines: &mut Vec<AddedLine>) -> Vec<(String, Texts)> {
+fn split(
+    own: &[HeaderLine],
+    sets: &[Vec<HeaderLine>],
+    lines: &mut Vec<AddedLine>,
+) -> Vec<(String, HeaderLine)> {
     let mut all = own.to_vec();
     for line in sets.iter().flatten() {
         if !all.contains(line) {
@@ -124,8 +128,8 @@ fn split(own: &[Texts], sets: &[Vec<Texts>], lines: &mut Vec<AddedLine>) -> Vec<
 }
 
 /// Values of variables where a set is sent.
-fn values(differing: &[(String, Texts)], set: &[Texts]) -> Vec<(String, Value)> {
-    let one = |(variable, line): &(String, Texts)| {
+fn values(differing: &[(String, HeaderLine)], set: &[HeaderLine]) -> Vec<(String, Value)> {
+    let one = |(variable, line): &(String, HeaderLine)| {
         let value = match set.contains(line) {
             true => Safe(line.1.clone()),
             false => Text::default().quoted(),

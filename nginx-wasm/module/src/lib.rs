@@ -96,6 +96,7 @@ impl Module for Sluice {
         ("sluice_all_traceparent", "traceparent"),
         ("sluice_all_tracestate", "tracestate"),
     ];
+    const UPSTREAM_HEADERS: (&'static str, &'static str) = ("sluice_pod_", "sluice_hides_");
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

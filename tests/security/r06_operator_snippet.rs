@@ -28,8 +28,10 @@ const ANSWERING: &str =
 location /foreign/none { return 410; }
 more_set_headers \"X-Operator: no\";";
 
+type Headers = &'static [(&'static str, &'static str)];
+
 /// Paths, headers, and whether the operator lets them in.
-const WAYS: &[(&str, &[(&str, &str)], bool)] = &[
+const WAYS: &[(&str, Headers, bool)] = &[
     ("/", &[], true),
     ("/foreign/a", &[], true),
     ("/shop/a", &[("x-tenant", "1")], true),

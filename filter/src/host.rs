@@ -125,6 +125,14 @@ impl Returned {
         len: 0,
     };
 
+    /// The same where an empty value is one: hosts allocate nothing for it.
+    fn value(self, status: u32) -> Option<Vec<u8>> {
+        match status {
+            OK => Some(self.bytes(status).unwrap_or_default()),
+            _ => None,
+        }
+    }
+
     fn bytes(self, status: u32) -> Option<Vec<u8>> {
         if status != OK || self.data.is_null() {
             return None;
@@ -135,16 +143,27 @@ impl Returned {
     }
 }
 
-/// A property by its path, parts separated by NUL; `None` when the host does not have it.
+/// A property by its path, parts separated by NUL; `None` when the host does not have it, or it is empty.
 pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
+    let (value, status) = ask_for_property(path);
+    value.bytes(status)
+}
+
+/// The same where an empty value is one.
+pub(crate) fn property_that_may_be_empty(path: &[u8]) -> Option<Vec<u8>> {
+    let (value, status) = ask_for_property(path);
+    value.value(status)
+}
+
+fn ask_for_property(path: &[u8]) -> (Returned, u32) {
     let mut value = Returned::NOTHING;
     // SAFETY: `path` outlives the call and the host writes the two out-parameters only.
     let status =
         unsafe { proxy_get_property(path.as_ptr(), path.len(), &mut value.data, &mut value.len) };
-    value.bytes(status)
+    (value, status)
 }
 
-/// A header of the request; several values come joined.
+/// A header of the request, which may be empty. Of several lines Envoy has the first.
 pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
     // SAFETY: the key outlives the call and the host writes the two out-parameters only.
@@ -158,7 +177,7 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
             &mut value.len,
         )
     };
-    value.bytes(status)
+    value.value(status)
 }
 
 /// All headers of the request or of the response.

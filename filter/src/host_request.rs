@@ -31,11 +31,12 @@ impl HostRequest {
         }
     }
 
-    /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
+    /// One header alone: of several lines the first on Envoy. nginx is asked for its variable, which has all of them.
     fn single(&self, name: &str) -> Option<Vec<u8>> {
         match self.host {
             Host::Nginx | Host::NgxWasm => {
-                host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes())
+                let variable = format!("ngx.http_{}", name.replace('-', "_"));
+                host::property_that_may_be_empty(variable.as_bytes())
             }
             Host::Envoy | Host::ManagedEnvoy => host::request_header(name),
         }
@@ -71,7 +72,11 @@ impl Request for HostRequest {
                 .as_deref()
                 .map(Cow::Borrowed);
         }
-        self.single(name).map(Cow::Owned)
+        let first = self.single(name)?;
+        // Most requests do not have the header, and need no second look for more of its lines.
+        let may_be_more = !self.host.is_nginx() && !name.starts_with(':');
+        let all = may_be_more.then(|| self.joined(name)).flatten();
+        all.or(Some(Cow::Owned(first)))
     }
 
     fn sent_target(&self) -> Option<Cow<'_, [u8]>> {

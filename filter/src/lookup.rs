@@ -26,7 +26,7 @@ pub(crate) fn is_lookup_filter() -> bool {
 
 /// The header that has the path and the query as the client sent them.
 pub(crate) fn original_path() -> Option<Vec<u8>> {
-    host::request_header(PATH_HEADER)
+    host::request_header(PATH_HEADER).filter(|path| !path.is_empty())
 }
 
 /// Makes Envoy look for the routes of this scope.
@@ -54,7 +54,7 @@ pub(crate) fn resolve_path() -> RequestAction {
 /// those differently.
 fn try_resolving() -> Result<(), Unresolved> {
     let sent = host::request_header(":path").unwrap_or_default();
-    if !path::is_encoded(&sent) || host::request_header(PATH_HEADER).is_some() {
+    if !path::is_encoded(&sent) || original_path().is_some() {
         return Ok(());
     }
     if sent.len() > LONGEST {

@@ -215,11 +215,11 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 | directive | effect |
 |---|---|
 | `return CODE`, `return CODE TEXT`, `return [CODE] URL` | a response before passwords, address lists and the redirect to https, but after client certificates; that of a `configuration-snippet` also after preflights (CORS). 444 closes the connection on nginx, and is a status on Envoy. A text has no variables, and up to 3,500 bytes with its line breaks. A URL has the variables of [redirects](variables.md); `$uri$is_args$args` is `$request_uri`, and `$server_name` is `$host`. In `if ($uri ~ PATTERN)` and `if ($request_uri ~ PATTERN)` its path has `$1` to `$9`, of `$uri` encoded as URLs are, and with `$is_args$args` behind it the query; of `$uri` nginx redirects with 301 and 302 alone. In `if ($host ~ PATTERN)` they are [groups of the host](#groups-of-the-host). |
-| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not with `last`, or in a `location`. |
-| `rewrite PATTERN PATH break` | in a `configuration-snippet`, behind everything of the kinds around it, up to four times: the path that pods get where the pattern matches. It has to reach no further than the path of the Ingress does: any pattern for `/`; for `/api` one that begins with `^/api/`, or `^/api(.*)`, `^/api/?(.*)`, `^(.*)`. Not beside a pattern as path. |
+| `rewrite PATTERN TARGET [redirect \\| permanent]` | a redirect where the pattern matches the path, to a path or a URL with `$1` in it; the query goes along. A target `$1/` needs a pattern that begins with `^(`. Not in a `location`. |
+| `rewrite PATTERN PATH break`, `last` | in a `configuration-snippet`, behind everything of the kinds around it, up to four times: the path that pods get where the pattern matches. It has to reach no further than the path of the Ingress does: any pattern for `/`; for `/api` one that begins with `^/api/`, or `^/api(.*)`, `^/api/?(.*)`, `^(.*)`. Not beside a pattern as path. `last` alone in its snippet is the same, where the new path provably is one of this path of the Ingress, and its pattern does not match again: `rewrite ^/old/(.*)$ /new/$1 last` of `/`, on a host without patterns and without a path below `/new`. |
 | `if (...) { ... }` around `return`, `rewrite`, `set` and `if` | `=` and `!=` on `$cookie_NAME`; those, `~`, `~*`, `!~` and `!~*` on `$host`, `$scheme`, `$request_method`, `$request_uri`, `$uri`, `$args`, `$arg_NAME` and `$http_NAME`, and on nginx `$remote_addr`; cookies, parameters, headers and variables alone (`if ($http_x_a)`). `add_header` and `more_set_headers` beside its `return` are of that response alone. |
-| `if (...) { add_header ...; more_set_headers ...; expires ...; }` | in a `configuration-snippet`, up to four times, and behind it no `if` but those with `return`: headers of all responses to these requests; of several that hold the last counts, and `add_header` leaves out those around it, as in nginx. `more_set_headers` there on Envoy alone; `$request_uri` there on nginx alone. |
-| `set $flag TEXT` | a variable for conditions that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"` |
+| `if (...) { add_header ...; more_set_headers ...; expires ...; }` | in a `configuration-snippet`, up to four times, and behind it no `if` but those with `return`: headers of all responses to these requests; of several that hold the last counts, and `add_header` leaves out those around it, as in nginx. `$request_uri` there on nginx alone; `more_set_headers` of `Refresh` and of names with other characters than letters, digits and `-` there on Envoy alone. |
+| `set $flag TEXT` | a variable for conditions and `return` that follow; the text may have variables that the snippet has set: `set $flag \"${flag}1\"`. In `if ($host ~ PATTERN)` it may have [groups of the host](#groups-of-the-host); in `if ($uri ~ PATTERN)` and `if ($request_uri ~ PATTERN)` `$1` to `$9` with a text around them, for a URL of `return` that has groups of this pattern alone, and for no condition. |
 | `location [= \\| ^~ \\| ~ \\| ~*] PATH { ... }` | in a `server-snippet`: a path that answers itself, with everything here but `location` and headers of requests, and `auth_basic off`, `auth_request off`, `log_not_found`, `log_subrequest`, `rewrite_log`, `open_file_cache`. Requests without a `return` get 404. |
 | `location @NAME { return ...; }` | in a `server-snippet`: the response to clients without a good certificate, where `auth-tls-error-page` of the same Ingress says `@NAME`. One `return` without conditions; headers and `default_type` are its own, else the server's. |
 | `default_type TYPE`, `add_header Content-Type TYPE` | type of the texts; `text/html` without it. In `location = /robots.txt` the extension comes first, as in nginx: `text/plain`. `add_header` is for blocks that answer all requests. |
@@ -247,7 +247,7 @@ with a text that it begins with (`~ ^/old`, `~ ^/old/(.*)`) or is, to `return` s
 as Envoy has it (`return 301 /new/$1`). `$uri` has none of these limits, but for `\\b` and patterns of more than RE2's size. With `enable-underscores-in-headers`, conditions on headers are
 not supported on Envoy. `X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone: Envoy has written its own by then
 (for a load balancer that ends TLS, `force-ssl-redirect` with `use-forwarded-headers`). So is `$scheme` with `use-forwarded-headers`: it
-is the connection's, whatever a header says. Of a header that was sent twice nginx compares the first, Envoy both with a comma between;
+is the connection's, whatever a header says. A header that is missing is empty. Of one that was sent in several lines nginx compares all with `, ` between, as ingress-nginx does, Envoy with `,`;
 of all cookies Envoy compares patterns and texts without blanks, commas and semicolons
 (`$http_cookie ~* \"beta=1\"`). Envoy chooses a route without the address of the client, so `$remote_addr` is compared on nginx alone;
 `allow` and `deny` do the usual on both.
@@ -258,6 +258,11 @@ own, its `add_header` to paths that have none. Its locations are found as nginx 
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
 main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limits.
 
+The ConfigMap's `server-snippet` is one of every namespace on every host, behind the one of an Ingress, as in ingress-nginx; it needs no
+permission. It has no `rewrite`, no `location @NAME` and no groups of the host, and its `add_header` without `always` is of errors, too, unless
+nginx is the only data plane. Each of its responses is a route of Envoy for every path. The page for hosts and paths that no Ingress has is
+without it, unless a default backend serves it.
+
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
 
@@ -265,7 +270,7 @@ these headers in place of the client's. Values have the variables of `auth-proxy
 
 `$1` to `$9` of `if ($host ~ PATTERN)` are computed for each host of the Ingress, so it has hosts without wildcards, and no default
 backend. A group in something that is repeated and may be empty (`(a*)*`) is not served, as engines disagree about it. A host that
-another Ingress's `server-alias` leads here answers 503 where the pattern matches.
+another Ingress's `server-alias` leads here answers 503 where the pattern matches, and with `set` where the variable is read.
 
 ## Headers that snippets do not change
 
@@ -281,7 +286,7 @@ close nothing: leaving them out admits no client, forwards no forged header and 
 - `server-snippet`: all paths that its namespace has on its hosts;
 - `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on; [waf.md](waf.md) says what of it is served): the
   paths of its Ingress;
-- a snippet of the ConfigMap: the paths of all Ingresses.
+- a snippet of the ConfigMap (`server-snippet` is served as [above](#snippets), the others are not): the paths of all Ingresses.
 ";
 
 fn snippets() -> Result<String> {

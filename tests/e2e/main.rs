@@ -38,6 +38,7 @@ mod firewall;
 mod firewall_process;
 mod fixture;
 mod grafana;
+mod header_lines;
 mod header_names;
 mod health_checks;
 mod hostile_text;

@@ -180,7 +180,9 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
     let sluice = with_configmap(plane, &tenants).start().await?;
     sluice.wait_for_status("a.test", "/", 200).await?;
     let guarding = [
-        ("server-snippet", "deny all;"),
+        ("server-snippet", "satisfy any;"),
+        ("server-snippet", "rewrite ^/a /b permanent;"),
+        ("server-snippet", "location @a { return 403; }"),
         ("location-snippet", "proxy_set_header X-Remote-User '';"),
         ("http-snippet", "server { listen 80; return 444; }"),
         ("main-snippet", "http { deny all; }"),

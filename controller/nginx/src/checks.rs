@@ -98,8 +98,7 @@ fn check_responses(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> impl Iterator<Item = (&'static str, bool)> {
-    let replaces =
-        "more_set_headers within if, in snippets: nginx replaces a header of pods always or never";
+    let replaces = "more_set_headers within if, in snippets: a header that this nginx replaces always or never";
     let types = "texts of several default_type in snippets";
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";
@@ -110,7 +109,7 @@ fn check_responses(
         (has_different_media_types(route), (types, true)),
         (redirect::has_no_word(route), (status, false)),
         (
-            conditional_headers::replaces(route, &context.config.global),
+            conditional_headers::is_unsupported(route, context),
             (replaces, false),
         ),
         (

@@ -56,6 +56,13 @@ impl Quoted {
         self.0.eq_ignore_ascii_case(text)
     }
 
+    /// As the name of a variable has it, if it is a name of letters, digits and hyphens.
+    pub(crate) fn as_variable(&self) -> Option<String> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        let name = || self.0.to_ascii_lowercase().replace('-', "_");
+        self.0.bytes().all(is_plain).then(name)
+    }
+
     /// True if nginx can read it.
     pub(crate) fn fits(&self) -> bool {
         self.0.len() <= LONGEST

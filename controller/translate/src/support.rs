@@ -134,6 +134,9 @@ impl Supports {
 pub(crate) struct AppliesTo(Option<DataPlane>);
 
 impl AppliesTo {
+    /// All that serve.
+    pub(crate) const ALL: AppliesTo = AppliesTo(None);
+
     /// Message for a setting that is not supported.
     pub(crate) fn not_supported(self, advice: &str) -> String {
         match self.0 {

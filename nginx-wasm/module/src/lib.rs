@@ -97,6 +97,7 @@ impl Module for Sluice {
         ("sluice_all_traceparent", "traceparent"),
         ("sluice_all_tracestate", "tracestate"),
     ];
+    const UPSTREAM_HEADERS: (&'static str, &'static str) = ("sluice_pod_", "sluice_hides_");
     const RANDOM_IDS: &'static [&'static str] = &["sluice_random_id"];
 
     fn random_id() -> Option<[u8; 16]> {

@@ -21,8 +21,11 @@ pub trait Module: Sized + 'static {
     /// Variables that exist without a `set` directive, without a value until one is set.
     const VARIABLES: &'static [&'static str];
     /// Variables with all lines of a request header, joined with `, `: name of the variable and of the header, both in
-    /// lower case. Before version 1.23 nginx's own `$http_NAME` has only the first line.
+    /// lower case.
     const HEADERS: &'static [(&'static str, &'static str)];
+    /// Beginnings of the names of two kinds of variables. `PODn_NAME` has all lines of a header of the upstream's response, joined with
+    /// `, `, and is empty where `FLAGn` is not.
+    const UPSTREAM_HEADERS: (&'static str, &'static str);
     /// Variables with 32 random hexadecimal digits, the same ones for all of a request. nginx's own `$request_id` asks OpenSSL
     /// for each, which costs as much as a tenth of a request.
     const RANDOM_IDS: &'static [&'static str];

@@ -1,12 +1,15 @@
 //! Variables of a module: those with values that the module sets, with all lines of a header, and random ones.
 
+use std::ptr::NonNull;
+
 use nginx_sys::{
-    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable,
-    ngx_http_get_variable_pt, ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t,
-    ngx_uint_t,
+    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_PREFIX, NGX_OK, ngx_conf_t,
+    ngx_http_add_variable, ngx_http_get_variable_pt, ngx_http_request_t, ngx_http_variable_value_t,
+    ngx_int_t, ngx_list_t, ngx_str_t, ngx_uint_t,
 };
 
 use crate::list::Elements;
+use crate::live_request::LiveRequest;
 use crate::module::{Module, Registered};
 use crate::pool;
 
@@ -37,9 +40,19 @@ pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_i
             0,
         )
     });
-    // SAFETY: `cf` is live, and what `all_lines` gets is a constant.
-    let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data) };
-    if given.chain(headers).chain(random).all(is_added) {
+    let upstream: unsafe extern "C" fn(_, _, _) -> _ = upstream_lines::<M>;
+    let flags = NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t;
+    // SAFETY: `cf` is live, what `all_lines` gets is a constant, and nginx passes others to a variable that is a prefix.
+    let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data, flags) };
+    let prefix = flags | NGX_HTTP_VAR_PREFIX as ngx_uint_t;
+    // SAFETY: as above.
+    let is_prefix_added = unsafe { add_one(cf, M::UPSTREAM_HEADERS.0, Some(upstream), 0, prefix) };
+    if is_prefix_added && given.chain(headers).chain(random).all(is_added) {
+        #[cfg(not(nginx_linked_headers))]
+        // SAFETY: nginx calls this once the core module has its variables.
+        unsafe {
+            first_lines::replace(cf);
+        }
         NGX_OK as ngx_int_t
     } else {
         NGX_ERROR as ngx_int_t
@@ -54,6 +67,7 @@ unsafe fn add_one(
     name: &'static str,
     get: ngx_http_get_variable_pt,
     data: usize,
+    flags: ngx_uint_t,
 ) -> bool {
     let mut name = ngx_str_t {
         len: name.len(),
@@ -62,7 +76,7 @@ unsafe fn add_one(
     // SAFETY: `cf` is live by contract, the name is constant (nginx copies it and does not write to it), and what is
     // returned is null or a variable of this configuration.
     unsafe {
-        let variable = ngx_http_add_variable(cf, &mut name, NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t);
+        let variable = ngx_http_add_variable(cf, &mut name, flags);
         if variable.is_null() {
             return false;
         }
@@ -87,12 +101,66 @@ unsafe extern "C" fn all_lines(
     value: *mut ngx_http_variable_value_t,
     data: usize,
 ) -> ngx_int_t {
-    // SAFETY: nginx passes a live request and the value to be filled, and `add` has put a constant there. Lines are not
-    // changed while nginx looks at a variable, and a single one lives as long as its request.
+    // SAFETY: nginx passes a live request and the value to be filled, and `add` has put a constant there.
     unsafe {
         let (_, name) = &*std::ptr::with_exposed_provenance::<Header>(data);
         let is_wanted = |line: &[u8]| line.eq_ignore_ascii_case(name.as_bytes());
-        let mut lines = Elements::new(&raw const (*r).headers_in.headers)
+        join(r, &raw const (*r).headers_in.headers, value, is_wanted)
+    }
+}
+
+/// nginx passes the name of the variable, in lower case.
+unsafe extern "C" fn upstream_lines<M: Registered>(
+    r: *mut ngx_http_request_t,
+    value: *mut ngx_http_variable_value_t,
+    data: usize,
+) -> ngx_int_t {
+    let (prefix, flag) = M::UPSTREAM_HEADERS;
+    // SAFETY: nginx passes a live request, the value to be filled, and the name that begins with the prefix.
+    unsafe {
+        let name = pool::bytes(*std::ptr::with_exposed_provenance::<ngx_str_t>(data));
+        let name = name.get(prefix.len()..).unwrap_or_default();
+        let end = name.iter().position(|byte| *byte == b'_');
+        let (number, name) = name.split_at(end.unwrap_or_default());
+        let name = name.get(1..).unwrap_or_default();
+        let flag = [flag.as_bytes(), number].concat();
+        let upstream = (*r).upstream;
+        let is_hidden = NonNull::new(r).is_some_and(|r| {
+            let mut request = LiveRequest::new(r);
+            request.variable(&flag).is_some_and(|flag| !flag.is_empty())
+        });
+        if is_hidden || upstream.is_null() {
+            (*value).set_not_found(1);
+            return NGX_OK as ngx_int_t;
+        }
+        let lines = &raw const (*upstream).headers_in.headers;
+        join(r, lines, value, |line| is_named(line, name))
+    }
+}
+
+/// nginx looks neither at the case of a header nor at its hyphens.
+fn is_named(header: &[u8], name: &[u8]) -> bool {
+    let as_variable = |byte: &u8| match byte {
+        b'-' => b'_',
+        byte => byte.to_ascii_lowercase(),
+    };
+    header.iter().map(as_variable).eq(name.iter().copied())
+}
+
+/// All lines of a header in one value.
+///
+/// # Safety
+///
+/// The request and its list of headers are live, and the value is to be filled.
+unsafe fn join(
+    r: *mut ngx_http_request_t,
+    list: *const ngx_list_t,
+    value: *mut ngx_http_variable_value_t,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> ngx_int_t {
+    // SAFETY: by contract. Lines are not changed while nginx looks at a variable, and a single one lives as long as its request.
+    unsafe {
+        let mut lines = Elements::new(list)
             .filter(|line| (**line).hash != 0 && is_wanted(pool::bytes((**line).key)))
             .map(|line| (*line).value);
         let Some(mut all) = lines.next() else {
@@ -113,6 +181,8 @@ unsafe extern "C" fn all_lines(
         // nginx reads no header that does not fit these 28 bits.
         (*value).set_len(u32::try_from(all.len).unwrap_or_default());
         (*value).set_valid(1);
+        (*value).set_not_found(0);
+        (*value).set_no_cacheable(0);
         (*value).data = all.data;
     }
     NGX_OK as ngx_int_t
@@ -135,6 +205,8 @@ unsafe extern "C" fn random_id<M: Module>(
         }
         (*value).set_len(digits.len() as u32);
         (*value).set_valid(1);
+        (*value).set_not_found(0);
+        (*value).set_no_cacheable(0);
     }
     NGX_OK as ngx_int_t
 }
@@ -147,4 +219,69 @@ fn hexadecimal(bytes: [u8; 16]) -> [u8; 32] {
         pair.copy_from_slice(&[high, low]);
     }
     digits
+}
+
+/// `$http_NAME`: before version 1.23 it is the first of several lines, later, and so in ingress-nginx, all of them.
+#[cfg(not(nginx_linked_headers))]
+mod first_lines {
+    use nginx_sys::{
+        ngx_conf_t, ngx_hash_key_t, ngx_http_conf_ctx_t, ngx_http_request_t, ngx_http_variable_t,
+        ngx_http_variable_value_t, ngx_int_t, ngx_str_t,
+    };
+
+    use super::{Header, all_lines, is_named, join};
+    use crate::{conf, pool};
+
+    const PREFIX: &[u8] = b"http_";
+    /// Variables of their own, for speed.
+    const KNOWN: &[Header] = &[
+        ("http_user_agent", "user-agent"),
+        ("http_referer", "referer"),
+        ("http_via", "via"),
+    ];
+
+    /// # Safety
+    ///
+    /// `cf` is that of `http {}`, whose core module has added its variables; nobody has an index of one yet.
+    pub(super) unsafe fn replace(cf: *mut ngx_conf_t) {
+        // SAFETY: by contract these arrays of the core module are live, and hold what it says.
+        unsafe {
+            let context = (*cf).ctx.cast::<ngx_http_conf_ctx_t>();
+            let core = conf::core_main((*context).main_conf);
+            let prefixes = (*core).prefix_variables;
+            for n in 0..prefixes.nelts {
+                let variable = prefixes.elts.cast::<ngx_http_variable_t>().add(n);
+                if pool::bytes((*variable).name) == PREFIX {
+                    (*variable).get_handler = Some(of_name);
+                }
+            }
+            let keys = (*(*core).variables_keys).keys;
+            for n in 0..keys.nelts {
+                let key = keys.elts.cast::<ngx_hash_key_t>().add(n);
+                let name = pool::bytes((*key).key);
+                let mut known = KNOWN.iter();
+                if let Some(header) = known.find(|(variable, _)| variable.as_bytes() == name) {
+                    let variable = (*key).value.cast::<ngx_http_variable_t>();
+                    (*variable).get_handler = Some(all_lines);
+                    (*variable).data = (&raw const *header).expose_provenance();
+                }
+            }
+        }
+    }
+
+    /// nginx passes the name of the variable, in lower case.
+    unsafe extern "C" fn of_name(
+        r: *mut ngx_http_request_t,
+        value: *mut ngx_http_variable_value_t,
+        data: usize,
+    ) -> ngx_int_t {
+        // SAFETY: nginx passes a live request, the value to be filled, and the name that begins with the prefix.
+        unsafe {
+            let name = pool::bytes(*std::ptr::with_exposed_provenance::<ngx_str_t>(data));
+            let name = name.get(PREFIX.len()..).unwrap_or_default();
+            join(r, &raw const (*r).headers_in.headers, value, |line| {
+                is_named(line, name)
+            })
+        }
+    }
 }

@@ -48,6 +48,18 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "",
         "set $a ''; if ($http_x_key) { set $A 1; } if ($request_method = POST) { set $a ${a}2; } if ($a = 12) { return 405; }",
     ),
+    (
+        "set $to https://a.test; if ($http_x_key) { set $to http://b.test:81; } if ($arg_x) { return 302 $to/there; }",
+        "if ($uri ~ ^/shop/([^/.]+)$) { set $rest $1; return 301 /new/${rest}; } if ($http_x_key) { return 403; }",
+    ),
+    (
+        "",
+        "if ($uri ~ ^/(shop|short)/(.+)\\.php$) { set $a /$2/$1; return 302 https://c.test$a$is_args$args; } set $e ''; if ($arg_y) { return 302 https://d.test/x$e; }",
+    ),
+    (
+        "set $it ''; if ($host ~ ^s([0-9]+)\\.test$) { set $it $1; } if ($it = '') { return 410; } if ($http_x_key) { return 302 https://n$it.test/there; }",
+        "",
+    ),
     ("", "allow 127.0.0.0/8; deny all;"),
     (
         "deny 127.0.0.0/8;",

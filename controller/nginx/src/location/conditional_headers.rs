@@ -1,10 +1,12 @@
 //! Response headers under conditions. nginx sends no line whose value is empty, so the lines that not all responses have are
-//! variables, which conditions set. `expires` takes a variable, too.
+//! variables, which conditions set. `expires` takes a variable, too. A header of pods that only some of them replace is always hidden,
+//! and sent again from the module's variable, which is empty where a condition has said so.
 
 use askama::filters::Safe;
 use sluice_ir::{Expires, GlobalConfig, HttpRoute};
 
 use crate::conf::{Quoted, Text, Value, value};
+use crate::context::RenderContext;
 use crate::location::direct_response::If;
 use crate::location::headers::{AddedLine, ResponseHeaders, directive_of};
 
@@ -13,6 +15,11 @@ type HeaderLine = (Quoted, Quoted, bool);
 
 /// Variable of `expires`.
 const EXPIRES: &str = "sluice_expires";
+/// Variables of the module: a header of the pod's response, by a number and its name, which is empty where that of the number is not.
+const OF_POD: &str = "sluice_pod_";
+const HIDES: &str = "sluice_hides_";
+/// nginx has changed its value by then (`proxy_redirect`).
+const REWRITTEN: &str = "refresh";
 
 /// Variables of lines.
 pub(crate) struct ConditionalHeaders {
@@ -32,53 +39,107 @@ pub(crate) struct Variant {
     pub(crate) lines: Vec<(String, Value)>,
 }
 
-/// True if one replaces headers of pods, which nginx does for all responses or for none.
-pub(crate) fn replaces(route: &HttpRoute, global: &GlobalConfig) -> bool {
-    if route.header_variants.is_empty() {
-        return false;
+/// True if one replaces a header of pods that cannot be sent again where it does not.
+pub(crate) fn is_unsupported(route: &HttpRoute, context: RenderContext<'_>) -> bool {
+    let global = &context.config.global;
+    let own = hidden(&base(route, global));
+    let sets: Vec<_> = variants(route, global).map(|it| hidden(&it)).collect();
+    let replaced = Replaced::new(&own, &sets);
+    let mut names = replaced.names.iter();
+    !replaced.names.is_empty() && context.settings.engine.is_kongs()
+        || names.any(|name| name.as_variable().is_none() || name.is(REWRITTEN))
+}
+
+/// Headers of pods that only some responses replace.
+struct Replaced {
+    names: Vec<Quoted>,
+}
+
+impl Replaced {
+    /// `own`: headers that are hidden where no condition holds. `sets`: the same of the conditions.
+    fn new(own: &[Quoted], sets: &[Vec<Quoted>]) -> Self {
+        let mut names: Vec<Quoted> = Vec::new();
+        let all = || std::iter::once(own).chain(sets.iter().map(Vec::as_slice));
+        for name in all().flatten() {
+            let by_all = all().all(|set| set.contains(name));
+            if !by_all && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Replaced { names }
     }
-    let base = base(route, global);
-    let hidden = |headers: ResponseHeaders| headers.hidden.into_iter().map(|name| name.0);
-    let base: Vec<_> = hidden(base).collect();
-    variants(route, global).any(|headers| !hidden(headers).eq(base.iter().cloned()))
+
+    /// Variables of the module that say what is hidden.
+    fn values(&self, set: &[Quoted]) -> impl Iterator<Item = (String, Value)> {
+        let all = self.names.iter().enumerate();
+        all.map(|(number, name)| {
+            let hides = if set.contains(name) { "1" } else { "" };
+            (format!("{HIDES}{number}"), value(hides))
+        })
+    }
+
+    /// The lines of pods, for whoever is to get them.
+    fn lines(&self) -> impl Iterator<Item = AddedLine> {
+        let all = self.names.iter().enumerate();
+        all.filter_map(|(number, name)| {
+            let variable = format!("{OF_POD}{number}_{}", name.as_variable()?);
+            let line = Text::default().variable(&variable).quoted();
+            Some(added(name.clone(), line, true))
+        })
+    }
+}
+
+fn hidden(headers: &ResponseHeaders) -> Vec<Quoted> {
+    headers.hidden.iter().map(|name| name.0.clone()).collect()
 }
 
 impl ConditionalHeaders {
-    /// With variables in place of those lines that differ.
+    /// With variables in place of those lines that differ. `None`: there are none, or nginx cannot send them.
     pub(crate) fn new(
         route: &HttpRoute,
-        global: &GlobalConfig,
+        context: RenderContext<'_>,
         clients: &mut ResponseHeaders,
     ) -> Option<Self> {
-        if replaces(route, global) {
+        if route.header_variants.is_empty() || is_unsupported(route, context) {
             return None;
         }
-        let (sets, kept): (Vec<Vec<HeaderLine>>, Vec<Expires>) = variants(route, global)
-            .map(|it| (header_lines(it.lines), it.expires.unwrap_or(Expires::Off)))
-            .unzip();
-        if sets.is_empty() {
-            return None;
-        }
+        let all: Vec<ResponseHeaders> = variants(route, &context.config.global).collect();
+        let kept = |it: &ResponseHeaders| it.expires.unwrap_or(Expires::Off);
+        let own_kept = kept(clients);
+        let varies = all.iter().any(|it| kept(it) != own_kept);
+        let own_hidden = hidden(clients);
+        let hidden: Vec<_> = all.iter().map(hidden).collect();
+        let replaced = Replaced::new(&own_hidden, &hidden);
+        let kept: Vec<_> = all.iter().map(kept).collect();
+        let sets: Vec<Vec<HeaderLine>> = all.into_iter().map(|it| header_lines(it.lines)).collect();
         let own = header_lines(std::mem::take(&mut clients.lines));
-        let own_kept = clients.expires.unwrap_or(Expires::Off);
         let differing = split(&own, &sets, &mut clients.lines);
-        let varies = kept.iter().any(|it| *it != own_kept);
-        let all_values = |set: &[HeaderLine], kept: Expires| {
+        clients.lines.extend(replaced.lines());
+        let all_values = |set: &[HeaderLine], kept: Expires, hidden: &[Quoted]| {
             let mut all = values(&differing, set);
             let expires = (EXPIRES.to_owned(), value(directive_of(kept)));
             all.extend(varies.then_some(expires));
+            all.extend(replaced.values(hidden));
             all
         };
-        let of_variants = route.header_variants.iter().zip(sets.iter().zip(&kept));
-        let variants = of_variants.rev().map(|(variant, (set, kept))| Variant {
-            conditions: variant.conditions.iter().map(If::new).collect(),
-            all: "1".repeat(variant.conditions.len()),
-            lines: all_values(set, *kept),
-        });
+        let base = all_values(&own, own_kept, &own_hidden);
+        let sets = sets.iter().zip(kept).zip(&hidden);
+        let of_variants = route.header_variants.iter().zip(sets);
+        let variants = of_variants
+            .rev()
+            .map(|(variant, ((set, kept), hidden))| Variant {
+                conditions: variant.conditions.iter().map(If::new).collect(),
+                all: "1".repeat(variant.conditions.len()),
+                lines: all_values(set, kept, hidden),
+            });
+        let variants = variants.collect();
+        let of_some = replaced.names.into_iter();
+        let of_some = of_some.filter(|name| !own_hidden.contains(name));
+        clients.hidden.extend(of_some.map(Safe));
         Some(ConditionalHeaders {
-            base: all_values(&own, own_kept),
+            base,
             expires: varies.then_some(EXPIRES),
-            variants: variants.collect(),
+            variants,
         })
     }
 

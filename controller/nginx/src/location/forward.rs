@@ -120,7 +120,7 @@ impl Forward {
                 .bandwidth_limit
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
-            responses: Responses::of_pods(route, global, module),
+            responses: Responses::of_pods(route, context, module),
             https: https.map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),

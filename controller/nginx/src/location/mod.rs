@@ -129,7 +129,7 @@ impl Content {
             Action::Redirect(redirect) => {
                 let answer = redirect::answer(redirect, &route.matches.path);
                 let adds = answer.adds_location();
-                let responses = Responses::of_redirect(route, &context.config.global, adds);
+                let responses = Responses::of_redirect(route, context, adds);
                 Content::Redirect(answer, Box::new(responses))
             }
             Action::Respond(status @ 200..300) => Content::Return(*status),

@@ -1,8 +1,9 @@
 //! Headers of a location's responses.
 
-use sluice_ir::{GlobalConfig, HttpRoute};
+use sluice_ir::HttpRoute;
 
 use crate::conf::{Text, Value, Word, value};
+use crate::context::RenderContext;
 use crate::location::conditional_headers::ConditionalHeaders;
 use crate::location::cors::{self, CorsConf};
 use crate::location::headers::{ResponseHeaders, directive_of};
@@ -21,9 +22,9 @@ pub(crate) struct Responses {
 
 impl Responses {
     /// Those of a location that forwards.
-    pub(crate) fn of_pods(route: &HttpRoute, global: &GlobalConfig, module: Module) -> Self {
+    pub(crate) fn of_pods(route: &HttpRoute, context: RenderContext<'_>, module: Module) -> Self {
         // Of what surrounds a location, only the directives of `proxy` are written there.
-        let responses = Responses::new(route, global, module != Module::Proxy);
+        let responses = Responses::new(route, context, module != Module::Proxy);
         Responses {
             headers: responses.headers.map(|headers| headers.sent_by(module)),
             ..responses
@@ -31,17 +32,18 @@ impl Responses {
     }
 
     /// Those of a location that leads elsewhere. `adds`: it has a line of its own, and inherits none.
-    pub(crate) fn of_redirect(route: &HttpRoute, global: &GlobalConfig, adds: bool) -> Self {
-        Responses::new(route, global, adds)
+    pub(crate) fn of_redirect(route: &HttpRoute, context: RenderContext<'_>, adds: bool) -> Self {
+        Responses::new(route, context, adds)
     }
 
-    fn new(route: &HttpRoute, global: &GlobalConfig, is_whole: bool) -> Self {
+    fn new(route: &HttpRoute, context: RenderContext<'_>, is_whole: bool) -> Self {
+        let global = &context.config.global;
         let is_whole = is_whole || !route.header_variants.is_empty();
         let around = || is_whole.then(|| ResponseHeaders::for_server(global));
         let mut headers = ResponseHeaders::for_location(route, global).or_else(around);
         let conditional = headers
             .as_mut()
-            .and_then(|headers| ConditionalHeaders::new(route, global, headers));
+            .and_then(|headers| ConditionalHeaders::new(route, context, headers));
         Responses {
             cors: route.policy.cors.as_ref().and_then(cors::conf),
             expires: expires(headers.as_ref(), conditional.as_ref()),

@@ -35,7 +35,6 @@ mod requirements;
 mod response_rewrite;
 mod rewrite;
 mod server;
-mod server_snippet;
 mod snippet_obstacle;
 mod snippets;
 mod tls_redirect;
@@ -61,7 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::PathChange;
+use crate::snippet::{PathChange, ServerSnippet};
 pub(crate) use alternatives::alternatives;
 pub(crate) use backend::MAX_PARAMS_BYTES;
 pub(crate) use catalogue::canonical;
@@ -73,7 +72,6 @@ pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use server::{Alias, MAX_ALIASES};
-pub(crate) use server_snippet::ServerSnippet;
 pub(crate) use upstream_host::RouteHost;
 
 /// Context in which annotations are read.

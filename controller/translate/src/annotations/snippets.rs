@@ -18,7 +18,6 @@ use self::notes::{note_differences, note_no_effect, note_not_needed};
 use super::alternatives::alternatives;
 use super::auth_external::spelled;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
-use super::server_snippet::ServerSnippet;
 use super::snippet_obstacle::Obstacle;
 use super::view::View;
 use crate::global::Globals;
@@ -26,7 +25,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Compiled, Effective, Judgement, Language, NamedLocation, PathChange,
-    Upstream,
+    ServerSnippet, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 

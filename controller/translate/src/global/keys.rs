@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     access, access_log, blocked, buffering, compression, errors, ext_auth, headers, http, limits,
-    redirects, response_rewrite, streams, tracing, trust, upstream, waf,
+    redirects, response_rewrite, server_snippet, streams, tracing, trust, upstream, waf,
 };
 use crate::support::{Support, Supports};
 
@@ -102,6 +102,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         access_log::KEYS,
         redirects::KEYS,
         response_rewrite::KEYS,
+        server_snippet::KEYS,
         streams::KEYS,
         tracing::KEYS,
         trust::KEYS,
@@ -157,7 +158,6 @@ const UNREAD: &[Key] = &[
     key("reuse-port", "true").instead("workers always share their ports"),
     key("server-name-hash-bucket-size", "").needless(),
     key("server-name-hash-max-size", "").needless(),
-    key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("ssl-buffer-size", "4k").needless(),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),

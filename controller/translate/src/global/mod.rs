@@ -15,6 +15,7 @@ mod keys;
 mod limits;
 mod redirects;
 mod response_rewrite;
+mod server_snippet;
 mod streams;
 mod tracing;
 mod trust;
@@ -23,11 +24,13 @@ mod values;
 mod view;
 mod waf;
 
+use std::sync::Arc;
+
 use sluice_ir::GlobalConfig;
 use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
 
 use crate::Options;
-use crate::snippet::{Alternatives, Effective};
+use crate::snippet::{Alternatives, Effective, ServerSnippet};
 use view::View;
 
 pub(crate) use access::Access;
@@ -55,6 +58,8 @@ pub(crate) struct Globals {
     pub(crate) streams: Streams,
     /// Settings of the data plane as a whole.
     pub(crate) config: GlobalConfig,
+    /// `server-snippet`: of all servers.
+    pub(crate) server_snippet: Option<Arc<ServerSnippet>>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
 }
@@ -110,6 +115,9 @@ impl Globals {
         let effective = Effective {
             largest_body: self.limits.largest_body,
         };
+        let (snippet, is_open) = server_snippet::take(view, &self.config, effective, alternatives);
+        self.server_snippet = snippet;
+        self.closed |= !is_open;
         self.closed |= !view.judge_snippets(effective, alternatives);
     }
 }

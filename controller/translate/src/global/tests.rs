@@ -109,3 +109,50 @@ fn only_references_of_the_keys_look_up_config_maps() {
         assert_eq!(looked_up, key.names_config_map, "{}", key.name);
     }
 }
+
+#[test]
+fn a_server_snippet_is_served_as_a_whole_or_not_at_all() {
+    let served = [
+        "more_set_headers 'X-A: b'; add_header X-B c always;",
+        "if ($http_a = b) { return 403; }",
+        "if ($host = old.test) { return 301 https://new.test$request_uri; }",
+        "location ~ /\\.git { deny all; }\nlocation = /robots.txt { return 200 'none'; }",
+        "deny 10.0.0.0/8;",
+    ];
+    for text in served {
+        let (globals, reports) = read(json!({"server-snippet": text}));
+        assert!(globals.server_snippet.is_some(), "{text}");
+        assert!(!globals.closed && reports.is_empty(), "{text}: {reports:?}");
+    }
+    for (text, closes) in [
+        ("gzip on; more_set_headers 'X-A: b';", false),
+        ("more_set_headers 'X-A: b'; satisfy any;", true),
+        ("if ($http_a = b) { return 403; } limit_req zone=a;", true),
+        ("rewrite ^/a /b permanent;", true),
+        ("location @a { return 403; }", true),
+        (
+            "if ($host ~ ^(.+)\\.old$) { return 301 https://$1.new; }",
+            true,
+        ),
+        ("more_set_headers 'X-A: b'; }", true),
+    ] {
+        let (globals, reports) = read(json!({"server-snippet": text}));
+        assert_eq!(
+            (globals.server_snippet, globals.closed),
+            (None, closes),
+            "{text}"
+        );
+        assert_eq!(reports.len(), 1, "{text}: {reports:?}");
+    }
+    // Another key says something else of it.
+    let hidden = json!({"server-snippet": "more_set_headers 'X-A: b';", "hide-headers": "X-A"});
+    assert_eq!(read(hidden).0.server_snippet, None);
+}
+
+#[test]
+fn headers_without_always_are_of_errors_too_unless_nginx_alone_serves() {
+    let (_, reports) = read(json!({"server-snippet": "add_header X-B c;"}));
+    let expected = "ConfigMap default/c: data.server-snippet: add_header without always adds the header to errors, too; \
+                    served with this difference";
+    assert_eq!(reports, [expected]);
+}

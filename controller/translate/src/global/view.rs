@@ -239,36 +239,39 @@ impl<'a, 'r> View<'a, 'r> {
         effective: Effective,
         alternatives: Alternatives,
     ) -> bool {
-        let mut guards = false;
-        for (name, text, applies_to) in std::mem::take(&mut self.snippets) {
-            let Some(language) = snippet::language(name) else {
-                continue;
-            };
-            let judgement =
-                snippet::judge(text, language, effective, self.data_plane, alternatives);
-            let reason = applies_to.not_supported(&judgement.advice);
-            match judgement.closing {
-                None => self.report(
-                    ReasonCode::Unsupported,
-                    Severity::Warning,
-                    name,
-                    reason,
-                    "served without it",
-                ),
-                Some(closing) => {
-                    guards = true;
-                    let consequence = format!("{closing}; the paths of all Ingresses answer 503");
-                    self.report(
-                        ReasonCode::Unsupported,
-                        Severity::Error,
-                        name,
-                        reason,
-                        &consequence,
-                    );
-                }
-            }
+        let mut is_open = true;
+        for snippet in std::mem::take(&mut self.snippets) {
+            is_open &= self.refuse_snippet(snippet, None, effective, alternatives);
         }
-        !guards
+        is_open
+    }
+
+    /// Reports a snippet that is not served, and why, if that is more than its kind. `false`: it may guard.
+    pub(super) fn refuse_snippet(
+        &mut self,
+        (name, text, applies_to): (&'static str, &str, AppliesTo),
+        why: Option<String>,
+        effective: Effective,
+        alternatives: Alternatives,
+    ) -> bool {
+        let Some(language) = snippet::language(name) else {
+            return true;
+        };
+        let judgement = snippet::judge(text, language, effective, self.data_plane, alternatives);
+        let reason = match why {
+            Some(why) => applies_to.note(&why),
+            None => applies_to.not_supported(&judgement.advice),
+        };
+        let (severity, consequence) = match &judgement.closing {
+            None => (Severity::Warning, "served without it".to_owned()),
+            Some(closing) => (
+                Severity::Error,
+                format!("{closing}; the paths of all Ingresses answer 503"),
+            ),
+        };
+        let code = ReasonCode::Unsupported;
+        self.report(code, severity, name, reason, &consequence);
+        judgement.closing.is_none()
     }
 
     fn unknown(&mut self, name: &str) {

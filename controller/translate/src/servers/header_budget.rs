@@ -73,7 +73,7 @@ impl Assembly<'_> {
 
 impl NamespaceSnippet {
     fn add_headers_to_errors(&mut self) {
-        add_to_errors(&mut Arc::make_mut(&mut self.snippet).filters);
+        Arc::make_mut(&mut self.snippet).add_to_errors();
     }
 
     fn filters(&self) -> &[Filter] {

@@ -19,6 +19,7 @@ mod closing;
 mod header_budget;
 mod host_ownership;
 mod ingress;
+mod last_rewrites;
 mod names;
 mod passthrough;
 mod path_changes;

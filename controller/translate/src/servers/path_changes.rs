@@ -18,6 +18,7 @@ use sluice_ir::{
 use sluice_pattern::Subject;
 use sluice_translate_engine::{Report, Reporter, Severity, closed_text};
 
+use super::last_rewrites;
 use super::path_rule::{PathRule, RuleRoute};
 use crate::snippet::PathChange;
 
@@ -33,6 +34,10 @@ pub(super) fn among<'a>(
     if !routes.iter().any(has_changes) {
         return routes;
     }
+    let paths: Vec<PathMatch> = routes
+        .iter()
+        .map(|(route, _)| route.matches.path.clone())
+        .collect();
     let mut all: Vec<RuleRoute<'a>> = Vec::new();
     // The first of the same path takes all of it.
     let mut seen: BTreeSet<RouteId> = BTreeSet::new();
@@ -44,10 +49,14 @@ pub(super) fn among<'a>(
         };
         let changed: Result<Vec<_>, Unknown> = changes
             .iter()
-            .map(|change| changed(&route, change, name))
+            .map(|change| {
+                let changed = changed(&route, change, name)?;
+                let is_known = changed.is_none() || is_found_again(&route, change, &paths);
+                is_known.then_some(changed).ok_or(Unknown)
+            })
             .collect();
         let Ok(changed) = changed else {
-            report(rule, reports);
+            report(rule, changes, reports);
             let path = route.matches.path;
             let closed = HttpRoute::new(name, path, Action::Denied, Arc::default());
             all.push((closed, Some(rule)));
@@ -58,6 +67,15 @@ pub(super) fn among<'a>(
         all.extend(changed.map(|route| (route, Some(rule))));
     }
     all
+}
+
+/// `false`: nginx may take another location for the changed path, or change it again.
+fn is_found_again(route: &HttpRoute, change: &PathChange, paths: &[PathMatch]) -> bool {
+    let from = change.regex.pattern.strip_prefix('^').map(beginning);
+    !change.is_last
+        || from.is_some_and(|(from, _)| {
+            last_rewrites::is_found_again(&route.matches.path, &from, change, paths)
+        })
 }
 
 /// The route of a changed path, if it takes anything. The error: that cannot be said.
@@ -120,16 +138,23 @@ fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
     parts.collect::<Result<_, _>>().map(Some)
 }
 
-fn report(rule: &PathRule, reports: &mut Vec<Report>) {
+fn report(rule: &PathRule, changes: &[PathChange], reports: &mut Vec<Report>) {
     let mut reporter = Reporter::new(rule.owner.clone(), reports);
+    let path = &rule.path;
+    let reason = match changes.iter().any(|change| change.is_last) {
+        true => format!(
+            "rewrite with last is not supported for the path {path:?}: the new path may be one of another location, or be rewritten again; use \
+             break"
+        ),
+        false => format!(
+            "rewrite with break is not supported for the path {path:?}, which its pattern does not begin with"
+        ),
+    };
     reporter.report(
         ReasonCode::Unsupported,
         Severity::Error,
         "annotation configuration-snippet",
-        format!(
-            "rewrite with break is not supported for the path {:?}, which its pattern does not begin with",
-            rule.path
-        ),
+        reason,
         concat!("snippet not served; ", closed_text!()),
     );
 }
@@ -303,7 +328,12 @@ mod tests {
             };
             let to = vec![TemplatePart::Text("/b/".to_owned()), TemplatePart::Group(1)];
             let to = Template(to);
-            exactly(path, &PathChange { regex, to })
+            let change = PathChange {
+                regex,
+                to,
+                is_last: false,
+            };
+            exactly(path, &change)
         };
         for (path, pattern, to) in [
             ("/shop", "/shop/?(.*)", Some("/b/")),

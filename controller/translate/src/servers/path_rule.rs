@@ -12,9 +12,10 @@ use sluice_translate_engine::{ObjectRef, Seniority};
 
 use super::closing::Closing;
 use super::tls_entries::TlsEntries;
-use crate::annotations::{Annotations, ServerSnippet};
+use crate::annotations::Annotations;
 use crate::global::Globals;
 use crate::route_names::RouteNames;
+use crate::snippet::ServerSnippet;
 
 /// An Ingress as it is read: its annotations, TLS entries and place in the order.
 #[derive(Clone, Debug)]

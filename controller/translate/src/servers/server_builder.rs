@@ -77,6 +77,15 @@ impl ServerBuilder {
         paths.chain(&mut self.default).chain(&mut self.unmatched)
     }
 
+    /// With the ConfigMap's snippet in every namespace.
+    fn with_operators(mut self, globals: &Globals) -> Self {
+        if globals.server_snippet.is_some() {
+            let owners: Vec<_> = self.rules().map(|rule| rule.owner.clone()).collect();
+            self.snippets = server_snippet::with_operators(self.snippets, globals, &owners);
+        }
+        self
+    }
+
     pub(super) fn build(
         self,
         name: &ServerName,
@@ -99,7 +108,7 @@ impl ServerBuilder {
             snippets,
             tls,
             ..
-        } = self;
+        } = self.with_operators(globals);
         let inherited = server_snippet::inherited(&snippets);
         let host = HostContext {
             has_certificate: tls.is_some() && *name != ServerName::CatchAll,
@@ -181,7 +190,13 @@ fn unmatched_route<'a>(
         Some(rule) => Some((rule.route(name, path, host), Some(rule))),
         None => {
             let action = Action::to(host.error_service?.clone());
-            Some((HttpRoute::new(name, path, action, Arc::default()), None))
+            let route = HttpRoute::new(name, path, action, Arc::default());
+            let operators = host.globals.server_snippet.as_ref();
+            let route = match operators {
+                Some(snippet) => snippet.inherited_by(route),
+                None => route,
+            };
+            Some((route, None))
         }
     }
 }

@@ -10,7 +10,8 @@ use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
-use crate::annotations::ServerSnippet;
+use crate::global::Globals;
+use crate::snippet::ServerSnippet;
 
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespaces that a report names.
@@ -107,7 +108,41 @@ pub(super) fn inherited(
         .collect()
 }
 
+/// The snippets of all namespaces on a host, with that of the ConfigMap behind each. `owners`: Ingresses of the host.
+pub(super) fn with_operators(
+    mut snippets: BTreeMap<String, NamespaceSnippet>,
+    globals: &Globals,
+    owners: &[ObjectRef],
+) -> BTreeMap<String, NamespaceSnippet> {
+    let Some(operators) = &globals.server_snippet else {
+        return snippets;
+    };
+    for it in snippets.values_mut() {
+        it.follow(operators);
+    }
+    for owner in owners {
+        if !snippets.contains_key(&owner.key.namespace) {
+            let namespace = owner.key.namespace.clone();
+            let mut snippet = NamespaceSnippet::new(&Arc::default(), owner);
+            snippet.follow(operators);
+            snippets.insert(namespace, snippet);
+        }
+    }
+    snippets
+}
+
 impl NamespaceSnippet {
+    fn follow(&mut self, operators: &Arc<ServerSnippet>) {
+        let own = self.snippet.locations.len();
+        self.snippet = match *self.snippet == ServerSnippet::default() {
+            true => Arc::clone(operators),
+            false => Arc::new(self.snippet.followed_by(operators)),
+        };
+        let added = self.snippet.locations.iter().skip(own);
+        let rules = added.map(|location| LocationRule::of_operator(location, &self.owner));
+        self.locations.extend(rules);
+    }
+
     fn new(snippet: &Arc<ServerSnippet>, owner: &ObjectRef) -> Self {
         let locations = snippet.locations.iter();
         NamespaceSnippet {

@@ -150,6 +150,9 @@ fn claimed(rule: &PathRule, owner: &ObjectRef, reports: &mut Vec<Report>) {
 }
 
 fn not_used(rule: &PathRule, reason: String, reports: &mut Vec<Report>) {
+    if snippet_locations::is_of_operator(rule) {
+        return;
+    }
     let mut reporter = Reporter::new(rule.owner.clone(), reports);
     reporter.report(
         ReasonCode::Conflicted,

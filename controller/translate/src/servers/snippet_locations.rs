@@ -24,6 +24,8 @@ use crate::annotations::Annotations;
 use crate::snippet::{Location, LocationPath};
 
 const NOT_FOUND: u16 = 404;
+/// Field of a location that every namespace has from the ConfigMap. No report is about it.
+const OPERATORS: &str = "server-snippet of the ConfigMap";
 
 /// A location as a path rule.
 #[derive(Clone, Debug)]
@@ -70,6 +72,13 @@ impl LocationRule {
         LocationRule { path, rule }
     }
 
+    /// One that the ConfigMap has for all namespaces.
+    pub(super) fn of_operator(location: &Location, owner: &ObjectRef) -> Self {
+        let mut rule = LocationRule::new(location, owner);
+        rule.rule.field = OPERATORS.to_owned();
+        rule
+    }
+
     fn route<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> RuleRoute<'a> {
         let path = match &self.path {
             LocationPath::Exact(text) => PathMatch::Exact(text.clone()),
@@ -108,7 +117,16 @@ fn starting_with(text: &str) -> PathMatch {
 pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a str> {
     let path = &route.matches.path;
     let is_literal = matches!(path, PathMatch::Exact(_)) || *path == starting_with(&rule.path);
-    (rule.field == FIELD && is_literal).then_some(rule.path.as_str())
+    (is_location(rule) && is_literal).then_some(rule.path.as_str())
+}
+
+fn is_location(rule: &PathRule) -> bool {
+    rule.field == FIELD || is_of_operator(rule)
+}
+
+/// True if every namespace of the host has the same.
+pub(super) fn is_of_operator(rule: &PathRule) -> bool {
+    rule.field == OPERATORS
 }
 
 /// Routes of a namespace on a host with the locations of its snippet among them.

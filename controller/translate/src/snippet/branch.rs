@@ -1,11 +1,10 @@
 //! Ways of requests through a snippet.
 
-use std::collections::BTreeMap;
-
 use sluice_ir::Condition;
-use sluice_syntax::variables::{Segment, segments};
 
+use super::captures::Captures;
 use super::conditions::literal;
+use super::flags::{self, Flag, Flags, Written, has_group};
 
 /// Bytes of a variable.
 const MAX_VALUE: usize = 100;
@@ -13,22 +12,32 @@ const MAX_VALUE: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Branch {
     pub(super) conditions: Vec<Condition>,
-    pub(super) flags: BTreeMap<String, String>,
+    pub(super) flags: Flags,
 }
 
 impl Branch {
-    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch.
-    pub(super) fn set(mut self, name: &str, value: &str) -> Option<Branch> {
-        let parts = segments(value).map(|segment| match segment {
-            Segment::Text(text) => Some(text),
-            Segment::Variable { name, .. } => {
-                let set = self.flags.get(&name.to_ascii_lowercase());
-                set.map(String::as_str)
+    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch. `captures`: those of the block, for `$1`.
+    pub(super) fn set(
+        mut self,
+        name: &str,
+        value: &str,
+        captures: Option<&Captures>,
+    ) -> Option<Branch> {
+        let value = match flags::written(&[value], &self.flags, captures)? {
+            Written::Unknown => Flag::Unknown,
+            Written::Words(words, None) if !has_group(value) => {
+                let value = literal(&words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
+                Flag::Text(value)
             }
-            Segment::Dollar => None,
-        });
-        let value: String = parts.collect::<Option<_>>()?;
-        let value = literal(&value).filter(|value| value.len() <= MAX_VALUE)?;
+            Written::Words(words, of) => {
+                let of = of.or_else(|| captures.cloned().map(Box::new))?;
+                let value = Some(words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
+                let mut rest = value.split('$').skip(1);
+                let are_groups = rest.all(|it| has_group(&format!("${it}")));
+                let is_plain = !value.chars().any(char::is_control);
+                (are_groups && is_plain).then_some(Flag::Groups(value, of))?
+            }
+        };
         self.flags.insert(name.to_owned(), value);
         Some(self)
     }

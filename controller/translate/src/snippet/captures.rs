@@ -7,7 +7,7 @@ use sluice_ir::{
 use sluice_pattern::Subject;
 use sluice_syntax::template::{self, Target};
 
-use super::conditions::Comparable;
+use super::comparable::Comparable;
 use super::{locations, rewrites};
 
 /// The host that was asked for; the port of `$http_host` is left away, as in other redirects.
@@ -16,7 +16,7 @@ const HOSTS: [&str; 4] = ["$host", "$server_name", "$http_host", "$best_http_hos
 const QUERY: [&str; 2] = ["$is_args$args", "$is_args$query_string"];
 
 /// A condition whose groups a URL may have: a pattern of the path, or of the path and the query.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Captures {
     of: CaptureSubject,
     value: Comparison,
@@ -81,11 +81,6 @@ impl Captures {
                 keeps_query,
             })
         })
-    }
-
-    /// The condition, which the redirect has with it.
-    pub(super) fn is(&self, condition: &Condition) -> bool {
-        !condition.negated && condition.test == self.of.test(self.value.clone())
     }
 
     fn target(&self, url: &str) -> Option<RedirectTo> {

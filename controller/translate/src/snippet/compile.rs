@@ -21,7 +21,7 @@ use super::access::Access;
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
-use super::conditions::Comparable;
+use super::comparable::Comparable;
 use super::defaults;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
@@ -156,7 +156,7 @@ impl<'a> Parts<'a> {
         let accepted = match (directive.words().as_slice(), &directive.block) {
             (["rewrite", ..], _) if block == Block::LocationOfServer => None,
             // It would decide which location is found.
-            (["rewrite", _, _, "break"], _) if block == Block::Server => None,
+            (["rewrite", _, _, "break" | "last"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
             (["location", name], Some(block)) if self.is_named(name) => {
                 return self.add_named(name, block, directive);

@@ -6,29 +6,11 @@ use sluice_ir::{
 use sluice_pattern::{Subject, TargetPart};
 use sluice_syntax::expression;
 
+use super::comparable::Comparable;
 use super::reserved_headers::{is_about_clients, is_reserved_in_requests};
 
 /// Bytes of a text that is compared.
 const MAX_TEXT: usize = 1000;
-
-/// Parts of a request that conditions may compare: nginx knows all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Comparable {
-    /// The target as it was received. Envoy has it normalised.
-    pub(crate) received_target: bool,
-    /// Headers in both spellings: with `enable-underscores-in-headers` `X_A` and `X-A` are one to nginx, and two to Envoy.
-    pub(crate) headers: bool,
-    /// Headers about the client as it sent them. Envoy writes its own in their place.
-    pub(crate) received_headers: bool,
-    /// The address of the client. Envoy chooses routes without it.
-    pub(crate) client_address: bool,
-    /// All cookies as one text, with `; ` between those of several lines. Envoy has a comma there.
-    pub(crate) joined_cookies: bool,
-    /// Parts of the target apart. To Envoy they are patterns of all of it, and RE2 does not have words for all.
-    pub(crate) target_parts: bool,
-    /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
-    pub(crate) scheme: bool,
-}
 
 /// Bytes of a path that is compared: encoded it may be three times as long, and Envoy limits the program of a pattern.
 const MAX_PATH: usize = 300;
@@ -56,46 +38,6 @@ pub(super) struct FlagTest {
     /// `None`: it is neither empty nor `0`.
     equals: Option<String>,
     negated: bool,
-}
-
-impl Comparable {
-    /// nginx compares all of them.
-    pub(crate) const BY_NGINX: Comparable = Comparable {
-        received_target: true,
-        headers: true,
-        received_headers: true,
-        client_address: true,
-        joined_cookies: true,
-        target_parts: true,
-        scheme: true,
-    };
-    #[cfg(test)]
-    pub(crate) const ALL: Comparable = Comparable::BY_NGINX;
-}
-
-impl Comparable {
-    fn compares(self, part: TargetPart<'_>, comparison: &Comparison) -> bool {
-        let written = || match comparison {
-            Comparison::Equals(text) => sluice_pattern::re2_target_equals(part, text),
-            Comparison::Matches(pattern) => sluice_pattern::re2_target(part, pattern, false),
-            Comparison::MatchesIgnoreCase(pattern) => {
-                sluice_pattern::re2_target(part, pattern, true)
-            }
-        };
-        self.target_parts || written().is_some()
-    }
-
-    /// True if it makes no difference what is between the cookies.
-    fn compares_cookies(self, comparison: &Comparison) -> bool {
-        const SEPARATORS: &str = ";, ";
-        let takes_none = match comparison {
-            Comparison::Equals(text) => !text.contains([';', ',', ' ']),
-            Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern) => {
-                sluice_pattern::takes_none_of(pattern, SEPARATORS)
-            }
-        };
-        self.joined_cookies || takes_none
-    }
 }
 
 impl FlagTest {

@@ -63,6 +63,17 @@ impl HostGroups {
         self.of_hosts.iter().map(of_host).collect()
     }
 
+    /// Conditions of all other hosts that the pattern matches.
+    pub(super) fn others(&self) -> Vec<Condition> {
+        let known = self.of_hosts.iter().map(|(host, _)| Condition {
+            negated: true,
+            ..host.clone()
+        });
+        std::iter::once(self.condition.clone())
+            .chain(known)
+            .collect()
+    }
+
     /// The condition that holds for all of them.
     pub(super) fn condition(&self) -> &Condition {
         &self.condition

@@ -15,8 +15,9 @@ use sluice_ir::{
 use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
 use super::captures::Captures;
+use super::comparable::Comparable;
 use super::compile::CompileOptions;
-use super::conditions::{self, Comparable, If};
+use super::conditions::{self, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
 use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
@@ -135,12 +136,19 @@ impl<'a> Responses<'a> {
     /// Takes one directive. No request goes on behind an error: what follows is only looked at.
     pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
         if let Some(change) = rewrites::path_change(directive) {
+            // nginx would run all of them again.
+            let is_alone = self.path_changes.is_empty() && self.directives == 0;
+            let is_behind_last = self.path_changes.iter().any(|it| it.is_last);
+            if is_behind_last || change.is_last && !is_alone {
+                let reason = "rewrite with last is supported without if, set, return and other rewrites alone";
+                return Err(SnippetError::new(directive.line, reason).into());
+            }
             self.path_changes.push(change);
             let count = self.path_changes.len();
             return Ok(directive.at_most(count, MAX_PATH_CHANGES, "of rewrite with break")?);
         }
         if !self.path_changes.is_empty() {
-            let reason = "nothing but rewrite with break is supported behind one";
+            let reason = "nothing but rewrite with break is supported behind one, and nothing behind one with last";
             return Err(SnippetError::new(directive.line, reason).into());
         }
         let ends = !matches!(directive.name(), "return" | "rewrite");
@@ -220,20 +228,10 @@ impl<'a> Responses<'a> {
                 let name = flag_name(variable).ok_or_else(unsupported)?;
                 self.flags.entry(name.clone()).or_insert(directive.line);
                 directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
-                let set = |branch: Branch| {
-                    let branch = branch.set(&name, value);
-                    branch.ok_or_else(unsupported)
-                };
-                let branches: Result<Vec<_>, _> = branches.into_iter().map(set).collect();
-                Ok(branches?)
-            }
-            (["return", words @ ..], None) if self.groups_of_hosts(words).is_some() => {
-                self.respond_to_hosts(words, directive, &branches)?;
-                Ok(Vec::new())
+                Ok(self.set(&name, value, branches).ok_or_else(unsupported)?)
             }
             (["return", words @ ..], None) => {
-                let (status, content) = self.answer(words).ok_or_else(unsupported)?;
-                self.respond(directive, &branches, status, &content)?;
+                self.return_to(words, directive, branches)?;
                 Ok(Vec::new())
             }
             (["rewrite", words @ ..], None) => {
@@ -255,8 +253,11 @@ impl<'a> Responses<'a> {
         status: u16,
         content: &ResponseContent,
     ) -> Result<(), SnippetError> {
-        let captures = self.captures.as_ref();
-        let captures = captures.filter(|_| matches!(content, ResponseContent::Captured(_)));
+        // The redirect compares the path itself.
+        let is_compared = |condition: &Condition| match content {
+            ResponseContent::Captured(captured) => captured.condition() == *condition,
+            _ => false,
+        };
         for Branch { conditions, .. } in branches {
             directive.at_most(
                 conditions.len(),
@@ -269,7 +270,7 @@ impl<'a> Responses<'a> {
             self.responses.push(DirectResponse {
                 conditions: conditions
                     .iter()
-                    .filter(|condition| captures.is_none_or(|it| !it.is(condition)))
+                    .filter(|condition| !is_compared(condition))
                     .cloned()
                     .collect(),
                 status,
@@ -300,13 +301,7 @@ impl<'a> Responses<'a> {
         match condition {
             If::Flag { name, test } => {
                 self.check_is_set(&name, &branches)?;
-                let holds = |branch: &Branch| {
-                    branch
-                        .flags
-                        .get(&name)
-                        .is_some_and(|value| test.holds(value))
-                };
-                let (within, beside): (Vec<_>, Vec<_>) = branches.into_iter().partition(holds);
+                let (within, beside) = self.partition(&name, &test, directive, branches)?;
                 self.asked.insert(name);
                 if is_headers(block) {
                     self.vary(block, directive, within.clone())?;
@@ -370,5 +365,7 @@ fn flag_name(variable: &str) -> Option<String> {
     (!variables::has_a_meaning(&name)).then_some(name)
 }
 
+#[cfg(test)]
+mod flag_tests;
 #[cfg(test)]
 mod tests;

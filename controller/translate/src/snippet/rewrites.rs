@@ -10,25 +10,33 @@ use super::tree::Directive;
 /// Of one snippet. Each is a route beside that of every path.
 pub(crate) const MAX_PATH_CHANGES: usize = 4;
 
-/// `rewrite PATTERN PATH break`
+/// `rewrite PATTERN PATH break`, or `last`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathChange {
     /// Found in the path.
     pub(crate) regex: PathRegex,
     /// All of the path that pods see, with groups of the pattern.
     pub(crate) to: Template,
+    /// `last`: nginx looks for the location again.
+    pub(crate) is_last: bool,
 }
 
 /// Reads a directive; `None`: it is no such one, or cannot be served.
 pub(super) fn path_change(directive: &Directive) -> Option<PathChange> {
     let words = directive.words();
-    let (["rewrite", pattern, target, "break"], None) = (words.as_slice(), &directive.block) else {
+    let (["rewrite", pattern, target, flag @ ("break" | "last")], None) =
+        (words.as_slice(), &directive.block)
+    else {
         return None;
     };
     let regex = locations::pattern(pattern, Subject::Text)?;
     let target = Target::parse(target).ok().filter(|it| !it.is_url())?;
     let to = target.with_groups(regex.groups);
-    is_absolute(&to, &regex).then_some(PathChange { regex, to })
+    is_absolute(&to, &regex).then_some(PathChange {
+        regex,
+        to,
+        is_last: *flag == "last",
+    })
 }
 
 /// `rewrite PATTERN TARGET FLAG` that redirects.
@@ -103,6 +111,7 @@ mod tests {
             "rewrite ^/api(/.*)$ $1 break;",
             "rewrite ^(.*)$ /app$1 break;",
             "rewrite ^(/old)/(.*)$ $1/new break;",
+            "rewrite ^/a/(.*)$ /$1 last;",
         ] {
             assert!(change(good).is_some(), "{good}");
         }
@@ -116,7 +125,7 @@ mod tests {
             "rewrite ^/a/(.*)$ /$1?b=c break;",
             "rewrite ^/a/(.*)$ $uri/$1 break;",
             "rewrite ^/a/(.*)$ http://a.test/$1 break;",
-            "rewrite ^/a/(.*)$ /$1 last;",
+            "rewrite ^/a/(.*)$ /$1 twice;",
             "rewrite (?=a) / break;",
         ] {
             assert_eq!(change(bad), None, "{bad}");

@@ -25,8 +25,6 @@ pub(super) fn compiled(
             "not supported beside a redirect of all requests".into(),
         ));
     }
-    // What several data planes may serve has to be what all of them can compare.
-    let is_nginx = settings.data_plane == Some(DataPlane::Nginx);
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
@@ -39,15 +37,7 @@ pub(super) fn compiled(
             .authentication
             .as_ref()
             .is_some_and(|it| it.external.is_some()),
-        comparable: Comparable {
-            received_target: is_nginx,
-            headers: is_nginx || !settings.globals.config.underscores_in_headers,
-            received_headers: is_nginx,
-            client_address: is_nginx,
-            joined_cookies: is_nginx,
-            target_parts: is_nginx,
-            scheme: is_nginx || !settings.globals.config.forwarded.trust_forwarded,
-        },
+        comparable: Comparable::by(settings.data_plane, &settings.globals.config),
         hosts,
         not_needed: &|name| not_needed(name, settings.data_plane),
     };

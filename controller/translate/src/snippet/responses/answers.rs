@@ -6,7 +6,9 @@ use sluice_syntax::expression;
 use super::{MAX_RESPONSES, NO_RESPONSE, Responses};
 use crate::snippet::branch::{Branch, on_ways};
 use crate::snippet::captures::Captures;
+use crate::snippet::conditions::FlagTest;
 use crate::snippet::error::SnippetErrors;
+use crate::snippet::flags::{self, Flag, Written};
 use crate::snippet::host_groups::HostGroups;
 use crate::snippet::tree::Directive;
 
@@ -16,8 +18,12 @@ const MAX_BODY: usize = 3500;
 const CLOSED: u16 = 503;
 
 impl Responses<'_> {
-    /// Status and content of `return`.
-    pub(super) fn answer(&self, words: &[&str]) -> Option<(u16, ResponseContent)> {
+    /// Status and content of `return`. `captures`: of the groups that it has.
+    fn answer(
+        &self,
+        words: &[&str],
+        captures: Option<&Captures>,
+    ) -> Option<(u16, ResponseContent)> {
         let (status, text) = match words {
             [url] if !url.starts_with(|c: char| c.is_ascii_digit()) => (302, Some(*url)),
             [status] => (status.parse().ok()?, None),
@@ -29,7 +35,7 @@ impl Responses<'_> {
             (200..=599, None) => ResponseContent::Page,
             (301..=303 | 307 | 308, Some(url)) => {
                 let captured = |it: &Captures| it.redirect(url, self.comparable);
-                let captured = self.captures.as_ref().and_then(captured);
+                let captured = captures.and_then(captured);
                 let plain = || expression::for_redirects(url).ok();
                 captured.or_else(|| plain().map(ResponseContent::Location))?
             }
@@ -42,13 +48,103 @@ impl Responses<'_> {
         Some((status, content))
     }
 
+    /// `set`: with groups of the host, the branches of each.
+    pub(super) fn set(
+        &self,
+        name: &str,
+        value: &str,
+        branches: Vec<Branch>,
+    ) -> Option<Vec<Branch>> {
+        let Some(of_hosts) = self.groups_of_hosts(&[value]) else {
+            let captures = self.captures.as_ref();
+            let set = |branch: Branch| branch.set(name, value, captures);
+            return branches.into_iter().map(set).collect();
+        };
+        let groups = self.host_groups.as_ref()?;
+        let of_all = [groups.condition().clone()];
+        let branches: Vec<_> = branches.iter().map(|it| it.without(&of_all)).collect();
+        let mut all = Vec::new();
+        for (host, words) in of_hosts {
+            for branch in on_ways(&branches, &[vec![host]]) {
+                all.push(branch.set(name, &words.concat(), None)?);
+            }
+        }
+        // Another Ingress may give the host more names.
+        for mut branch in on_ways(&branches, &[groups.others()]) {
+            branch.flags.insert(name.to_owned(), Flag::Unknown);
+            all.push(branch);
+        }
+        Some(all)
+    }
+
+    /// The branches on which a variable passes a test, and the others. Nobody goes on where it is not known.
+    pub(super) fn partition(
+        &mut self,
+        name: &str,
+        test: &FlagTest,
+        directive: &Directive,
+        branches: Vec<Branch>,
+    ) -> Result<(Vec<Branch>, Vec<Branch>), SnippetErrors> {
+        let (mut within, mut beside) = (Vec::new(), Vec::new());
+        for branch in branches {
+            match branch.flags.get(name) {
+                Some(Flag::Text(value)) if test.holds(value) => within.push(branch),
+                Some(Flag::Text(_)) | None => beside.push(branch),
+                Some(Flag::Groups(..)) => return Err(directive.unsupported().into()),
+                Some(Flag::Unknown) => {
+                    self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
+                }
+            }
+        }
+        Ok((within, beside))
+    }
+
+    /// `return` on branches.
+    pub(super) fn return_to(
+        &mut self,
+        words: &[&str],
+        directive: &Directive,
+        branches: Vec<Branch>,
+    ) -> Result<(), SnippetErrors> {
+        let read = flags::read_by(words, |name| self.flags.contains_key(name));
+        // What is wrong is said also where nobody gets to it.
+        if branches.is_empty() && read.is_empty() && self.groups_of_hosts(words).is_none() {
+            let answer = self.answer(words, self.captures.as_ref());
+            answer.ok_or_else(|| directive.unsupported())?;
+        }
+        for name in read {
+            self.check_is_set(&name, &branches)?;
+            self.asked.insert(name);
+        }
+        for branch in branches {
+            let captures = self.captures.clone();
+            let written = flags::written(words, &branch.flags, captures.as_ref());
+            let (words, captures) = match written.ok_or_else(|| directive.unsupported())? {
+                Written::Unknown => {
+                    self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
+                    continue;
+                }
+                Written::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
+            };
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            if self.groups_of_hosts(&words).is_some() {
+                self.respond_to_hosts(&words, directive, &[branch])?;
+                continue;
+            }
+            let answer = self.answer(&words, captures.as_ref());
+            let (status, content) = answer.ok_or_else(|| directive.unsupported())?;
+            self.respond(directive, &[branch], status, &content)?;
+        }
+        Ok(())
+    }
+
     /// The words of `return` with groups of the host, for each.
-    pub(super) fn groups_of_hosts(&self, words: &[&str]) -> Option<Vec<(Condition, Vec<String>)>> {
+    fn groups_of_hosts(&self, words: &[&str]) -> Option<Vec<(Condition, Vec<String>)>> {
         self.host_groups.as_ref()?.written(words)
     }
 
     /// `return` with groups of the host: a response for each.
-    pub(super) fn respond_to_hosts(
+    fn respond_to_hosts(
         &mut self,
         words: &[&str],
         directive: &Directive,
@@ -58,7 +154,7 @@ impl Responses<'_> {
         let of_all: Vec<_> = of_all.into_iter().cloned().collect();
         for (host, words) in self.groups_of_hosts(words).into_iter().flatten() {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let answer = self.answer(&words);
+            let answer = self.answer(&words, None);
             let (status, content) = answer.ok_or_else(|| directive.unsupported())?;
             let branches: Vec<_> = branches
                 .iter()

@@ -6,7 +6,8 @@ use sluice_ir::{
     DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute, IpAccess,
 };
 
-use crate::snippet::Location;
+use super::compile::Compiled;
+use super::locations::Location;
 
 /// Policies of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,53 @@ pub(crate) struct ServerSnippet {
     pub(crate) locations: Vec<Location>,
 }
 
+impl From<Compiled> for ServerSnippet {
+    /// Only of a snippet for a server.
+    fn from(compiled: Compiled) -> Self {
+        ServerSnippet {
+            filters: compiled.filters,
+            direct_responses: compiled.direct_responses,
+            access: compiled.access,
+            access_log_off: compiled.access_log_off,
+            locations: compiled.locations,
+        }
+    }
+}
+
 impl ServerSnippet {
+    /// Both in one server. nginx asks addresses of the first before those of the second, and an allow list leaves nobody to ask.
+    pub(crate) fn followed_by(&self, second: &ServerSnippet) -> ServerSnippet {
+        let mut both = self.clone();
+        both.filters.extend(second.filters.iter().cloned());
+        let responses = second.direct_responses.iter().cloned();
+        both.direct_responses.extend(responses);
+        if both.access.allow.is_empty() {
+            let IpAccess { allow, deny } = second.access.clone();
+            both.access.allow = allow;
+            both.access.deny.extend(deny);
+        }
+        both.access_log_off |= second.access_log_off;
+        for location in &second.locations {
+            if !both.locations.iter().any(|own| own.path == location.path) {
+                both.locations.push(location.clone());
+            }
+        }
+        both
+    }
+
+    /// Sends headers with errors, too, that nginx would not.
+    pub(crate) fn add_to_errors(&mut self) {
+        let of_locations = self.locations.iter_mut().map(|it| &mut it.filters);
+        for filter in std::iter::once(&mut self.filters)
+            .chain(of_locations)
+            .flatten()
+        {
+            if let Filter::ResponseHeaders(modification) = filter {
+                modification.add_to_errors();
+            }
+        }
+    }
+
     /// A route with what nginx lets its location inherit.
     pub(crate) fn inherited_by(&self, mut route: HttpRoute) -> HttpRoute {
         let has_access = route.policy.ip_access != IpAccess::default();

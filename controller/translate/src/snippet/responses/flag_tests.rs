@@ -1,0 +1,88 @@
+//! Variables that `return` reads, and groups of the host.
+
+use super::tests::{responses, responses_of, shown};
+
+#[test]
+fn return_reads_what_a_variable_is_on_its_way() {
+    let text = "set $to https://a.test; if ($http_b) { set $to https://b.test; } return 302 $to$request_uri;";
+    assert_eq!(
+        shown(text),
+        [
+            r#"!{"header":{"name":"b","value":{"equals":""}}} !{"header":{"name":"b","value":{"equals":"0"}}} 302 {"location":"https://b.test$request_uri"}"#,
+            r#"{"header":{"name":"b","value":{"equals":""}}} 302 {"location":"https://a.test$request_uri"}"#,
+            r#"{"header":{"name":"b","value":{"equals":"0"}}} 302 {"location":"https://a.test$request_uri"}"#,
+        ]
+    );
+    let of_text = shown("set $a 'it is'; return 403 \"$a so\";");
+    assert!(
+        of_text[0].ends_with(r#""text":"it is so"}}"#),
+        "{of_text:?}"
+    );
+}
+
+#[test]
+fn a_variable_has_groups_of_the_path() {
+    let own = shown("if ($uri ~ ^/a/([^/]+)/(.*)$) { return 301 /$2/$1; }");
+    let set = "if ($uri ~ ^/a/([^/]+)/(.*)$) { set $b $2/$1; set $c $b; return 301 /$c; }";
+    // Both are read.
+    let set = set.replace("set $c $b; return 301 /$c", "return 301 /$b");
+    assert_eq!(shown(&set), own);
+    for bad in [
+        // It is compared.
+        "if ($uri ~ ^/a/(.*)$) { set $b $1; if ($b) { return 301 /$b; } }",
+        // Groups of two conditions.
+        "if ($uri ~ ^/a/(.*)$) { set $b $1; if ($uri ~ (c)) { return 301 /$b/$1; } }",
+        // There is no condition.
+        "set $b $1; return 301 /$b;",
+        // It is not on all ways.
+        "if ($uri ~ ^/a/(.*)$) { set $b $1; } return 301 /$b;",
+        "if ($uri ~ ^/a/(.*)$) { set $b $1; return 200 $b; }",
+        "if ($uri ~ ^/a/(.*)$) { set $b $1$host; return 301 /$b; }",
+        "if ($uri ~ ^/a/(.*)$) { set $b $1; return 301 https://$b/; }",
+    ] {
+        assert!(responses(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_variable_has_groups_of_known_hosts() {
+    let text = r#"set $n ""; if ($host ~ ^(.+)\.old\.test$) { set $n $1; } if ($n) { return 301 https://$n.new.test; }"#;
+    let all = shown(text);
+    assert_eq!(
+        all,
+        [
+            r#"{"host":{"matches":"^(.+)\\.old\\.test$"}} !{"host":{"equals":"shop.old.test"}} 503 "page""#,
+            r#"{"host":{"equals":"shop.old.test"}} 301 {"location":"https://shop.new.test"}"#,
+        ]
+    );
+    assert!(responses_of(text, false).is_err());
+}
+
+#[test]
+fn groups_of_the_host_are_constants_where_the_hosts_are_known() {
+    let text = r#"if ($host ~ ^(.+\.)?old\.test$) { return 301 https://$1new.test$request_uri; }"#;
+    assert_eq!(
+        shown(text),
+        [
+            r#"{"host":{"equals":"shop.old.test"}} 301 {"location":"https://shop.new.test$request_uri"}"#,
+            r#"{"host":{"equals":"old.test"}} 301 {"location":"https://new.test$request_uri"}"#,
+            r#"{"host":{"matches":"^(.+\\.)?old\\.test$"}} 503 "page""#,
+        ]
+    );
+    assert_eq!(responses_of(text, false), Err(1));
+    let of_one = shown(r#"if ($host ~* ^(SHOP)\.) { return 302 /$1; }"#);
+    assert_eq!(
+        (of_one.len(), of_one[0].ends_with("$host/shop\"}")),
+        (2, true)
+    );
+    for text in [
+        r#"if ($host !~ ^(.+)\.old) { return 301 https://$1.new.test; }"#,
+        r#"if ($host ~ ^(.+)\.old) { return 301 https://$2.new.test; }"#,
+        r#"if ($host ~ ^(.+)\.old) { if ($http_a) { return 301 https://$1.new.test; } }"#,
+        r#"if ($host ~ ^(.+)\.old) { rewrite ^/a /b redirect; return 301 https://$1.new.test; }"#,
+        r#"if ($host ~ ^(.+)\.old) { return 301 https://$1.new.test$arg_a; }"#,
+        "return 301 https://$1.new.test;",
+    ] {
+        assert!(responses(text).is_err(), "{text}");
+    }
+}

@@ -29,7 +29,7 @@ const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("location-snippet", &["deny all;"]),
     ("main-snippet", &["include a;"]),
     ("modsecurity-snippet", &["SecRuleEngine On\nSecTmpDir /tmp", "SecRuleEngine"]),
-    ("server-snippet", &["deny all;"]),
+    ("server-snippet", &["satisfy any;", "deny nonsense;", "deny all; limit_req zone=a;", "if ($http_a ~ (?!b)) { return 403; }", "return 403; }"]),
     ("stream-snippet", &["deny all;"]),
 ];
 

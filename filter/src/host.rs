@@ -125,15 +125,15 @@ impl Returned {
         len: 0,
     };
 
-    /// The same where an empty value is one: hosts allocate nothing for it.
-    fn value(self, status: u32) -> Option<Vec<u8>> {
+    /// The bytes; empty if the host returned none: hosts allocate nothing for an empty value.
+    fn bytes(self, status: u32) -> Option<Vec<u8>> {
         match status {
-            OK => Some(self.bytes(status).unwrap_or_default()),
+            OK => Some(self.non_empty(status).unwrap_or_default()),
             _ => None,
         }
     }
 
-    fn bytes(self, status: u32) -> Option<Vec<u8>> {
+    fn non_empty(self, status: u32) -> Option<Vec<u8>> {
         if status != OK || self.data.is_null() {
             return None;
         }
@@ -146,13 +146,13 @@ impl Returned {
 /// A property by its path, parts separated by NUL; `None` when the host does not have it, or it is empty.
 pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
     let (value, status) = ask_for_property(path);
-    value.bytes(status)
+    value.non_empty(status)
 }
 
-/// The same where an empty value is one.
+/// A property by its path, also an empty one.
 pub(crate) fn property_that_may_be_empty(path: &[u8]) -> Option<Vec<u8>> {
     let (value, status) = ask_for_property(path);
-    value.value(status)
+    value.bytes(status)
 }
 
 fn ask_for_property(path: &[u8]) -> (Returned, u32) {
@@ -177,7 +177,7 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
             &mut value.len,
         )
     };
-    value.value(status)
+    value.bytes(status)
 }
 
 /// All headers of the request or of the response.
@@ -185,7 +185,7 @@ pub(crate) fn headers(map: MapType) -> Pairs {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
     let status = unsafe { proxy_get_header_map_pairs(map as u32, &mut value.data, &mut value.len) };
-    Pairs::new(value.bytes(status).unwrap_or_default())
+    Pairs::new(value.non_empty(status).unwrap_or_default())
 }
 
 /// One more header of the response.
@@ -273,7 +273,7 @@ fn buffer(kind: BufferType, size: usize) -> Option<Vec<u8>> {
     // SAFETY: the host writes the two out-parameters only.
     let status =
         unsafe { proxy_get_buffer_bytes(kind as u32, 0, size, &mut value.data, &mut value.len) };
-    value.bytes(status)
+    value.non_empty(status)
 }
 
 /// The plugin configuration; only in `on_configure`.
@@ -360,7 +360,7 @@ impl Shared for SharedData {
         };
         match status {
             // Nothing is allocated for a value without bytes.
-            OK => Ok(Some((value.bytes(status).unwrap_or_default(), version))),
+            OK => Ok(Some((value.non_empty(status).unwrap_or_default(), version))),
             NOT_FOUND => Ok(None),
             _ => Err(Unavailable),
         }

@@ -258,10 +258,11 @@ own, its `add_header` to paths that have none. Its locations are found as nginx 
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
 main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limits.
 
-The ConfigMap's `server-snippet` is one of every namespace on every host, behind the one of an Ingress, as in ingress-nginx; it needs no
-permission. It has no `rewrite`, no `location @NAME` and no groups of the host, and its `add_header` without `always` is of errors, too, unless
-nginx is the only data plane. Each of its responses is a route of Envoy for every path. The page for hosts and paths that no Ingress has is
-without it, unless a default backend serves it.
+The ConfigMap's `server-snippet` applies to every namespace on every host, after the Ingress's own, as in ingress-nginx; it needs no
+permission. It has no `rewrite`, no `location @NAME` and no groups of the host, and its `add_header` without `always` also applies to errors,
+unless nginx is the only data plane. On Envoy each `return` adds a route to every path: keep them few. On a host that has an Ingress, its
+responses and locations also apply to paths that no Ingress has, its headers do not. A host that no Ingress has is served without it,
+unless a default backend serves it.
 
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.

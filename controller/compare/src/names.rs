@@ -1,15 +1,18 @@
-//! Names of requests in reports. Recorded ones whose lines are alike are told apart by the fewest headers that do.
+//! Names of requests in reports. Recorded ones whose lines are alike are told apart by headers, cookies and bodies.
 //!
-//! Headers of clients may be credentials: values are shown of headers that never are, others are numbered.
+//! Headers of clients may be credentials: values are shown of headers that never are, and these come first; others are numbered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::probe::Probe;
 use crate::text::printable;
 
-/// Headers whose values are no secrets; those that begin like this, too.
+/// Request headers whose values are shown; a name that ends in `-` stands for all that begin with it.
 const PLAIN: &[&str] = &[
     "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
     "access-control-request-",
     "cache-control",
     "content-type",
@@ -161,10 +164,10 @@ impl Part {
     fn plain_name(&self) -> Option<&str> {
         match self {
             Part::Header(name) => {
-                let mut plain = PLAIN.iter();
-                plain
-                    .any(|it| name.starts_with(it))
-                    .then_some(name.as_str())
+                let is_plain = PLAIN
+                    .iter()
+                    .any(|plain| name == plain || plain.ends_with('-') && name.starts_with(plain));
+                is_plain.then_some(name.as_str())
             }
             Part::Cookie(_) | Part::Body => None,
         }
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_are_alike_are_told_apart_by_the_fewest_parts() {
+    fn requests_that_are_alike_are_told_apart_by_what_may_be_shown_first() {
         for (all, expected) in [
             (vec![(&["Accept: a"][..], "")], vec![""]),
             (
@@ -238,13 +241,18 @@ mod tests {
     /// Whatever the header is: of two requests, each has its name, and no value that may be a secret.
     #[test]
     fn no_two_names_are_alike_and_no_secret_is_in_one() {
-        for name in [
+        let begun_alike = PLAIN.iter().map(|plain| match plain.strip_suffix('-') {
+            Some(begin) => begin.to_owned(),
+            None => format!("{plain}-token"),
+        });
+        let others = [
             "Authorization",
             "X-Api-Key",
             "Cookie",
             "Referer",
             "X-Anything",
-        ] {
+        ];
+        for name in begun_alike.chain(others.map(str::to_owned)) {
             let [one, other] = [1, 2].map(|n| format!("{name}: session=secret{n}"));
             let names = named(&[(&[&one], ""), (&[&other], ""), (&[], "")]);
             let different: BTreeSet<&String> = names.iter().collect();

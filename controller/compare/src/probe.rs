@@ -20,13 +20,18 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The request as reports have it, with headers that are not a client's, or that canaries decide by.
+    /// The request as reports have it, with headers that are not a client's, and values that rules of canaries name. Others may be secrets,
+    /// though canaries decide by them.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut text = printable(&self.request.to_string());
         let headers = self.request.headers.iter().filter_map(|(name, value)| {
-            let is_shown = self.is_ours || self.context.canary_headers.contains(name);
-            is_shown.then(|| format!("{name}: {value}"))
+            let is_rule = || {
+                self.context
+                    .canary_headers
+                    .contains(&(name.clone(), value.clone()))
+            };
+            (self.is_ours || is_rule()).then(|| format!("{name}: {value}"))
         });
         let cookies = self.context.canary_cookies.iter().filter_map(|name| {
             let value = self.request.cookie(name).filter(|_| !self.is_ours)?;

@@ -1,7 +1,7 @@
 //! The Ingresses, as their translation has them: which of them takes a request, and what its responses may depend on.
 
 use sluice_explain::{Choice, Explanation, Outcome, Request, explain};
-use sluice_ir::{CanaryRules, Config, RouteId};
+use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue, Config, RouteId};
 
 use crate::subject::Subject;
 
@@ -31,8 +31,8 @@ pub struct Context {
     pub has_certificate: bool,
     /// Cookies whose values are a choice of the data plane.
     pub session_cookies: Vec<String>,
-    /// Headers that canaries decide by.
-    pub canary_headers: Vec<String>,
+    /// Names and values of headers that rules of canaries name.
+    pub canary_headers: Vec<(String, String)>,
     /// Names of cookies that canaries decide by.
     pub canary_cookies: Vec<String>,
     /// Backends that share such requests by weight, as ingress-nginx names them.
@@ -114,7 +114,7 @@ impl Site<'_> {
             has_certificate: explanation.certificate.is_some() || is_passed_through,
             session_cookies: session_cookies(&explanation.outcome),
             canary_headers: rules(&explanation.outcome)
-                .filter_map(|rules| Some(rules.header.as_ref()?.name.clone()))
+                .flat_map(|rules| rules.header.iter().flat_map(named_values))
                 .collect(),
             canary_cookies: rules(&explanation.outcome)
                 .filter_map(|rules| rules.cookie.clone())
@@ -151,6 +151,19 @@ fn rules(outcome: &Outcome) -> impl Iterator<Item = &CanaryRules> {
         _ => &[],
     };
     canaries.iter().map(|share| &share.rules)
+}
+
+/// The header of a rule with each value that it names. Those that a pattern matches it does not.
+fn named_values(header: &CanaryHeader) -> Vec<(String, String)> {
+    let values: &[&str] = match &header.value {
+        CanaryValue::AlwaysNever => &["always", "never"],
+        CanaryValue::Exact(exact) => &[exact],
+        CanaryValue::Matches(_) | CanaryValue::MatchesAll(_) | CanaryValue::Invalid => &[],
+    };
+    let named = values
+        .iter()
+        .map(|value| (header.name.clone(), (*value).to_owned()));
+    named.collect()
 }
 
 /// None, or more than one.

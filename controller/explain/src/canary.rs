@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use sluice_filter_core::canary::{Canary, Out, RuleKind, RuleResult, Selected, select};
+use sluice_filter_core::canary::{Canary, Excluded, RuleKind, RuleResult, Selected, select};
 use sluice_filter_core::{Fact, variables};
 use sluice_ir::{BackendId, CanaryRules, CanaryValue, Config, HttpRoute, ValuePattern};
 
-use crate::explanation::{Choice, Kept, Part, Selection};
+use crate::explanation::{Choice, NotChosen, Selection, WeightedShare};
 use crate::request::Request;
 
 /// Rules in words, one each, in the order in which they are asked.
@@ -105,7 +105,8 @@ fn id(route: &HttpRoute, n: usize) -> String {
 fn decided(rules: &CanaryRules, kind: RuleKind, request: &Request) -> String {
     match (kind, &rules.header, &rules.cookie) {
         (RuleKind::Header, Some(header), _) => {
-            let value = request.header(&header.name).unwrap_or_default();
+            let value = sluice_filter_core::Request::header(request, &header.name);
+            let value = String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
             let text = format!("header {} is {value:?}", header.name);
             match &header.value {
                 CanaryValue::AlwaysNever | CanaryValue::Exact(_) => text,
@@ -135,7 +136,7 @@ fn drawn(
     canaries: &[Canary],
     main: &BackendId,
     there: &dyn Fn(usize) -> bool,
-    out: &Out,
+    out: &Excluded,
     request: &Request,
 ) -> Choice {
     let (mut rest, mut of_main) = (1.0_f64, 1.0_f64);
@@ -159,8 +160,8 @@ fn drawn(
     Choice::Weight { parts }
 }
 
-fn part(backend: String, is_canary: bool, share: f64) -> Part {
-    Part {
+fn part(backend: String, is_canary: bool, share: f64) -> WeightedShare {
+    WeightedShare {
         backend,
         is_canary,
         // To the hundredth.
@@ -173,12 +174,12 @@ fn kept(
     route: &HttpRoute,
     canaries: &[Canary],
     there: &dyn Fn(usize) -> bool,
-    out: &Out,
+    out: &Excluded,
     request: &Request,
-) -> Vec<Kept> {
+) -> Vec<NotChosen> {
     let pairs = route.canaries.iter().zip(canaries).enumerate();
     pairs
-        .map(|(n, (canary, compiled))| Kept {
+        .map(|(n, (canary, compiled))| NotChosen {
             backend: canary.backend.to_string(),
             reason: match (there(n), out.has(n)) {
                 (false, _) => "it has no endpoints".to_owned(),

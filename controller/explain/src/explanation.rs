@@ -160,20 +160,20 @@ pub enum Choice {
     /// By chance.
     Weight {
         /// Canaries, then the main backend.
-        parts: Vec<Part>,
+        parts: Vec<WeightedShare>,
     },
     /// The main backend.
     Main {
         /// Its id.
         backend: String,
         /// Why no canary gets it.
-        canaries: Vec<Kept>,
+        canaries: Vec<NotChosen>,
     },
 }
 
 /// A part of the requests.
 #[derive(Clone, Debug, Serialize)]
-pub struct Part {
+pub struct WeightedShare {
     /// Id of the backend.
     pub backend: String,
     /// False: the main backend.
@@ -184,7 +184,7 @@ pub struct Part {
 
 /// A canary that does not get a request.
 #[derive(Clone, Debug, Serialize)]
-pub struct Kept {
+pub struct NotChosen {
     /// Id of the backend.
     pub backend: String,
     /// Why it does not.

@@ -21,7 +21,9 @@ mod settings;
 mod value;
 
 pub use canary::canary_rules;
-pub use explanation::{Backend, Choice, Explanation, Kept, Outcome, Part, Route, Selection, Share};
+pub use explanation::{
+    Backend, Choice, Explanation, NotChosen, Outcome, Route, Selection, Share, WeightedShare,
+};
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};

@@ -13,7 +13,7 @@ pub(crate) struct LogFlags {
     /// Log level: 3 and above for debugging, 5 for everything. RUST_LOG is more precise.
     #[arg(long = "v", short = 'v', default_value_t = 0, value_name = "LEVEL")]
     pub(crate) verbosity: u8,
-    /// Log format, of Envoy's and nginx's own messages, too; lines of the access log have that of the ConfigMap's log-format-upstream.
+    /// Log format, of Envoy's and nginx's own messages, too; the access log keeps the format of log-format-upstream in the ConfigMap.
     #[arg(long, env = LogFormat::VARIABLE, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
 }

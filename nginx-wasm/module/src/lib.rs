@@ -39,7 +39,9 @@ mod timers;
 mod worker;
 
 use sluice_filter_config::host_contract;
-use sluice_ngx::{Arguments, Directive, Module, PeerVariables, Setter, Step, module};
+use sluice_ngx::{
+    Arguments, Directive, Module, PeerVariables, Setter, Step, UpstreamHeaders, module,
+};
 
 use directives::{Location, Main};
 use request::{Request, RequestContext};
@@ -97,7 +99,10 @@ impl Module for Sluice {
         ("sluice_all_traceparent", "traceparent"),
         ("sluice_all_tracestate", "tracestate"),
     ];
-    const UPSTREAM_HEADERS: (&'static str, &'static str) = ("sluice_pod_", "sluice_hides_");
+    const UPSTREAM_HEADERS: UpstreamHeaders = UpstreamHeaders {
+        prefix: "sluice_pod_",
+        flag: "sluice_hides_",
+    };
     const RANDOM_IDS: &'static [&'static str] = &["sluice_random_id"];
 
     fn random_id() -> Option<[u8; 16]> {

@@ -59,7 +59,9 @@ pub use conf::Conf;
 pub use headers::HeaderError;
 pub use live_request::{LiveRequest, VariableError};
 pub use log::{Level, log};
-pub use module::{Arguments, Directive, Module, PeerVariables, Registered, Setter, Step};
+pub use module::{
+    Arguments, Directive, Module, PeerVariables, Registered, Setter, Step, UpstreamHeaders,
+};
 #[doc(hidden)]
 pub use nginx_sys;
 pub use pool::OutOfMemory;

@@ -23,9 +23,8 @@ pub trait Module: Sized + 'static {
     /// Variables with all lines of a request header, joined with `, `: name of the variable and of the header, both in
     /// lower case.
     const HEADERS: &'static [(&'static str, &'static str)];
-    /// Beginnings of the names of two kinds of variables. `PODn_NAME` has all lines of a header of the upstream's response, joined with
-    /// `, `, and is empty where `FLAGn` is not.
-    const UPSTREAM_HEADERS: (&'static str, &'static str);
+    /// Variables with headers of an upstream's response.
+    const UPSTREAM_HEADERS: UpstreamHeaders;
     /// Variables with 32 random hexadecimal digits, the same ones for all of a request. nginx's own `$request_id` asks OpenSSL
     /// for each, which costs as much as a tenth of a request.
     const RANDOM_IDS: &'static [&'static str];
@@ -66,6 +65,15 @@ pub trait Module: Sized + 'static {
 
     /// The request has ended or was redirected internally. Once for each [`Module::on_request`], after `on_log`.
     fn on_end(request: &Request<Self::Request>);
+}
+
+/// Beginnings of the names of two kinds of variables.
+#[derive(Clone, Copy, Debug)]
+pub struct UpstreamHeaders {
+    /// `PREFIXn_NAME` has all lines of header NAME of the upstream's response, joined with `, `.
+    pub prefix: &'static str,
+    /// Where `FLAGn` is not empty, `PREFIXn_NAME` is.
+    pub flag: &'static str,
 }
 
 /// Next step of nginx after a callback.

@@ -12,44 +12,78 @@ const LOST: &str = "gRPC config stream to ";
 /// The same, at each attempt to reach it again.
 const STILL_LOST: &str = " closed since ";
 
+/// A line of Envoy's standard error.
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'l> {
+    /// Of Envoy itself, as we have told it to write them.
+    Message {
+        level: &'l str,
+        component: &'l str,
+        text: &'l str,
+    },
+    /// A message of several lines goes on.
+    Continuation,
+    /// Of the access log, in JSON: the format is the operator's.
+    Object,
+    /// Whatever else; of the access log, too.
+    Other,
+    Empty,
+}
+
+impl Line<'_> {
+    /// Texts of clients are in lines of the access log: only how a line begins says what it is.
+    fn read(line: &str) -> Line<'_> {
+        let mut fields = line.splitn(3, '\t');
+        match (fields.next(), fields.next(), fields.next()) {
+            (
+                Some(level @ ("error" | "critical" | "warning" | "info" | "debug" | "trace")),
+                Some(component),
+                Some(text),
+            ) => Line::Message {
+                level,
+                component,
+                text,
+            },
+            _ if line.trim().is_empty() => Line::Empty,
+            _ if line.starts_with(' ') => Line::Continuation,
+            _ if is_object(line) => Line::Object,
+            _ => Line::Other,
+        }
+    }
+}
+
 /// Logs a line in the format of `--log-format`, at its level, of an Envoy whose controller is this process: its streams end
 /// when we do.
 pub(super) fn of_our_own(line: &str) {
-    if line.contains(LOST) {
-        return debug!(target: "envoy", "{line}");
-    }
-    log_line(line);
+    log_line(line, |text| text.contains(LOST));
 }
 
 /// The same of an Envoy whose controller is elsewhere: that it is lost is said once.
 pub(super) fn of_a_remote_controller(line: &str) {
-    if line.contains(LOST) && line.contains(STILL_LOST) {
-        return debug!(target: "envoy", "{line}");
-    }
-    log_line(line);
+    log_line(line, |text| {
+        text.contains(LOST) && text.contains(STILL_LOST)
+    });
 }
 
-fn log_line(line: &str) {
-    if line.contains(TERMINATED) {
-        return debug!(target: "envoy", "{line}");
-    }
-    let mut fields = line.splitn(3, '\t');
-    match (fields.next(), fields.next(), fields.next()) {
-        (Some("error" | "critical"), Some(component), Some(text)) => {
-            error!(target: "envoy", "{component}: {text}");
+/// `is_known`: the text of a message that is no news.
+fn log_line(line: &str, is_known: impl Fn(&str) -> bool) {
+    match Line::read(line) {
+        Line::Message { text, .. } if text.starts_with(TERMINATED) || is_known(text) => {
+            debug!(target: "envoy", "{line}");
         }
-        (Some("warning"), Some(component), Some(text)) => {
-            warn!(target: "envoy", "{component}: {text}");
-        }
-        (Some("info" | "debug" | "trace"), Some(component), Some(text)) => {
-            debug!(target: "envoy", "{component}: {text}");
-        }
-        _ if line.trim().is_empty() => {}
-        // A line of several goes on: of a message about configuration.
-        _ if line.starts_with(' ') => debug!(target: "envoy", "{line}"),
-        // Envoy's own messages are none: the operator's format of the access log.
-        _ if is_object(line) => drop(stderr().write_all(format!("{line}\n").as_bytes())),
-        _ => info!(target: "envoy", "{line}"),
+        Line::Message {
+            level,
+            component,
+            text,
+        } => match level {
+            "error" | "critical" => error!(target: "envoy", "{component}: {text}"),
+            "warning" => warn!(target: "envoy", "{component}: {text}"),
+            _ => debug!(target: "envoy", "{component}: {text}"),
+        },
+        Line::Continuation => debug!(target: "envoy", "{line}"),
+        Line::Object => drop(stderr().write_all(format!("{line}\n").as_bytes())),
+        Line::Other => info!(target: "envoy", "{line}"),
+        Line::Empty => {}
     }
 }
 
@@ -60,6 +94,31 @@ fn is_object(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever a client writes: its line of the access log is logged.
+    #[test]
+    fn texts_of_clients_make_no_message_of_a_line() {
+        for text in [TERMINATED, LOST, STILL_LOST, "error\tmain\tx", " ", "{}"] {
+            let escaped = serde_json::to_string(text).unwrap();
+            let object = format!("{{\"agent\": {escaped}}}");
+            assert_eq!(Line::read(&object), Line::Object, "{object}");
+            let plain = format!("127.0.0.1 - \"GET /\" {text}");
+            assert_eq!(Line::read(&plain), Line::Other, "{plain}");
+        }
+    }
+
+    #[test]
+    fn messages_of_envoy_are_known_by_their_beginning() {
+        let message = Line::Message {
+            level: "warning",
+            component: "main",
+            text: "caught ENVOY_SIGTERM",
+        };
+        assert_eq!(Line::read("warning\tmain\tcaught ENVOY_SIGTERM"), message);
+        assert_eq!(Line::read("  type_url: x"), Line::Continuation);
+        assert_eq!(Line::read(" "), Line::Empty);
+        assert_eq!(Line::read("[1]"), Line::Other);
+    }
 
     #[test]
     fn lines_of_an_access_log_in_json_are_told_from_messages() {

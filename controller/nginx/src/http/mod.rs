@@ -96,8 +96,9 @@ struct GlobalConf<'a> {
     pods: Vec<Line>,
     clients: ResponseHeaders,
     buffering: Vec<Directive>,
-    /// Has all lines of that header.
+    /// Request ID of a request that brings none.
     random_id: Value,
+    /// Has all lines of that header.
     cdn_loop: Value,
     /// The same with our own mark behind it.
     marks: Value,

@@ -15,11 +15,13 @@ type HeaderLine = (Quoted, Quoted, bool);
 
 /// Variable of `expires`.
 const EXPIRES: &str = "sluice_expires";
-/// Variables of the module: a header of the pod's response, by a number and its name, which is empty where that of the number is not.
+/// `$sluice_pod_N_NAME` of the module: header NAME of the pod's response. Empty where `$sluice_hides_N` is not.
 const OF_POD: &str = "sluice_pod_";
 const HIDES: &str = "sluice_hides_";
-/// nginx has changed its value by then (`proxy_redirect`).
-const REWRITTEN: &str = "refresh";
+/// Headers that cannot be sent again: nginx has changed the value by then (`proxy_redirect`), or takes an empty line for no header at all.
+const NOT_AGAIN: [&str; 3] = ["refresh", "etag", "last-modified"];
+/// Headers of pods that clients do not get anyway begin so.
+const NEVER: [&str; 2] = ["x-accel-", "x-pad"];
 
 /// Variables of lines.
 pub(crate) struct ConditionalHeaders {
@@ -47,7 +49,9 @@ pub(crate) fn is_unsupported(route: &HttpRoute, context: RenderContext<'_>) -> b
     let replaced = Replaced::new(&own, &sets);
     let mut names = replaced.names.iter();
     !replaced.names.is_empty() && context.settings.engine.is_kongs()
-        || names.any(|name| name.as_variable().is_none() || name.is(REWRITTEN))
+        || names.any(|name| {
+            name.as_variable().is_none() || NOT_AGAIN.iter().any(|header| name.is(header))
+        })
 }
 
 /// Headers of pods that only some responses replace.
@@ -61,8 +65,8 @@ impl Replaced {
         let mut names: Vec<Quoted> = Vec::new();
         let all = || std::iter::once(own).chain(sets.iter().map(Vec::as_slice));
         for name in all().flatten() {
-            let by_all = all().all(|set| set.contains(name));
-            if !by_all && !names.contains(name) {
+            let by_all = all().all(|set| has(set, name));
+            if !by_all && !has(&names, name) {
                 names.push(name.clone());
             }
         }
@@ -73,20 +77,27 @@ impl Replaced {
     fn values(&self, set: &[Quoted]) -> impl Iterator<Item = (String, Value)> {
         let all = self.names.iter().enumerate();
         all.map(|(number, name)| {
-            let hides = if set.contains(name) { "1" } else { "" };
+            let hides = if has(set, name) { "1" } else { "" };
             (format!("{HIDES}{number}"), value(hides))
         })
     }
 
     /// The lines of pods, for whoever is to get them.
     fn lines(&self) -> impl Iterator<Item = AddedLine> {
+        let is_visible = |name: &Quoted| !NEVER.iter().any(|begin| name.begins_with(begin));
         let all = self.names.iter().enumerate();
-        all.filter_map(|(number, name)| {
+        let visible = all.filter(move |(_, name)| is_visible(name));
+        visible.filter_map(|(number, name)| {
             let variable = format!("{OF_POD}{number}_{}", name.as_variable()?);
             let line = Text::default().variable(&variable).quoted();
             Some(added(name.clone(), line, true))
         })
     }
+}
+
+/// Names of headers have no case.
+fn has(names: &[Quoted], name: &Quoted) -> bool {
+    names.iter().any(|known| known.is_same_name(name))
 }
 
 fn hidden(headers: &ResponseHeaders) -> Vec<Quoted> {
@@ -134,7 +145,7 @@ impl ConditionalHeaders {
             });
         let variants = variants.collect();
         let of_some = replaced.names.into_iter();
-        let of_some = of_some.filter(|name| !own_hidden.contains(name));
+        let of_some = of_some.filter(|name| !has(&own_hidden, name));
         clients.hidden.extend(of_some.map(Safe));
         Some(ConditionalHeaders {
             base,

@@ -57,7 +57,7 @@ pub enum Selected {
     /// This canary.
     Canary(usize, RuleKind),
     /// Weights decide, among the canaries that no rule has taken out.
-    ByWeight(Out),
+    ByWeight(Excluded),
 }
 
 /// The canary that the rules send a request to; `None` for the primary. Only canaries that are `there` count.
@@ -79,7 +79,7 @@ pub fn select(
     there: impl Fn(usize) -> bool,
     request: &impl Request,
 ) -> Selected {
-    let mut out = Out::default();
+    let mut out = Excluded::default();
     for kind in [RuleKind::Header, RuleKind::Cookie] {
         for (n, canary) in canaries.iter().enumerate() {
             if !there(n) || out.has(n) {
@@ -121,9 +121,9 @@ fn by_weight(
 
 /// Canaries that a rule has taken out, as bits; those beyond the last bit are asked by weight only.
 #[derive(Debug, Default)]
-pub struct Out(u64);
+pub struct Excluded(u64);
 
-impl Out {
+impl Excluded {
     fn add(&mut self, n: usize) {
         self.0 |= Self::bit(n);
     }

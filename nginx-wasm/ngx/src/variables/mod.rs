@@ -1,5 +1,9 @@
 //! Variables of a module: those with values that the module sets, with all lines of a header, and random ones.
 
+#[cfg(not(nginx_linked_headers))]
+mod http_name;
+mod random_id;
+
 use std::ptr::NonNull;
 
 use nginx_sys::{
@@ -10,7 +14,7 @@ use nginx_sys::{
 
 use crate::list::Elements;
 use crate::live_request::LiveRequest;
-use crate::module::{Module, Registered};
+use crate::module::{Registered, UpstreamHeaders};
 use crate::pool;
 
 /// Name of a variable and of its header.
@@ -36,7 +40,7 @@ pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_i
     let random = M::RANDOM_IDS.iter().map(|name| {
         (
             *name,
-            random_id::<M> as unsafe extern "C" fn(_, _, _) -> _,
+            random_id::value::<M> as unsafe extern "C" fn(_, _, _) -> _,
             0,
         )
     });
@@ -46,12 +50,13 @@ pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_i
     let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data, flags) };
     let prefix = flags | NGX_HTTP_VAR_PREFIX as ngx_uint_t;
     // SAFETY: as above.
-    let is_prefix_added = unsafe { add_one(cf, M::UPSTREAM_HEADERS.0, Some(upstream), 0, prefix) };
+    let is_prefix_added =
+        unsafe { add_one(cf, M::UPSTREAM_HEADERS.prefix, Some(upstream), 0, prefix) };
     if is_prefix_added && given.chain(headers).chain(random).all(is_added) {
         #[cfg(not(nginx_linked_headers))]
         // SAFETY: nginx calls this once the core module has its variables.
         unsafe {
-            first_lines::replace(cf);
+            http_name::replace(cf);
         }
         NGX_OK as ngx_int_t
     } else {
@@ -115,7 +120,7 @@ unsafe extern "C" fn upstream_lines<M: Registered>(
     value: *mut ngx_http_variable_value_t,
     data: usize,
 ) -> ngx_int_t {
-    let (prefix, flag) = M::UPSTREAM_HEADERS;
+    let UpstreamHeaders { prefix, flag } = M::UPSTREAM_HEADERS;
     // SAFETY: nginx passes a live request, the value to be filled, and the name that begins with the prefix.
     unsafe {
         let name = pool::bytes(*std::ptr::with_exposed_provenance::<ngx_str_t>(data));
@@ -134,11 +139,21 @@ unsafe extern "C" fn upstream_lines<M: Registered>(
             return NGX_OK as ngx_int_t;
         }
         let lines = &raw const (*upstream).headers_in.headers;
-        join(r, lines, value, |line| is_named(line, name))
+        join(r, lines, value, |line| is_header(line, name))
     }
 }
 
-/// nginx looks neither at the case of a header nor at its hyphens.
+/// The name of a variable for a header of letters, digits and hyphens, in lower case with `_` for `-`.
+fn is_header(header: &[u8], name: &[u8]) -> bool {
+    let of_variable = name.iter().map(|byte| match byte {
+        b'_' => b'-',
+        byte => *byte,
+    });
+    header.iter().map(u8::to_ascii_lowercase).eq(of_variable)
+}
+
+/// The same as nginx compares it: a header with `_` has the same name.
+#[cfg(not(nginx_linked_headers))]
 fn is_named(header: &[u8], name: &[u8]) -> bool {
     let as_variable = |byte: &u8| match byte {
         b'-' => b'_',
@@ -186,102 +201,4 @@ unsafe fn join(
         (*value).data = all.data;
     }
     NGX_OK as ngx_int_t
-}
-
-unsafe extern "C" fn random_id<M: Module>(
-    r: *mut ngx_http_request_t,
-    value: *mut ngx_http_variable_value_t,
-    _data: usize,
-) -> ngx_int_t {
-    let Some(bytes) = M::random_id() else {
-        return NGX_ERROR as ngx_int_t;
-    };
-    let digits = hexadecimal(bytes);
-    // SAFETY: nginx passes a live request and the value to be filled.
-    unsafe {
-        match pool::copy((*r).pool, &digits) {
-            Ok(copy) => (*value).data = copy.data,
-            Err(pool::OutOfMemory) => return NGX_ERROR as ngx_int_t,
-        }
-        (*value).set_len(digits.len() as u32);
-        (*value).set_valid(1);
-        (*value).set_not_found(0);
-        (*value).set_no_cacheable(0);
-    }
-    NGX_OK as ngx_int_t
-}
-
-fn hexadecimal(bytes: [u8; 16]) -> [u8; 32] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut digits = [0; 32];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        let [high, low] = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
-        pair.copy_from_slice(&[high, low]);
-    }
-    digits
-}
-
-/// `$http_NAME`: before version 1.23 it is the first of several lines, later, and so in ingress-nginx, all of them.
-#[cfg(not(nginx_linked_headers))]
-mod first_lines {
-    use nginx_sys::{
-        ngx_conf_t, ngx_hash_key_t, ngx_http_conf_ctx_t, ngx_http_request_t, ngx_http_variable_t,
-        ngx_http_variable_value_t, ngx_int_t, ngx_str_t,
-    };
-
-    use super::{Header, all_lines, is_named, join};
-    use crate::{conf, pool};
-
-    const PREFIX: &[u8] = b"http_";
-    /// Variables of their own, for speed.
-    const KNOWN: &[Header] = &[
-        ("http_user_agent", "user-agent"),
-        ("http_referer", "referer"),
-        ("http_via", "via"),
-    ];
-
-    /// # Safety
-    ///
-    /// `cf` is that of `http {}`, whose core module has added its variables; nobody has an index of one yet.
-    pub(super) unsafe fn replace(cf: *mut ngx_conf_t) {
-        // SAFETY: by contract these arrays of the core module are live, and hold what it says.
-        unsafe {
-            let context = (*cf).ctx.cast::<ngx_http_conf_ctx_t>();
-            let core = conf::core_main((*context).main_conf);
-            let prefixes = (*core).prefix_variables;
-            for n in 0..prefixes.nelts {
-                let variable = prefixes.elts.cast::<ngx_http_variable_t>().add(n);
-                if pool::bytes((*variable).name) == PREFIX {
-                    (*variable).get_handler = Some(of_name);
-                }
-            }
-            let keys = (*(*core).variables_keys).keys;
-            for n in 0..keys.nelts {
-                let key = keys.elts.cast::<ngx_hash_key_t>().add(n);
-                let name = pool::bytes((*key).key);
-                let mut known = KNOWN.iter();
-                if let Some(header) = known.find(|(variable, _)| variable.as_bytes() == name) {
-                    let variable = (*key).value.cast::<ngx_http_variable_t>();
-                    (*variable).get_handler = Some(all_lines);
-                    (*variable).data = (&raw const *header).expose_provenance();
-                }
-            }
-        }
-    }
-
-    /// nginx passes the name of the variable, in lower case.
-    unsafe extern "C" fn of_name(
-        r: *mut ngx_http_request_t,
-        value: *mut ngx_http_variable_value_t,
-        data: usize,
-    ) -> ngx_int_t {
-        // SAFETY: nginx passes a live request, the value to be filled, and the name that begins with the prefix.
-        unsafe {
-            let name = pool::bytes(*std::ptr::with_exposed_provenance::<ngx_str_t>(data));
-            let name = name.get(PREFIX.len()..).unwrap_or_default();
-            join(r, &raw const (*r).headers_in.headers, value, |line| {
-                is_named(line, name)
-            })
-        }
-    }
 }

@@ -265,7 +265,7 @@ pub(crate) fn all_programs() -> Result<PathBuf> {
     )
 }
 
-/// What is measured, and what measures: each program is optimised as a whole when it is linked, for minutes.
+/// The programs that are measured, and the one that measures: each is optimised as a whole when it is linked, for minutes.
 pub(crate) fn bench() -> Result<PathBuf> {
     build_programs(
         "the controller and the benchmarks",

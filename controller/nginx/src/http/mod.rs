@@ -243,6 +243,15 @@ fn parts(text: &str) -> Vec<Word> {
         .collect()
 }
 
+/// Lines of `CDN-Loop`, and an identifier for a request. Kong's nginx joins the lines itself.
+fn variables(is_kongs: bool) -> [Text; 2] {
+    let names = match is_kongs {
+        true => ["http_cdn_loop", "request_id"],
+        false => ["sluice_all_cdn_loop", "sluice_random_id"],
+    };
+    names.map(|name| Text::default().variable(name))
+}
+
 impl<'a> GlobalConf<'a> {
     /// Every field is named, so that a new one cannot be forgotten here.
     fn new(config: &'a Config, settings: &Settings) -> Self {
@@ -276,18 +285,7 @@ impl<'a> GlobalConf<'a> {
             // The filter balances.
             native_balancing: _,
         } = global;
-        // Kong's nginx joins the lines itself.
-        let cdn_loop = if is_kongs {
-            "http_cdn_loop"
-        } else {
-            "sluice_all_cdn_loop"
-        };
-        let cdn_loop = Text::default().variable(cdn_loop);
-        let random_id = if is_kongs {
-            "request_id"
-        } else {
-            "sluice_random_id"
-        };
+        let [cdn_loop, random_id] = variables(is_kongs);
         GlobalConf {
             global,
             ciphers: ciphers(&tls.ciphers),
@@ -301,7 +299,7 @@ impl<'a> GlobalConf<'a> {
             pods: headers::for_upstream(global, Vec::new()),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
-            random_id: Text::default().variable(random_id).quoted(),
+            random_id: random_id.quoted(),
             cdn_loop: cdn_loop.clone().quoted(),
             marks: cdn_loop.then(", ").then(cdn_id).quoted(),
             loops: marked(cdn_id, MAX_LOOPS + 1),

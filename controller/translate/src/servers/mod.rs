@@ -36,6 +36,7 @@ mod snippet_locations;
 mod snippet_rewrites;
 mod step_counter;
 mod tls_entries;
+mod unmatched;
 mod unservable;
 
 use std::collections::BTreeMap;

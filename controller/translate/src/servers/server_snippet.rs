@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{DirectResponse, IpAccess, ReasonCode, ServerName};
-use sluice_translate_engine::{ObjectRef, Severity};
+use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
 
 use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, RuleRoute};
@@ -14,6 +14,8 @@ use crate::global::Globals;
 use crate::snippet::ServerSnippet;
 
 pub(super) const FIELD: &str = "annotation server-snippet";
+/// Namespace of routes without an Ingress. No object has it.
+const NOBODY: &str = "";
 /// Namespaces that a report names.
 const NAMED: usize = 3;
 
@@ -99,12 +101,16 @@ impl Assembly<'_> {
     }
 }
 
-/// The snippet that the routes of each namespace inherit from.
-pub(super) fn inherited(
-    snippets: &BTreeMap<String, NamespaceSnippet>,
-) -> BTreeMap<&str, Arc<ServerSnippet>> {
+/// The snippet that the routes of each namespace inherit from. `operators`: [`NamespaceSnippet::of_nobody`].
+pub(super) fn inherited<'a>(
+    snippets: &'a BTreeMap<String, NamespaceSnippet>,
+    operators: Option<&'a NamespaceSnippet>,
+) -> BTreeMap<&'a str, Arc<ServerSnippet>> {
     let all = snippets.iter();
-    all.map(|(namespace, it)| (namespace.as_str(), Arc::clone(&it.snippet)))
+    let all = all.map(|(namespace, it)| (namespace.as_str(), it));
+    let operators = operators.map(|it| (NOBODY, it));
+    all.chain(operators)
+        .map(|(namespace, it)| (namespace, Arc::clone(&it.snippet)))
         .collect()
 }
 
@@ -132,6 +138,18 @@ pub(super) fn with_operators(
 }
 
 impl NamespaceSnippet {
+    /// The ConfigMap's alone, for routes without an Ingress.
+    pub(super) fn of_nobody(globals: &Globals) -> Option<Self> {
+        let operators = globals.server_snippet.as_ref()?;
+        let nobody = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: ObjectKey::new(NOBODY, ""),
+        };
+        let mut snippet = NamespaceSnippet::new(&Arc::default(), &nobody);
+        snippet.follow(operators);
+        Some(snippet)
+    }
+
     fn follow(&mut self, operators: &Arc<ServerSnippet>) {
         let own = self.snippet.locations.len();
         self.snippet = match *self.snippet == ServerSnippet::default() {

@@ -261,7 +261,10 @@ main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limi
 The ConfigMap's `server-snippet` is one of every namespace on every host, behind the one of an Ingress, as in ingress-nginx; it needs no
 permission. It has no `rewrite`, no `location @NAME` and no groups of the host, and its `add_header` without `always` is of errors, too, unless
 nginx is the only data plane. Each of its responses is a route of Envoy for every path. The page for hosts and paths that no Ingress has is
-without it, unless a default backend serves it, which has all of it.
+without it, unless a default backend serves it, which has all of it. Of a `location` with the same text as one of the ConfigMap's,
+the ConfigMap's holds, and the snippet of the Ingress is reported; nginx would load neither. As in nginx, a path or `location` of an
+Ingress that is longer, exact or a pattern comes before a plain `location` of the ConfigMap. No pod is reached past
+`if ($uri ~ PATTERN) { return 403; }`.
 
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.

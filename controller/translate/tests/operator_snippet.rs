@@ -183,3 +183,131 @@ fn something_that_guards_and_cannot_be_read_closes_every_route() {
         }
     }
 }
+
+/// Whose `location` answers, by its text, and the reports about it.
+fn answers(operators: &str, tenants: &str) -> (Vec<String>, Vec<String>) {
+    let keys =
+        json!({"server-snippet": format!("location {operators} {{ return 410 operator; }}")});
+    let snippet = format!("location {tenants} {{ return 200 tenant; }}");
+    let annotations = json!({"server-snippet": snippet});
+    let ingresses = [
+        ingress("a", "a.test", &annotations, &["/"]),
+        ingress("a", "b.test", &json!({}), &["/"]),
+    ];
+    let translation = translated(&keys, &ingresses);
+    let routes = routes(translation.config(), "a.test");
+    let located = routes.iter().filter_map(|route| {
+        let response = format!("{:?}", route.direct_responses.first()?.content);
+        Some(
+            if response.contains("operator") {
+                "operator"
+            } else {
+                "tenant"
+            }
+            .to_owned(),
+        )
+    });
+    let reports = translation.reports();
+    let reports = reports.iter().map(ToString::to_string);
+    (
+        located.collect(),
+        reports.filter(|it| it.contains("location")).collect(),
+    )
+}
+
+#[test]
+fn location_of_the_operator_keeps_its_place_and_who_wrote_the_same_is_told() {
+    for (operators, tenants) in [
+        ("/metrics", "/metrics"),
+        ("/metrics", "^~ /metrics"),
+        ("^~ /metrics", "/metrics"),
+        ("^~ /metrics", "^~ /metrics"),
+        ("= /metrics", "= /metrics"),
+        ("~ \\.php$", "~ \\.php$"),
+        ("~* \\.php$", "~*\\.php$"),
+    ] {
+        let (located, reports) = answers(operators, tenants);
+        assert_eq!(located, ["operator"], "{operators}, {tenants}");
+        let [report] = reports.as_slice() else {
+            panic!("{operators}, {tenants}: {reports:?}");
+        };
+        assert!(
+            report.starts_with("Ingress a/web-a.test: annotation server-snippet: location"),
+            "{report}"
+        );
+        assert!(
+            report.contains("server-snippet of ConfigMap sys/cm"),
+            "{report}"
+        );
+    }
+    // nginx loads both, and finds the first.
+    for (operators, tenants, first) in [
+        ("/metrics", "/metrics/", "tenant"),
+        ("/metrics", "= /metrics", "tenant"),
+        ("/metrics", "~ /metrics", "tenant"),
+        ("/metrics/", "/metrics", "operator"),
+        ("= /metrics", "/metrics", "operator"),
+        ("^~ /metrics", "~ /metrics", "operator"),
+        ("~ /metrics", "~* /metrics", "tenant"),
+    ] {
+        let (located, reports) = answers(operators, tenants);
+        assert_eq!(located.len(), 2, "{operators}, {tenants}");
+        assert_eq!(located[0], first, "{operators}, {tenants}");
+        assert!(reports.is_empty(), "{reports:?}");
+    }
+}
+
+/// An Ingress with so many paths on so many hosts.
+fn large(annotations: &Value, paths: usize, hosts: usize) -> Value {
+    let texts: Vec<String> = (0..paths).map(|n| format!("/p{n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut large = ingress("a", "0.test", annotations, &texts);
+    let rule = large["spec"]["rules"][0].clone();
+    let rules = (0..hosts).map(|n| {
+        let mut rule = rule.clone();
+        rule["host"] = json!(format!("{n}.test"));
+        rule
+    });
+    large["spec"]["rules"] = rules.collect();
+    large
+}
+
+#[test]
+fn paths_that_have_too_much_of_it_are_closed_and_their_ingress_is_told() {
+    let each = |n| format!("if ($http_x_k{n} = a) {{ return 403; }}\n");
+    let ifs = |n: usize| -> String { (0..n).map(each).collect() };
+    let origins: Vec<String> = (0..50).map(|n| format!("https://o{n}.test")).collect();
+    let cors = json!({"enable-cors": "true", "cors-allow-origin": origins.join(",")});
+    let located = format!("location /x {{ {} }}", ifs(6));
+    let headers = "more_set_headers \"X-A: b\";".to_owned();
+    let rows = [
+        (ifs(10), json!({}), 20, 1, false),
+        (ifs(10), json!({}), 500, 1, true),
+        (ifs(10), cors.clone(), 2, 1, false),
+        (ifs(10), cors, 50, 1, true),
+        (located.clone(), json!({}), 1, 100, false),
+        (located, json!({}), 1, 500, true),
+        (headers, json!({}), 500, 1, false),
+    ];
+    for (snippet, annotations, paths, hosts, is_beyond) in rows {
+        let other = ingress("b", "other.test", &json!({}), &["/"]);
+        let objects = [large(&annotations, paths, hosts), other];
+        let translation = translated(&json!({"server-snippet": snippet}), &objects);
+        let said = format!("{paths} paths, {hosts} hosts, {annotations}");
+        let reports = translation.reports();
+        let reports: Vec<String> = reports.iter().map(ToString::to_string).collect();
+        let told = |report: &&String| {
+            report.starts_with("Ingress a/web-0.test: spec.rules: expected at most 5000")
+                && report.contains("server-snippet of ConfigMap sys/cm")
+        };
+        let told = reports.iter().filter(told).count();
+        assert_eq!(told, usize::from(is_beyond), "{said}: {reports:?}");
+        let is_closed = |route: &&HttpRoute| route.action == Action::Denied;
+        let of_large = routes(translation.config(), "0.test");
+        let closed = of_large.iter().copied().filter(is_closed).count();
+        let expected = if is_beyond { of_large.len() } else { 0 };
+        assert_eq!(closed, expected, "{said}: {of_large:?}");
+        let others = routes(translation.config(), "other.test");
+        assert!(others.iter().copied().all(|it| !is_closed(&it)), "{said}");
+    }
+}

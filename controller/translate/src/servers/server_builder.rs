@@ -80,11 +80,9 @@ impl ServerBuilder {
     /// With the ConfigMap's snippet in every namespace.
     fn with_operators(mut self, globals: &Globals) -> Self {
         if globals.server_snippet.is_some() {
-            let open = self
-                .rules()
-                .filter(|rule| rule.target.action != Action::Denied);
-            let owners: Vec<_> = open.map(|rule| rule.owner.clone()).collect();
-            self.snippets = server_snippet::with_operators(self.snippets, globals, &owners);
+            let snippets = std::mem::take(&mut self.snippets);
+            let rules: Vec<&PathRule> = self.rules().collect();
+            self.snippets = server_snippet::with_operators(snippets, globals, &rules);
         }
         self
     }

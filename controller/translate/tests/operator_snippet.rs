@@ -23,12 +23,13 @@ fn ingress(namespace: &str, host: &str, annotations: &Value, paths: &[&str]) -> 
         .collect();
     let paths: Vec<Value> = paths.iter().map(|text| path(text)).collect();
     let mut rule = json!({"http": {"paths": paths}});
+    let name = if host.is_empty() { "web" } else { host };
     if !host.is_empty() {
         rule["host"] = json!(host);
     }
     json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": format!("web-{host}"), "namespace": namespace, "annotations": annotations},
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
         "spec": {"ingressClassName": "nginx", "rules": [rule]},
     })
 }
@@ -232,7 +233,7 @@ fn location_of_the_operator_keeps_its_place_and_who_wrote_the_same_is_told() {
             panic!("{operators}, {tenants}: {reports:?}");
         };
         assert!(
-            report.starts_with("Ingress a/web-a.test: annotation server-snippet: location"),
+            report.starts_with("Ingress a/a.test: annotation server-snippet: location"),
             "{report}"
         );
         assert!(
@@ -297,7 +298,7 @@ fn paths_that_have_too_much_of_it_are_closed_and_their_ingress_is_told() {
         let reports = translation.reports();
         let reports: Vec<String> = reports.iter().map(ToString::to_string).collect();
         let told = |report: &&String| {
-            report.starts_with("Ingress a/web-0.test: spec.rules: expected at most 5000")
+            report.starts_with("Ingress a/0.test: spec.rules: expected at most 5000")
                 && report.contains("server-snippet of ConfigMap sys/cm")
         };
         let told = reports.iter().filter(told).count();

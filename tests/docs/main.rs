@@ -262,7 +262,10 @@ The ConfigMap's `server-snippet` applies to every namespace on every host, after
 permission. It has no `rewrite`, no `location @NAME` and no groups of the host, and its `add_header` without `always` also applies to errors,
 unless nginx is the only data plane. On Envoy each `return` adds a route to every path: keep them few. On a host that has an Ingress, its
 responses and locations also apply to paths that no Ingress has, its headers do not. A host that no Ingress has is served without it,
-unless a default backend serves it.
+unless a default backend serves it, which has all of it. Of a `location` with the same text as one of the ConfigMap's,
+the ConfigMap's holds, and the snippet of the Ingress is reported; nginx would load neither. As in nginx, a path or `location` of an
+Ingress that is longer, exact or a pattern comes before a plain `location` of the ConfigMap. No pod is reached past
+`if ($uri ~ PATTERN) { return 403; }`.
 
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.

@@ -9,7 +9,10 @@ use crate::setup::{
     FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
 };
 
-on_every_plane!(snippet_of_the_operator_guards_all_namespaces);
+on_every_plane!(
+    snippet_of_the_operator_guards_all_namespaces,
+    default_backend_has_the_snippet_of_the_operator,
+);
 
 const SNIPPET: &str = "more_set_headers \"X-Operator: yes\";
 set $bad '';
@@ -104,5 +107,51 @@ async fn snippet_of_the_operator_guards_all_namespaces(plane: Plane) -> Result<(
         }
     }
     sluice.wait_for_status("unserved.test", "/", 503).await?;
+    sluice.stop().context("stop")
+}
+
+/// A host that no Ingress has, and one whose Ingress has other paths.
+async fn default_backend_has_the_snippet_of_the_operator(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let other = Ingress::new(FOREIGN, "other").host("other.test");
+    let other = other.path("/only", "web", 80).to_json();
+    let write = |snippet: &str| {
+        let mut config_map = snippets_permitted();
+        config_map["data"]["server-snippet"] = snippet.into();
+        tenants.write("all.yaml", &[config_map, other.clone()])
+    };
+    write(SNIPPET)?;
+    let backend = ["--default-backend-service", "owner/web"].map(str::to_owned);
+    let arguments = snippet_flags().into_iter().chain(backend).collect();
+    let options = plane.options(&tenants.manifests).arguments(arguments);
+    let sluice = options.start().await?;
+    for host in ["none.test", "other.test"] {
+        sluice.wait_for_status(host, "/", 200).await?;
+        for (path, headers, is_let_in) in WAYS {
+            let before = tenants.received.len();
+            let request = Request::get(host, path).headers(headers);
+            let response = http::send(sluice.http(), &request).await?;
+            let reached = tenants.received.since(before).len();
+            let said = || format!("{host} {path} {headers:?}: {response:?}");
+            ensure!((response.status == 200) == *is_let_in, "{}", said());
+            ensure!((reached > 0) == *is_let_in, "{}", said());
+        }
+    }
+    // By address, and all that cannot be read.
+    for snippet in ["deny 127.0.0.0/8;", "satisfy any; deny all;"] {
+        write("more_set_headers \"X-Operator: yes\";")?;
+        sluice.wait_for_status("none.test", "/", 200).await?;
+        write(snippet)?;
+        let status = if snippet.starts_with("deny") {
+            403
+        } else {
+            503
+        };
+        for host in ["none.test", "other.test"] {
+            for path in ["/", "/only", "/.git"] {
+                sluice.wait_for_status(host, path, status).await?;
+            }
+        }
+    }
     sluice.stop().context("stop")
 }

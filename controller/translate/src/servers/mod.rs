@@ -21,6 +21,7 @@ mod host_ownership;
 mod ingress;
 mod last_rewrites;
 mod names;
+mod operator_budget;
 mod passthrough;
 mod path_changes;
 mod path_rule;
@@ -36,6 +37,7 @@ mod snippet_locations;
 mod snippet_rewrites;
 mod step_counter;
 mod tls_entries;
+mod unmatched;
 mod unservable;
 
 use std::collections::BTreeMap;
@@ -205,7 +207,9 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.limit_cost_of_snippets();
+        self.limit_operators_snippet();
         self.report_paths_without_snippet();
+        self.report_locations_of_operator();
         self.close_rewrites_beside_long_paths();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);

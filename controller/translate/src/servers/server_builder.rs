@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, BackendId, ClientCertificates, Expression, HostTls, Hostname, HttpRoute, PathMatch,
-    Policy, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
+    ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -18,7 +18,7 @@ use super::closing::{self, ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::server_snippet::{self, NamespaceSnippet};
-use super::{path_changes, patterns, shared};
+use super::{path_changes, patterns, shared, unmatched};
 use crate::global::Globals;
 use crate::route_names::RouteNames;
 
@@ -80,8 +80,9 @@ impl ServerBuilder {
     /// With the ConfigMap's snippet in every namespace.
     fn with_operators(mut self, globals: &Globals) -> Self {
         if globals.server_snippet.is_some() {
-            let owners: Vec<_> = self.rules().map(|rule| rule.owner.clone()).collect();
-            self.snippets = server_snippet::with_operators(self.snippets, globals, &owners);
+            let snippets = std::mem::take(&mut self.snippets);
+            let rules: Vec<&PathRule> = self.rules().collect();
+            self.snippets = server_snippet::with_operators(snippets, globals, &rules);
         }
         self
     }
@@ -109,7 +110,8 @@ impl ServerBuilder {
             tls,
             ..
         } = self.with_operators(globals);
-        let inherited = server_snippet::inherited(&snippets);
+        let operators = NamespaceSnippet::of_nobody(globals);
+        let inherited = server_snippet::inherited(&snippets, operators.as_ref());
         let host = HostContext {
             has_certificate: tls.is_some() && *name != ServerName::CatchAll,
             error_service: fallback,
@@ -117,7 +119,7 @@ impl ServerBuilder {
             snippets: &inherited,
         };
         let mut rules = paths.into_rules();
-        let health = health_route(name, health_check_path, &rules);
+        let health = unmatched::health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
         closing::deny(all, &closed, name, reports);
         let has_patterns = rules.iter().any(PathRule::is_pattern);
@@ -126,16 +128,25 @@ impl ServerBuilder {
         let (all, in_host) = ((rules.as_slice(), &snippets), (name, host));
         let mut routes = routes_of_all(all, in_host, &tenants, has_patterns, reports);
         if is_unmatched {
-            let rest = unmatched_route(unmatched.as_ref(), name, &host, has_patterns);
-            routes.extend(rest.filter(|(rest, _)| is_new(rest, &routes)));
+            let of_namespaces = (rules.as_slice(), &snippets, operators.as_ref());
+            let rest = unmatched.as_ref();
+            unmatched::add(
+                &mut routes,
+                (rest, has_patterns),
+                of_namespaces,
+                (name, host),
+            );
         }
-        let routes = path_changes::among(routes, name, reports);
+        let mut routes = path_changes::among(routes, name, reports);
+        if globals.closed {
+            unmatched::close(&mut routes, name);
+        }
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
         let server = Server {
             aliases: Vec::new(),
             client_certificates: clients.map(|(clients, _)| clients),
-            app_root,
+            app_root: app_root.filter(|_| !globals.closed),
             ciphers,
             prefer_server_ciphers,
             routes: health.into_iter().chain(routes).collect(),
@@ -173,52 +184,6 @@ fn claims(
         error_services.insert(route.id.clone(), service);
     }
     (owners, error_services)
-}
-
-/// Route of the paths that nothing else matches. Without a rule it has no owner: no annotation of a tenant applies to it.
-fn unmatched_route<'a>(
-    rule: Option<&'a PathRule>,
-    name: &ServerName,
-    host: &HostContext<'_>,
-    has_patterns: bool,
-) -> Option<RuleRoute<'a>> {
-    let path = match has_patterns {
-        true => patterns::everything(),
-        false => PathMatch::Prefix("/".to_owned()),
-    };
-    match rule {
-        Some(rule) => Some((rule.route(name, path, host), Some(rule))),
-        None => {
-            let action = Action::to(host.error_service?.clone());
-            let route = HttpRoute::new(name, path, action, Arc::default());
-            let operators = host.globals.server_snippet.as_ref();
-            let route = match operators {
-                Some(snippet) => snippet.inherited_by(route),
-                None => route,
-            };
-            Some((route, None))
-        }
-    }
-}
-
-/// `false` where something that is closed takes everything already.
-fn is_new(new: &HttpRoute, routes: &[RuleRoute<'_>]) -> bool {
-    routes.iter().all(|(route, _)| route.id != new.id)
-}
-
-/// For load balancers in front, which probe a port of traffic by address. As in ingress-nginx it is not logged.
-fn health_route(name: &ServerName, path: &str, rules: &[PathRule]) -> Option<HttpRoute> {
-    let is_claimed = rules.iter().any(|rule| rule.path == path);
-    if *name != ServerName::CatchAll || is_claimed {
-        return None;
-    }
-    let policy = Policy {
-        access_log_off: true,
-        ..Policy::default()
-    };
-    let path = PathMatch::Exact(path.to_owned());
-    let action = Action::Respond(200);
-    Some(HttpRoute::new(name, path, action, Arc::new(policy)))
 }
 
 /// The routes of all namespaces.
@@ -389,7 +354,11 @@ pub(super) fn www_redirect(name: &ServerName, globals: &Globals) -> Option<(Serv
         to: RedirectTo::Host(host.clone()),
     };
     let root = PathMatch::Prefix("/".to_owned());
-    let route = HttpRoute::new(&other, root, Action::Redirect(redirect), Arc::default());
+    let action = match globals.closed {
+        true => Action::Denied,
+        false => Action::Redirect(redirect),
+    };
+    let route = HttpRoute::new(&other, root, action, Arc::default());
     Some((
         other,
         Server {

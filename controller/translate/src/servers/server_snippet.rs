@@ -3,17 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, IpAccess, ReasonCode, ServerName};
-use sluice_translate_engine::{ObjectRef, Severity};
+use sluice_ir::{Action, DirectResponse, IpAccess, ReasonCode, ServerName};
+use sluice_syntax::shortened;
+use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
 
 use super::Assembly;
-use super::path_rule::{HostContext, IngressContext, RuleRoute};
+use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
 use crate::snippet::ServerSnippet;
 
 pub(super) const FIELD: &str = "annotation server-snippet";
+/// Namespace of routes without an Ingress. No object has it.
+const NOBODY: &str = "";
 /// Namespaces that a report names.
 const NAMED: usize = 3;
 
@@ -99,28 +102,79 @@ impl Assembly<'_> {
     }
 }
 
-/// The snippet that the routes of each namespace inherit from.
-pub(super) fn inherited(
-    snippets: &BTreeMap<String, NamespaceSnippet>,
-) -> BTreeMap<&str, Arc<ServerSnippet>> {
+impl Assembly<'_> {
+    /// nginx would not load both, so nobody has counted on either of them yet.
+    pub(super) fn report_locations_of_operator(&mut self) {
+        let Some(operators) = &self.globals.server_snippet else {
+            return;
+        };
+        let mut found = BTreeSet::new();
+        for snippet in self.builders.values().flat_map(|it| it.snippets.values()) {
+            let replaced = snippet.locations.iter();
+            let replaced = replaced.filter(|location| location.is_replaced_by(operators));
+            found.extend(replaced.map(|it| (snippet.owner.clone(), it.text().to_owned())));
+        }
+        let operators = self.operators_snippet();
+        for (owner, text) in found {
+            let text = shortened(&text);
+            self.report(&owner).report(
+                ReasonCode::Conflicted,
+                Severity::Warning,
+                FIELD,
+                format!("location {text:?} is one of {operators}, too"),
+                "that one holds, this location is not used; take it out, or write another path",
+            );
+        }
+    }
+
+    /// Name of the ConfigMap's in reports.
+    pub(super) fn operators_snippet(&self) -> String {
+        let key = self.options.configmap.clone();
+        let config_map = key.map(|key| {
+            let kind = Kind::ConfigMap;
+            ObjectRef { kind, key }.to_string()
+        });
+        let config_map = config_map.unwrap_or_else(|| "the ConfigMap".to_owned());
+        format!("server-snippet of {config_map}")
+    }
+}
+
+/// The snippet that the routes of each namespace inherit from. `operators`: [`NamespaceSnippet::of_nobody`].
+pub(super) fn inherited<'a>(
+    snippets: &'a BTreeMap<String, NamespaceSnippet>,
+    operators: Option<&'a NamespaceSnippet>,
+) -> BTreeMap<&'a str, Arc<ServerSnippet>> {
     let all = snippets.iter();
-    all.map(|(namespace, it)| (namespace.as_str(), Arc::clone(&it.snippet)))
+    let all = all.map(|(namespace, it)| (namespace.as_str(), it));
+    let operators = operators.map(|it| (NOBODY, it));
+    all.chain(operators)
+        .map(|(namespace, it)| (namespace, Arc::clone(&it.snippet)))
         .collect()
 }
 
-/// The snippets of all namespaces on a host, with that of the ConfigMap behind each. `owners`: Ingresses of the host.
+/// The snippets of all namespaces on a host, with that of the ConfigMap behind each. `rules`: paths of the host. A namespace whose paths
+/// are all closed has none: it would cost as much as if they were open.
 pub(super) fn with_operators(
     mut snippets: BTreeMap<String, NamespaceSnippet>,
     globals: &Globals,
-    owners: &[ObjectRef],
+    rules: &[&PathRule],
 ) -> BTreeMap<String, NamespaceSnippet> {
     let Some(operators) = &globals.server_snippet else {
         return snippets;
     };
+    let (closed, open): (Vec<&PathRule>, Vec<&PathRule>) = rules
+        .iter()
+        .copied()
+        .partition(|rule| rule.target.action == Action::Denied);
+    let has = |rules: &[&PathRule], namespace: &str| {
+        let mut rules = rules.iter();
+        rules.any(|rule| rule.owner.key.namespace == namespace)
+    };
+    snippets.retain(|namespace, _| has(&open, namespace) || !has(&closed, namespace));
     for it in snippets.values_mut() {
         it.follow(operators);
     }
-    for owner in owners {
+    for owner in open.into_iter().map(|rule| &rule.owner) {
         if !snippets.contains_key(&owner.key.namespace) {
             let namespace = owner.key.namespace.clone();
             let mut snippet = NamespaceSnippet::new(&Arc::default(), owner);
@@ -132,13 +186,25 @@ pub(super) fn with_operators(
 }
 
 impl NamespaceSnippet {
+    /// The ConfigMap's alone, for routes without an Ingress.
+    pub(super) fn of_nobody(globals: &Globals) -> Option<Self> {
+        let operators = globals.server_snippet.as_ref()?;
+        let nobody = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: ObjectKey::new(NOBODY, ""),
+        };
+        let mut snippet = NamespaceSnippet::new(&Arc::default(), &nobody);
+        snippet.follow(operators);
+        Some(snippet)
+    }
+
     fn follow(&mut self, operators: &Arc<ServerSnippet>) {
-        let own = self.snippet.locations.len();
         self.snippet = match *self.snippet == ServerSnippet::default() {
             true => Arc::clone(operators),
             false => Arc::new(self.snippet.followed_by(operators)),
         };
-        let added = self.snippet.locations.iter().skip(own);
+        self.locations.retain(|own| !own.is_replaced_by(operators));
+        let added = operators.locations.iter();
         let rules = added.map(|location| LocationRule::of_operator(location, &self.owner));
         self.locations.extend(rules);
     }

@@ -8,7 +8,8 @@
 //!   patterns:  = of the snippet       ^~   patterns of the snippet   patterns   prefixes of the snippet
 //! ```
 //!
-//! What ingress-nginx refuses to load, two locations with the same text, is the snippet's here: it leads to no pod.
+//! What ingress-nginx refuses to load, two locations with the same text, is the snippet's here: it leads to no pod. Of two snippets it is
+//! the ConfigMap's.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use sluice_translate_engine::ObjectRef;
 use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
-use crate::snippet::{Location, LocationPath};
+use crate::snippet::{Location, LocationPath, ServerSnippet};
 
 const NOT_FOUND: u16 = 404;
 /// Field of a location that every namespace has from the ConfigMap. No report is about it.
@@ -79,6 +80,16 @@ impl LocationRule {
         rule
     }
 
+    /// True if the ConfigMap has one of the same text, which takes its place.
+    pub(super) fn is_replaced_by(&self, operators: &ServerSnippet) -> bool {
+        operators.has_location(&self.path)
+    }
+
+    /// Path or pattern.
+    pub(super) fn text(&self) -> &str {
+        &self.rule.path
+    }
+
     fn route<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> RuleRoute<'a> {
         let path = match &self.path {
             LocationPath::Exact(text) => PathMatch::Exact(text.clone()),
@@ -92,10 +103,7 @@ impl LocationRule {
 
     /// Literal text of a prefix.
     fn prefix(&self) -> Option<&str> {
-        match &self.path {
-            LocationPath::PrefixBeforePatterns(text) | LocationPath::Prefix(text) => Some(text),
-            LocationPath::Exact(_) | LocationPath::Pattern(_) => None,
-        }
+        self.path.prefix()
     }
 
     /// True if nginx takes it before it looks for patterns. `plain`: prefixes that patterns come before.

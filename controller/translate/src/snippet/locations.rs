@@ -52,6 +52,22 @@ impl LocationPath {
         })
     }
 
+    /// True if nginx refuses both in one server. `^~` tells no prefix from another.
+    pub(crate) fn is_duplicate_of(&self, other: &Self) -> bool {
+        match (self.prefix(), other.prefix()) {
+            (Some(own), Some(other)) => own == other,
+            _ => self == other,
+        }
+    }
+
+    /// Literal text of a prefix.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        match self {
+            LocationPath::PrefixBeforePatterns(text) | LocationPath::Prefix(text) => Some(text),
+            LocationPath::Exact(_) | LocationPath::Pattern(_) => None,
+        }
+    }
+
     /// True if Envoy can compare it beside the pattern of a `rewrite`.
     pub(super) fn is_comparable(&self) -> bool {
         match self {

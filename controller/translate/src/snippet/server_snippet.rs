@@ -7,7 +7,7 @@ use sluice_ir::{
 };
 
 use super::compile::Compiled;
-use super::locations::Location;
+use super::locations::{Location, LocationPath};
 
 /// Policies of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,8 @@ impl From<Compiled> for ServerSnippet {
 }
 
 impl ServerSnippet {
-    /// Both in one server. nginx asks addresses of the first before those of the second, and an allow list leaves nobody to ask.
+    /// Both in one server. nginx asks addresses of the first before those of the second, and an allow list leaves nobody to ask. Of two
+    /// locations that nginx would not load together it has the second's.
     pub(crate) fn followed_by(&self, second: &ServerSnippet) -> ServerSnippet {
         let mut both = self.clone();
         both.filters.extend(second.filters.iter().cloned());
@@ -50,12 +51,15 @@ impl ServerSnippet {
             both.access.deny.extend(deny);
         }
         both.access_log_off |= second.access_log_off;
-        for location in &second.locations {
-            if !both.locations.iter().any(|own| own.path == location.path) {
-                both.locations.push(location.clone());
-            }
-        }
+        both.locations.retain(|own| !second.has_location(&own.path));
+        both.locations.extend(second.locations.iter().cloned());
         both
+    }
+
+    /// True if it has a location of the same text: nginx takes one of them in a server.
+    pub(crate) fn has_location(&self, path: &LocationPath) -> bool {
+        let mut own = self.locations.iter();
+        own.any(|location| location.path.is_duplicate_of(path))
     }
 
     /// Sends headers with errors, too, that nginx would not.

@@ -32,8 +32,8 @@ pub(crate) fn follow(args: &Run, view: &View, tasks: &Tasks) {
             None => "a ConfigMap that --configmap names".to_owned(),
         };
         warn!(
-            "--log-format=json is not about the access log, whose lines are not JSON: set log-format-escape-json to \"true\" and {} to \
-             a JSON object in {place} (docs/access-log.md)",
+            "--log-format=json does not apply to the access log. For JSON there, set log-format-escape-json to \"true\" and {} to a JSON \
+             object in {place} (docs/access-log.md)",
             keys.join(" and ")
         );
     });

@@ -129,7 +129,7 @@ fn documented() -> Result<Value> {
 /// Lines of the access log have the ConfigMap's format: JSON by the documented one, with a word of warning without. Envoy's standard error
 /// is our log, in which other lines are messages.
 pub(crate) async fn of_the_access_log(data_plane: &str) -> Result<()> {
-    const WARNING: &str = "--log-format=json is not about the access log";
+    const WARNING: &str = "--log-format=json does not apply to the access log";
     for path in ["/dev/stdout", "/dev/stderr"] {
         for is_json in [true, false] {
             let fixture = Fixture::start(1, 1).await?;

@@ -191,8 +191,7 @@ fn a_snippet_says_what_each_data_plane_makes_of_it() {
         "server-snippet",
         "proxy_set_header X-Foo bar;",
     );
-    let reason =
-        "every location sets its directives itself; it has no effect, in ingress-nginx neither";
+    let reason = "every location sets its directives itself; it has no effect, as in ingress-nginx";
     assert_eq!(server, [reason]);
 }
 

@@ -110,7 +110,7 @@ fn serve(compiled: Compiled, view: &mut View<'_, '_>) -> Option<Arc<ServerSnippe
     let mut snippet = ServerSnippet::from(compiled);
     if snippet == ServerSnippet::default() {
         let reason = "every location sets its directives itself";
-        let consequence = "it has no effect, in ingress-nginx neither";
+        let consequence = "it has no effect, as in ingress-nginx";
         view.report(
             ReasonCode::NoEffect,
             Severity::Note,

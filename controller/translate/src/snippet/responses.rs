@@ -116,7 +116,9 @@ impl<'a> Responses<'a> {
             .find(|(name, _)| !self.asked.contains(*name));
         match unasked {
             Some((name, line)) => {
-                let reason = format!("variable ${name} is set, and no condition reads it");
+                let reason = format!(
+                    "variable ${name} is set, and no if or return of this snippet reads it; remove it"
+                );
                 Err(SnippetError::new(*line, reason))
             }
             None => Ok(Answers {
@@ -140,15 +142,20 @@ impl<'a> Responses<'a> {
             let is_alone = self.path_changes.is_empty() && self.directives == 0;
             let is_behind_last = self.path_changes.iter().any(|it| it.is_last);
             if is_behind_last || change.is_last && !is_alone {
-                let reason = "rewrite with last is supported without if, set, return and other rewrites alone";
+                let reason = "rewrite with last is supported only as the single if, set, return or rewrite of a snippet; use break";
                 return Err(SnippetError::new(directive.line, reason).into());
             }
             self.path_changes.push(change);
             let count = self.path_changes.len();
-            return Ok(directive.at_most(count, MAX_PATH_CHANGES, "of rewrite with break")?);
+            return Ok(directive.at_most(
+                count,
+                MAX_PATH_CHANGES,
+                "rewrites with break or last",
+            )?);
         }
         if !self.path_changes.is_empty() {
-            let reason = "nothing but rewrite with break is supported behind one, and nothing behind one with last";
+            let reason = "after rewrite with break only further rewrites with break are supported; after rewrite with last, no if, set, return \
+                          or rewrite";
             return Err(SnippetError::new(directive.line, reason).into());
         }
         let ends = !matches!(directive.name(), "return" | "rewrite");

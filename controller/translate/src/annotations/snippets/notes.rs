@@ -29,7 +29,7 @@ pub(super) fn note_not_needed(
             .applies_to
             .note("every location sets its directives itself");
         let name = snippet.annotation.name;
-        let consequence = "it has no effect, in ingress-nginx neither";
+        let consequence = "it has no effect, as in ingress-nginx";
         view.note(ReasonCode::NoEffect, name, reason, consequence)
             .same_as_ingress_nginx = true;
     } else if has_no_effect {

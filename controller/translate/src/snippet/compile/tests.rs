@@ -60,7 +60,10 @@ fn errors_say_what_is_wrong_and_where() {
         ),
         (
             "set $a b;\netag on;",
-            (1, "variable $a is set, and no condition reads it"),
+            (
+                1,
+                "variable $a is set, and no if or return of this snippet reads it; remove it",
+            ),
         ),
     ] {
         let SnippetError { line, reason, .. } = &errors(text, Block::Location)[0];

@@ -5,6 +5,7 @@
 //! branches, each with a response.
 
 mod answers;
+mod refusals;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,9 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
+/// Which patterns of paths it would meet is not known in the ConfigMap.
+pub(super) const ONLY_OF_INGRESSES: &str =
+    "rewrite is supported only in snippets of an Ingress; use return in if ($uri ~ PATTERN)";
 /// nginx closes the connection.
 pub(super) const NO_RESPONSE: u16 = 444;
 
@@ -56,6 +60,10 @@ pub(super) struct Responses<'a> {
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
     own_headers: Vec<(usize, BlockHeaders)>,
+    /// They cannot be known: not all hosts are.
+    lacks_hosts: bool,
+    /// It is for the servers of all Ingresses.
+    of_all_servers: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
@@ -89,6 +97,8 @@ impl<'a> Responses<'a> {
             captures: None,
             host_groups: None,
             hosts: options.hosts,
+            lacks_hosts: false,
+            of_all_servers: options.of_all_servers,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -232,14 +242,21 @@ impl<'a> Responses<'a> {
         directive.at_most(self.directives, MAX_DIRECTIVES, "of set, if and return")?;
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
-                let name = flag_name(variable).ok_or_else(unsupported)?;
+                let name = variable_name(variable).ok_or_else(unsupported)?;
+                if variables::has_a_meaning(&name) {
+                    return self.refuse_name(name, directive, branches);
+                }
                 self.flags.entry(name.clone()).or_insert(directive.line);
                 directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
-                Ok(self.set(&name, value, branches).ok_or_else(unsupported)?)
+                let set = self.set(&name, value, branches);
+                Ok(set.ok_or_else(|| self.without_groups(&[value], directive))?)
             }
             (["return", words @ ..], None) => {
                 self.return_to(words, directive, branches)?;
                 Ok(Vec::new())
+            }
+            (["rewrite", ..], None) if self.of_all_servers => {
+                Err(directive.because(ONLY_OF_INGRESSES).into())
             }
             (["rewrite", words @ ..], None) => {
                 let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
@@ -296,13 +313,11 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
-        (self.captures, self.host_groups) = (None, None);
+        (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
-            let unsupported = Err::<(), _>(directive.unsupported());
-            self.errors.take(unsupported)?;
-            self.run_block(block, Vec::new())?;
+            self.refuse_condition(directive, block)?;
             return Ok(Vec::new());
         };
         match condition {
@@ -328,8 +343,9 @@ impl<'a> Responses<'a> {
             If::Request { holds, fails } => {
                 self.captures = Captures::new(&holds);
                 self.host_groups = HostGroups::new(&holds, self.hosts);
+                self.lacks_hosts = HostGroups::lacks_hosts(&holds, self.hosts);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
-                (self.captures, self.host_groups) = (None, None);
+                (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
@@ -366,10 +382,9 @@ fn is_of_target(condition: &Condition) -> bool {
     matches!(condition.test, RequestTest::RequestUri(_))
 }
 
-/// The name of a variable of the snippet's own. nginx does not look at the case of its letters.
-fn flag_name(variable: &str) -> Option<String> {
-    let name = variable.strip_prefix('$')?.to_ascii_lowercase();
-    (!variables::has_a_meaning(&name)).then_some(name)
+/// Name of a variable. nginx does not look at the case of its letters.
+fn variable_name(variable: &str) -> Option<String> {
+    variable.strip_prefix('$').map(str::to_ascii_lowercase)
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        of_all_servers: false,
+        data_plane: None,
         not_needed: &|_| None,
     };
     compile(text, block, options)
@@ -72,6 +74,50 @@ fn errors_say_what_is_wrong_and_where() {
 }
 
 #[test]
+fn a_reason_is_that_of_the_line_that_has_to_change() {
+    let said = |text: &str| -> Vec<(usize, String)> {
+        let errors = errors(text, Block::Location).into_iter();
+        errors.map(|it| (it.line, it.reason.into_owned())).collect()
+    };
+    for name in ["target", "status", "Service_Name", "http_a", "host"] {
+        let reason = format!("`${}` is a variable", name.to_lowercase());
+        for reads in [
+            format!("return 301 ${name};"),
+            format!("if (${name}) {{ return 403; }}"),
+            format!("if ($http_b) {{ set ${name} b; }} return 301 ${name};"),
+            format!("set $own ${name}; return 301 $own;"),
+        ] {
+            let all = said(&format!("set ${name} https://a.test;\n{reads}"));
+            assert!(all[0].0 == 1 && all[0].1.starts_with(&reason), "{all:?}");
+            assert!(all.iter().all(|it| it.1.starts_with(&reason)), "{all:?}");
+        }
+    }
+    for block in [
+        "more_set_headers 'X-A: b';",
+        "add_header X-A b; return 204;",
+        "return 301 https://$1$request_uri;",
+        "expires 1h;",
+        "set $a 1;",
+        "if ($http_b) { return 301 /$1; }",
+    ] {
+        let all = said(&format!(
+            "set $a 0;\nif ($http_host ~ ^www\\.(.*)$) {{\n{block}\n}}\nif ($a) {{ return 403; }}"
+        ));
+        let lines: Vec<usize> = all.iter().map(|it| it.0).collect();
+        assert_eq!(lines, [2], "{block}: {all:?}");
+    }
+    let host = "if ($host ~ ^www\\.(.*)$) {\nreturn 301 https://$1;\n}";
+    let in_set = "if ($host ~ ^www\\.(.*)$) {\nset $a $1; return 301 https://$a;\n}";
+    for text in [host, in_set] {
+        let all = said(text);
+        assert!(
+            all[0].0 == 2 && all[0].1.starts_with("groups of $host"),
+            "{all:?}"
+        );
+    }
+}
+
+#[test]
 fn every_line_that_is_not_supported_is_named() {
     let text = "gzip on;\nmore_set_headers 'X-A: b';\nset $a b;\nif ($a = b) {\n  deny all;\n  return 403;\n}\n\
                 if ($ssl_protocol = x) {\n  expires 1h;\n}\nproxy_pass http://b;";
@@ -79,9 +125,9 @@ fn every_line_that_is_not_supported_is_named() {
         let errors = errors(text, block);
         errors.iter().map(|error| error.line).collect()
     };
-    assert_eq!(lines(text, Block::Location), [1, 5, 8, 9, 11]);
+    assert_eq!(lines(text, Block::Location), [1, 5, 8, 11]);
     let within = format!("location = /a {{\n{text}\n}}\nreturn 403;\nalias /a;");
-    assert_eq!(lines(&within, Block::Server), [2, 6, 9, 10, 12, 15]);
+    assert_eq!(lines(&within, Block::Server), [2, 6, 9, 12, 15]);
     // Text behind a syntax error or a limit is not read.
     assert_eq!(lines("gzip on;\nset $a b;\n}", Block::Location), [2]);
 }

@@ -13,6 +13,7 @@ use sluice_ir::{
     Condition, DirectResponse, Filter, HeaderVariant, Hostname, RequestTest, ResponseContent,
 };
 
+use self::refusals::variable_name;
 use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
 use super::captures::Captures;
@@ -21,12 +22,13 @@ use super::compile::CompileOptions;
 use super::conditions::{self, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
-use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
+use super::header_variants::{MAX_VARIANTS, ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
 use super::media_type::MediaTypes;
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
 use super::tree::Directive;
 use super::variables;
+use crate::support::DataPlane;
 
 /// Ways through one snippet.
 const MAX_BRANCHES: usize = 16;
@@ -74,6 +76,8 @@ pub(super) struct Responses<'a> {
     pub(super) path_changes: Vec<PathChange>,
     /// Headers of requests that go on.
     variants: Vec<Variant>,
+    replaced_for_all: ReplacedForAll,
+    data_plane: Option<DataPlane>,
     /// Directives so far.
     directives: usize,
     /// Of blocks.
@@ -107,6 +111,8 @@ impl<'a> Responses<'a> {
             responses: Vec::new(),
             path_changes: Vec::new(),
             variants: Vec::new(),
+            replaced_for_all: ReplacedForAll::default(),
+            data_plane: options.data_plane,
             directives: 0,
             errors: SnippetErrors::default(),
         }
@@ -120,6 +126,7 @@ impl<'a> Responses<'a> {
                 response.headers = Some(headers.within(around));
             }
         }
+        self.replaced_for_all.check(around)?;
         let unasked = self
             .flags
             .iter()
@@ -215,6 +222,9 @@ impl<'a> Responses<'a> {
         within: Vec<Branch>,
     ) -> Result<(), SnippetErrors> {
         let headers = BlockHeaders::alone(block, self.header_options)?;
+        if self.data_plane == Some(DataPlane::Nginx) {
+            self.replaced_for_all.add(block, self.header_options)?;
+        }
         for Branch { conditions, .. } in within {
             directive.at_most(
                 conditions.len(),
@@ -380,11 +390,6 @@ impl<'a> Responses<'a> {
 
 fn is_of_target(condition: &Condition) -> bool {
     matches!(condition.test, RequestTest::RequestUri(_))
-}
-
-/// Name of a variable. nginx does not look at the case of its letters.
-fn variable_name(variable: &str) -> Option<String> {
-    variable.strip_prefix('$').map(str::to_ascii_lowercase)
 }
 
 #[cfg(test)]

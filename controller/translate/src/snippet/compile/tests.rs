@@ -3,6 +3,14 @@ use sluice_ir::Forwarded;
 use super::*;
 
 fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
+    compiled_for(None, text, block)
+}
+
+fn compiled_for(
+    data_plane: Option<DataPlane>,
+    text: &str,
+    block: Block,
+) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|_| false,
@@ -14,7 +22,7 @@ fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
         comparable: Comparable::ALL,
         hosts: None,
         of_all_servers: false,
-        data_plane: None,
+        data_plane,
         not_needed: &|_| None,
     };
     compile(text, block, options)
@@ -322,4 +330,30 @@ fn headers_within_an_if_are_those_of_its_requests() {
     let many = (0..5).map(|n| format!("if ($http_a{n}) {{ add_header X-A a; }}\n"));
     let many: String = many.collect();
     assert!(compiled(&many, Block::Location).is_err());
+}
+
+#[test]
+fn nginx_changes_some_headers_for_all_responses_or_none() {
+    let line = |data_plane, text: &str| {
+        let errors = compiled_for(data_plane, text, Block::Location).err();
+        errors.map(|errors| errors.by_line()[0].line)
+    };
+    for name in ["Refresh", "REFRESH", "X_Under", "X.Dot"] {
+        let within = format!(
+            "if ($http_a) {{\nmore_set_headers 'X-A: b';\nmore_set_headers '{name}: 1';\n}}"
+        );
+        for (data_plane, expected) in [
+            (Some(DataPlane::Nginx), Some(3)),
+            (Some(DataPlane::Envoy), None),
+            (None, None),
+        ] {
+            assert_eq!(line(data_plane, &within), expected, "{name} {data_plane:?}");
+        }
+        let for_all = format!("{within}\nmore_set_headers '{name}: 2';");
+        assert_eq!(line(Some(DataPlane::Nginx), &for_all), None, "{name}");
+        let added = format!("if ($http_a) {{ add_header {name} 1; }}");
+        assert_eq!(line(Some(DataPlane::Nginx), &added), None, "{name}");
+    }
+    let plain = "if ($http_a) { more_set_headers 'X-A: b'; }";
+    assert_eq!(line(Some(DataPlane::Nginx), plain), None);
 }

@@ -2,7 +2,7 @@
 
 use sluice_syntax::excerpt;
 
-use super::{Responses, variable_name};
+use super::Responses;
 use crate::snippet::block_headers;
 use crate::snippet::branch::Branch;
 use crate::snippet::error::{SnippetError, SnippetErrors};
@@ -70,4 +70,9 @@ impl Responses<'_> {
             ..directive.because(reason)
         }
     }
+}
+
+/// Name of a variable. nginx does not look at the case of its letters.
+pub(super) fn variable_name(variable: &str) -> Option<String> {
+    variable.strip_prefix('$').map(str::to_ascii_lowercase)
 }

@@ -98,7 +98,8 @@ fn check_responses(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> impl Iterator<Item = (&'static str, bool)> {
-    let replaces = "more_set_headers within if, in snippets: a header that this nginx replaces always or never";
+    let replaces = "more_set_headers in an if: nginx cannot set `Refresh`, `ETag`, `Last-Modified`, or a header with characters other than letters, digits and `-`, for some \
+                    responses only (with ngx_wasm_module: none)";
     let types = "texts of several default_type in snippets";
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";

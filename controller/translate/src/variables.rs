@@ -111,6 +111,8 @@ fn is_served(snippet: &str) -> bool {
         has_auth_service: false,
         comparable: Comparable::BY_NGINX,
         hosts: None,
+        of_all_servers: false,
+        data_plane: None,
         not_needed: &|_| None,
     };
     compile(snippet, Block::Location, options).is_ok()

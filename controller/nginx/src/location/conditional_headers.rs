@@ -18,8 +18,10 @@ const EXPIRES: &str = "sluice_expires";
 /// `$sluice_pod_N_NAME` of the module: header NAME of the pod's response. Empty where `$sluice_hides_N` is not.
 const OF_POD: &str = "sluice_pod_";
 const HIDES: &str = "sluice_hides_";
-/// Headers that cannot be sent again: nginx has changed the value by then (`proxy_redirect`), or takes an empty line for no header at all.
-const NOT_AGAIN: [&str; 3] = ["refresh", "etag", "last-modified"];
+/// nginx has changed its value by then (`proxy_redirect`).
+const REWRITTEN: &str = "refresh";
+/// An empty line of these takes away the line before it, or the pod's.
+const SINGLE: [&str; 2] = ["etag", "last-modified"];
 /// Headers of pods that clients do not get anyway begin so.
 const NEVER: [&str; 2] = ["x-accel-", "x-pad"];
 
@@ -44,14 +46,23 @@ pub(crate) struct Variant {
 /// True if one replaces a header of pods that cannot be sent again where it does not.
 pub(crate) fn is_unsupported(route: &HttpRoute, context: RenderContext<'_>) -> bool {
     let global = &context.config.global;
-    let own = hidden(&base(route, global));
-    let sets: Vec<_> = variants(route, global).map(|it| hidden(&it)).collect();
-    let replaced = Replaced::new(&own, &sets);
+    let own = base(route, global);
+    let all: Vec<_> = variants(route, global).collect();
+    let sets: Vec<_> = all.iter().map(hidden).collect();
+    let replaced = Replaced::new(&hidden(&own), &sets);
+    if all.iter().any(|it| !single(it).eq(single(&own))) {
+        return true;
+    }
     let mut names = replaced.names.iter();
     !replaced.names.is_empty() && context.settings.engine.is_kongs()
-        || names.any(|name| {
-            name.as_variable().is_none() || NOT_AGAIN.iter().any(|header| name.is(header))
-        })
+        || names.any(|name| name.as_variable().is_none() || name.is(REWRITTEN))
+}
+
+/// Lines of headers that have one line alone.
+fn single(headers: &ResponseHeaders) -> impl Iterator<Item = (&Quoted, &Quoted, bool)> {
+    let lines = headers.lines.iter();
+    let single = lines.filter(|line| SINGLE.iter().any(|header| line.name.0.is(header)));
+    single.map(|line| (&line.name.0, &line.value.0, line.always))
 }
 
 /// Headers of pods that only some responses replace.

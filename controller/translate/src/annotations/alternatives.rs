@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::catalogue::find;
 use crate::global::KEYS;
+use crate::snippet::AdviceFor;
 use crate::support::{DataPlane, Support};
 
 /// Maximum number of alternatives that are named for one snippet.
@@ -56,6 +57,7 @@ const OTHERS: &[(&str, &[Alternative])] = &[
         ON_ADDRESS,
         &[Annotation("denylist-source-range"), Other("deny")],
     ),
+    (ON_HOST, &[Other("if ($host ...)")]),
     (
         ON_PROTOCOL,
         &[Other(
@@ -112,6 +114,10 @@ const OTHERS: &[(&str, &[Alternative])] = &[
     (FORWARDED, &[Key("use-forwarded-headers")]),
     (ORIGINAL_URI, &[Key("proxy-add-original-uri-header")]),
     (
+        ON_TARGET,
+        &[Other("if ($uri ...), the path without its query,")],
+    ),
+    (
         "return",
         &[
             Annotation("permanent-redirect"),
@@ -139,6 +145,8 @@ const CORS: [&str; 2] = [
     "more_set_headers Access-Control-*",
 ];
 const ON_ADDRESS: &str = "if ($remote_addr ...)";
+const ON_HOST: &str = "if ($http_host ...)";
+const ON_TARGET: &str = "if ($request_uri ...)";
 const ON_PROTOCOL: &str = "if ($http_x_forwarded_proto ...)";
 const OF_ADDRESS: &str = "proxy_set_header X-Real-IP";
 const FORWARDED: &str = "proxy_set_header X-Forwarded-*";
@@ -158,6 +166,8 @@ fn advised(words: &[String]) -> &str {
         "add_header" if argument.starts_with("access-control-") => CORS[0],
         "more_set_headers" if argument.starts_with("access-control-") => CORS[1],
         "if" if variable.starts_with("$remote_addr") => ON_ADDRESS,
+        "if" if is_called(variable, "$http_host") => ON_HOST,
+        "if" if is_called(variable, "$request_uri") => ON_TARGET,
         "if" if variable.starts_with("$http_x_forwarded_proto") => ON_PROTOCOL,
         "proxy_set_header" => match argument {
             "x-original-uri" => ORIGINAL_URI,
@@ -169,13 +179,21 @@ fn advised(words: &[String]) -> &str {
     }
 }
 
+fn is_called(variable: &str, name: &str) -> bool {
+    variable.trim_end_matches(')').eq_ignore_ascii_case(name)
+}
+
 /// Alternatives to these directives, for each once; empty when there are none.
-pub(crate) fn alternatives(directives: &[Vec<String>], data_plane: Option<DataPlane>) -> String {
+pub(crate) fn alternatives(
+    directives: &[Vec<String>],
+    data_plane: Option<DataPlane>,
+    advice_for: AdviceFor,
+) -> String {
     let mut advice: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (directive, words) in directives
         .iter()
         .map(|words| advised(words))
-        .filter_map(|directive| counterpart(directive, data_plane))
+        .filter_map(|directive| counterpart(directive, data_plane, advice_for))
     {
         let same = advice.entry(words).or_default();
         if !same.contains(&directive) {
@@ -193,14 +211,26 @@ pub(crate) fn alternatives(directives: &[Vec<String>], data_plane: Option<DataPl
     said.collect::<Vec<_>>().join("; ")
 }
 
-fn counterpart(directive: &str, data_plane: Option<DataPlane>) -> Option<(&str, String)> {
+fn counterpart(
+    directive: &str,
+    data_plane: Option<DataPlane>,
+    advice_for: AdviceFor,
+) -> Option<(&str, String)> {
+    // nginx compares it as it was received.
+    if directive == ON_TARGET && data_plane == Some(DataPlane::Nginx) {
+        return None;
+    }
+    let is_for_them =
+        |one: &Alternative| advice_for == AdviceFor::Ingresses || !matches!(one, Annotation(_));
     let own_name = directive.replace('_', "-");
     let listed = OTHERS
         .iter()
         .find(|(name, _)| *name == directive)
         .map(|(_, all)| all.to_vec());
     let all = listed.or_else(|| Some(vec![by_name(&own_name)?]))?;
-    let served = all.into_iter().filter(|one| one.is_honoured(data_plane));
+    let served = all
+        .into_iter()
+        .filter(|one| is_for_them(one) && one.is_honoured(data_plane));
     let words: Vec<String> = served.map(Alternative::words).collect();
     let (last, others) = words.split_last()?;
     let others = others.join(", ");

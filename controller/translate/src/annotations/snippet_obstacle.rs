@@ -6,7 +6,7 @@ use sluice_ir::ReasonCode;
 
 use super::alternatives::alternatives;
 use super::snippets::Snippet;
-use crate::snippet::{Block, SnippetErrors, first_of};
+use crate::snippet::{AdviceFor, Block, SnippetErrors, first_of};
 use crate::support::DataPlane;
 
 /// Reason why a snippet is not served.
@@ -61,7 +61,13 @@ fn of_content(
         return reason;
     }
     let directives = errors.into_iter().filter_map(|error| error.directive);
-    match alternatives(&directives.collect::<Vec<_>>(), data_plane).as_str() {
+    match alternatives(
+        &directives.collect::<Vec<_>>(),
+        data_plane,
+        AdviceFor::Ingresses,
+    )
+    .as_str()
+    {
         "" => reason,
         instead => format!("{reason}; use {instead}"),
     }

@@ -182,8 +182,8 @@ fn a_snippet_says_what_each_data_plane_makes_of_it() {
     );
     let condition = "if ($request_uri ~* \"\\.php\") { return 403; }";
     let said = configuration(DataPlane::Envoy, condition);
-    let reason = "line 1: `if ($request_uri ~* \"\\.php\")` is not supported by Envoy (served with --data-plane nginx); none of \
-                  the snippet is served";
+    let reason = "line 1: `if ($request_uri ~* \"\\.php\")` is not supported by Envoy (served with --data-plane nginx); use if \
+                  ($uri ...), the path without its query, for if ($request_uri ...); none of the snippet is served";
     assert!(said[0].starts_with(reason), "{said:?}");
     assert_eq!(configuration(DataPlane::Nginx, condition), [""; 0]);
     let server = reports_on(
@@ -191,8 +191,7 @@ fn a_snippet_says_what_each_data_plane_makes_of_it() {
         "server-snippet",
         "proxy_set_header X-Foo bar;",
     );
-    let reason =
-        "every location sets its directives itself; it has no effect, in ingress-nginx neither";
+    let reason = "every location sets its directives itself; it has no effect, as in ingress-nginx";
     assert_eq!(server, [reason]);
 }
 

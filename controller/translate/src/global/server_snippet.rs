@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{GlobalConfig, HeaderName, ReasonCode, ResponseContent};
+use sluice_ir::{GlobalConfig, HeaderName, ReasonCode};
 use sluice_translate_engine::Severity;
 
 use super::keys::{Key, key};
 use super::view::View;
 use crate::snippet::{
-    Alternatives, Block, Comparable, CompileOptions, Compiled, Difference, Effective,
-    HeaderOptions, ServerSnippet, SnippetErrors, compile, first_of,
+    AdviceFor, Alternatives, Block, Comparable, CompileOptions, Compiled, Difference, Effective,
+    HeaderOptions, ServerSnippet, SnippetErrors, compile, first_of, why_without_effect,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -19,12 +19,6 @@ pub(super) const KEYS: &[Key] = &[key(KEY, "").partly(
     "response headers, return, if, set, allow, deny and location for the paths of all Ingresses (docs/snippets.md); a snippet with \
      anything else is reported, and may close all paths",
 )];
-
-/// Reason why it is not served.
-enum Obstacle {
-    Content(SnippetErrors),
-    Part(&'static str),
-}
 
 /// `None`: there is none, or it is not served. `false`: it is not served, and may guard.
 pub(super) fn take(
@@ -38,12 +32,9 @@ pub(super) fn take(
     };
     let data_plane = view.served_by();
     match compiled(text, data_plane, config) {
-        Ok(compiled) => (serve(compiled, view), true),
-        Err(obstacle) => {
-            let reason = match obstacle {
-                Obstacle::Part(reason) => reason.to_owned(),
-                Obstacle::Content(errors) => of_content(errors, data_plane, alternatives),
-            };
+        Ok(compiled) => (serve(compiled, text, view), true),
+        Err(errors) => {
+            let reason = of_content(errors, data_plane, alternatives);
             let snippet = (KEY, text, AppliesTo::ALL);
             let is_open = view.refuse_snippet(snippet, Some(reason), effective, alternatives);
             (None, is_open)
@@ -55,7 +46,7 @@ fn compiled(
     text: &str,
     data_plane: Option<DataPlane>,
     config: &GlobalConfig,
-) -> Result<Compiled, Obstacle> {
+) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|name| is_set_elsewhere(name, config),
@@ -66,9 +57,11 @@ fn compiled(
         has_auth_service: false,
         comparable: Comparable::by(data_plane, config),
         hosts: None,
+        of_all_servers: true,
+        data_plane,
         not_needed: &|_| None,
     };
-    let compiled = compile(text, Block::Server, options).map_err(|mut errors| {
+    compile(text, Block::Server, options).map_err(|mut errors| {
         if data_plane == Some(DataPlane::Envoy) {
             let comparable = Comparable::BY_NGINX;
             let with_nginx = CompileOptions {
@@ -77,23 +70,12 @@ fn compiled(
             };
             errors.mark_served_by_nginx(compile(text, Block::Server, with_nginx).err());
         }
-        Obstacle::Content(errors)
-    })?;
-    let mut contents = compiled.direct_responses.iter().map(|it| &it.content);
-    if contents.any(|it| matches!(it, ResponseContent::Rewritten { .. })) {
-        // Which patterns it would meet is not known here.
-        let reason = "rewrite is for snippets of Ingresses; use return within if ($uri ~ PATTERN)";
-        return Err(Obstacle::Part(reason));
-    }
-    if !compiled.named.is_empty() {
-        let reason = "a named location is for the Ingress whose auth-tls-error-page names it";
-        return Err(Obstacle::Part(reason));
-    }
-    Ok(compiled)
+        errors
+    })
 }
 
 /// Notes what differs.
-fn serve(compiled: Compiled, view: &mut View<'_, '_>) -> Option<Arc<ServerSnippet>> {
+fn serve(compiled: Compiled, text: &str, view: &mut View<'_, '_>) -> Option<Arc<ServerSnippet>> {
     let not_needed = compiled.not_needed.iter().cloned();
     if !compiled.not_needed.is_empty() {
         let reason = first_of(not_needed, "; ", "; and ");
@@ -109,8 +91,8 @@ fn serve(compiled: Compiled, view: &mut View<'_, '_>) -> Option<Arc<ServerSnippe
     let differences = compiled.differences.clone();
     let mut snippet = ServerSnippet::from(compiled);
     if snippet == ServerSnippet::default() {
-        let reason = "every location sets its directives itself";
-        let consequence = "it has no effect, in ingress-nginx neither";
+        let reason = why_without_effect(text);
+        let consequence = "it has no effect, as in ingress-nginx";
         view.report(
             ReasonCode::NoEffect,
             Severity::Note,
@@ -158,7 +140,7 @@ fn of_content(
         .into_iter()
         .filter_map(|error| error.directive)
         .collect();
-    match alternatives(&directives, data_plane).as_str() {
+    match alternatives(&directives, data_plane, AdviceFor::ConfigMap).as_str() {
         "" => reason,
         instead => format!("{reason}; use {instead}"),
     }

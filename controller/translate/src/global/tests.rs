@@ -4,7 +4,11 @@ use sluice_translate_engine::{Object, ObjectKey};
 use super::*;
 use crate::risk::Risk;
 
-fn no_alternatives(_: &[Vec<String>], _: Option<crate::DataPlane>) -> String {
+fn no_alternatives(
+    _: &[Vec<String>],
+    _: Option<crate::DataPlane>,
+    _: crate::snippet::AdviceFor,
+) -> String {
     String::new()
 }
 
@@ -143,6 +147,14 @@ fn a_server_snippet_is_served_as_a_whole_or_not_at_all() {
             "{text}"
         );
         assert_eq!(reports.len(), 1, "{text}: {reports:?}");
+    }
+    // All reasons, each with its line, and no annotation.
+    let text = "etag on;\nrewrite ^/a /b permanent;\nif ($http_a) { rewrite ^/a /b redirect; }\nlocation @x { return 403; }\n\
+                rewrite ^/a/(.*) /$1 last;";
+    let (_, reports) = read(json!({"server-snippet": text}));
+    for line in 2..=5 {
+        let begin = format!("line {line}: ");
+        assert!(reports[0].contains(&begin), "{reports:?}");
     }
     // Another key says something else of it.
     let hidden = json!({"server-snippet": "more_set_headers 'X-A: b';", "hide-headers": "X-A"});

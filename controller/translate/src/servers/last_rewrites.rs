@@ -1,7 +1,7 @@
 //! `rewrite PATTERN PATH last` of a location: nginx looks for a location again, and rewrites again there. Where it provably finds the same one,
 //! and the pattern does not match what it has made, it is `break`.
 
-use sluice_ir::{PathMatch, TemplatePart};
+use sluice_ir::{PathMatch, PathRegex, TemplatePart};
 
 use crate::snippet::PathChange;
 
@@ -16,18 +16,28 @@ pub(super) fn is_found_again(
     let (PathMatch::Prefix(own), Some(TemplatePart::Text(to))) = (own, change.to.0.first()) else {
         return false;
     };
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_~".contains(&byte);
-    let is_normal = to.bytes().all(is_plain) && !to.contains("//");
-    let matches_again =
-        change.regex.alternatives || from.starts_with(to.as_str()) || to.starts_with(from);
+    let is_one = change.to.0.len() == 1;
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric() || b"/-_~".contains(&byte) || is_one && byte == b'.'
+    };
+    let is_dots = |segment: &str| matches!(segment, "." | "..");
+    let is_normal = to.bytes().all(is_plain) && !to.contains("//") && !to.split('/').any(is_dots);
+    let takes_one = is_one && is_exactly(&change.regex, from);
+    let begins_alike = from.starts_with(to.as_str()) || to.starts_with(from);
+    let matches_again = if takes_one { from == to } else { begins_alike };
     let takes_all = to.starts_with(&slashed(own));
     let is_beside = |path: &PathMatch| match path {
         PathMatch::Prefix(path) if path == own => true,
         PathMatch::Prefix(path) => path.len() < own.len() || !meets(path, to),
+        PathMatch::Exact(path) if is_one => path != to,
         PathMatch::Exact(path) => !path.starts_with(to.as_str()),
         PathMatch::Regex(_) => false,
     };
-    is_normal && !matches_again && takes_all && paths.iter().all(is_beside)
+    is_normal
+        && !change.regex.alternatives
+        && !matches_again
+        && takes_all
+        && paths.iter().all(is_beside)
 }
 
 /// True if a prefix takes a path that begins with the text.
@@ -36,13 +46,21 @@ fn meets(prefix: &str, text: &str) -> bool {
     bare.starts_with(text) || text == bare || text.starts_with(&slashed(prefix))
 }
 
+/// True if a pattern that begins with a text takes nothing else.
+fn is_exactly(regex: &PathRegex, text: &str) -> bool {
+    let pattern = regex.pattern.strip_prefix('^');
+    let pattern = pattern.and_then(|rest| rest.strip_suffix('$'));
+    let literal = pattern.and_then(sluice_pattern::literal);
+    regex.conditions.is_empty() && literal.as_deref() == Some(text)
+}
+
 fn slashed(path: &str) -> String {
     format!("{}/", path.trim_end_matches('/'))
 }
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::{PathRegex, Template};
+    use sluice_ir::Template;
 
     use super::*;
 
@@ -61,6 +79,53 @@ mod tests {
         let own = PathMatch::Prefix(own.to_owned());
         let paths = [std::slice::from_ref(&own), others].concat();
         is_found_again(&own, from, &change, &paths)
+    }
+
+    /// A pattern that takes one path alone.
+    #[test]
+    fn one_path_is_not_changed_again_if_it_is_another() {
+        let found = |own: &str, pattern: &str, from: &str, to: &str, other: PathMatch| {
+            let regex = PathRegex {
+                alternatives: false,
+                ..PathRegex::plain(pattern.to_owned())
+            };
+            let change = PathChange {
+                regex,
+                to: Template(vec![TemplatePart::Text(to.to_owned())]),
+                is_last: true,
+            };
+            let own = PathMatch::Prefix(own.to_owned());
+            is_found_again(&own, from, &change, &[own.clone(), other])
+        };
+        let api = || PathMatch::Prefix("/api".to_owned());
+        let exact = |path: &str| PathMatch::Exact(path.to_owned());
+        for (own, pattern, from, to, other) in [
+            ("/", "^/$", "/", "/home", api()),
+            ("/", "^/$", "/", "/index.html", api()),
+            ("/", "^/$", "/", "/home", exact("/home/a")),
+            ("/", "^/app$", "/app", "/app/", api()),
+            ("/", "^/app/$", "/app/", "/app", api()),
+            ("/", "^/a-b\\.php$", "/a-b.php", "/a-b", api()),
+            ("/app", "^/app$", "/app", "/app/", api()),
+        ] {
+            assert!(found(own, pattern, from, to, other), "{own} {pattern} {to}");
+        }
+        for (own, pattern, from, to, other) in [
+            ("/", "^/$", "/", "/", api()),
+            ("/", "^/", "/", "/home", api()),
+            ("/", "^/app(.*)$", "/app", "/app/", api()),
+            ("/", "^/$", "/", "/api", api()),
+            ("/", "^/$", "/", "/api/a", api()),
+            ("/", "^/$", "/", "/home", exact("/home")),
+            ("/", "^/$", "/", "/../a", api()),
+            ("/", "^/$", "/", "/a/.", api()),
+            ("/app", "^/app$", "/app", "/home", api()),
+        ] {
+            assert!(
+                !found(own, pattern, from, to, other),
+                "{own} {pattern} {to}"
+            );
+        }
     }
 
     #[test]

@@ -223,6 +223,7 @@ fn below(path: &str, pattern: &str) -> Option<String> {
             "/?(.*)" | "/?(.*)$" => "(?:/(.*))?$",
             "(.*)" | "(.*)$" => "(/.*)?$",
             "(/.*)" | "(/.*)$" | "(/.*)?$" | "(/|$)(.*)" | "(/|$)(.*)$" => tail,
+            "$" if anchored.is_some() => tail,
             _ => return None,
         };
         return is_bare.then(|| format!("^{escaped}{end}"));
@@ -283,6 +284,7 @@ mod tests {
             ("/api", "^/api/?(.*)$", "^/api(?:/(.*))?$"),
             ("/api", "^/api(.*)", "^/api(/.*)?$"),
             ("/api", "^/api(/|$)(.*)", "^/api(/|$)(.*)"),
+            ("/api", "^/api$", "^/api$"),
             ("/api", "^/api(/.*)$", "^/api(/.*)$"),
             ("/a.b", "^/a\\.b/(.*)$", "^/a\\.b/(.*)$"),
             ("/a.b", "^(.*)$", "^(/a\\.b(?:/.*)?)$"),
@@ -302,6 +304,7 @@ mod tests {
             ("/api", "/api/v1/(.*)"),
             ("/a.b", "^/a.b/(.*)$"),
             ("/api/", "^/api/?(.*)$"),
+            ("/api", "/api$"),
             ("/", "^/a|^/b"),
         ] {
             assert_eq!(pattern(path, written), Err(Unknown), "{path} {written}");

@@ -2,7 +2,7 @@
 //!
 //! nginx inherits no `add_header` into a block that has one, and all of `more_set_headers`.
 
-use sluice_ir::{Filter, HeaderModification, STATUSES_WITHOUT_ERROR};
+use sluice_ir::{Filter, HeaderModification, HeaderName, STATUSES_WITHOUT_ERROR};
 
 use super::auth_variables::AuthVariables;
 use super::block::Block;
@@ -95,6 +95,12 @@ impl BlockHeaders {
         })
     }
 
+    /// Headers that take the place of those of pods.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = &HeaderName> {
+        let set = self.changes.set.iter().map(|header| &header.name);
+        set.chain(&self.changes.remove)
+    }
+
     /// nginx would not send them with errors.
     pub(super) fn differs(&self) -> bool {
         self.differs
@@ -114,7 +120,7 @@ impl BlockHeaders {
     }
 }
 
-fn modification(filters: &[Filter]) -> HeaderModification {
+pub(super) fn modification(filters: &[Filter]) -> HeaderModification {
     let mut filters = filters.iter().filter_map(|filter| match filter {
         Filter::ResponseHeaders(modification) => Some(modification.clone()),
         Filter::RequestHeaders(_) => None,

@@ -28,12 +28,13 @@ use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::named::{self, NamedLocation};
-use super::responses::Responses;
+use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::rewrites::PathChange;
 use super::tree::{Directive, directives};
 use super::tuning;
 use super::upstream::{Upstream, UpstreamDirectives};
 use crate::route_names::RouteHeader;
+use crate::support::DataPlane;
 
 /// Policies that do what a snippet says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,6 +76,10 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) comparable: Comparable,
     /// All hosts that it is for; `None`: there may be others.
     pub(crate) hosts: Option<&'a [Hostname]>,
+    /// It is the ConfigMap's, for the servers of all Ingresses.
+    pub(crate) of_all_servers: bool,
+    /// `None`: several.
+    pub(crate) data_plane: Option<DataPlane>,
     /// Reason why the data plane has nothing to do for a directive.
     pub(crate) not_needed: &'a dyn Fn(&str) -> Option<&'static str>,
 }
@@ -156,8 +161,16 @@ impl<'a> Parts<'a> {
         let accepted = match (directive.words().as_slice(), &directive.block) {
             (["rewrite", ..], _) if block == Block::LocationOfServer => None,
             // It would decide which location is found.
+            (["rewrite", ..], _) if self.options.of_all_servers => {
+                return Err(directive.because(ONLY_OF_INGRESSES).into());
+            }
             (["rewrite", _, _, "break" | "last"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
+            (["location", name], Some(_)) if self.is_named(name) && self.options.of_all_servers => {
+                let reason =
+                    "a named location is for the Ingress whose auth-tls-error-page names it";
+                return Err(directive.because(reason).into());
+            }
             (["location", name], Some(block)) if self.is_named(name) => {
                 return self.add_named(name, block, directive);
             }
@@ -284,6 +297,10 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
     let only = match &path {
         Some(LocationPath::Exact(path)) => Some(path.as_str()),
         _ => None,
+    };
+    let options = CompileOptions {
+        of_all_servers: false,
+        ..options
     };
     let compiled = compile_directives(block, Block::LocationOfServer, only, options);
     let compiled = errors.take(compiled)?;

@@ -29,6 +29,23 @@ pub(crate) fn are_all(text: &str) -> bool {
     })
 }
 
+/// Why a snippet of a server has no effect, where it has none.
+pub(crate) fn why_without_effect(text: &str) -> &'static str {
+    let is_condition = |piece| {
+        let Ok(Piece::Statement(Statement { words, .. })) = piece else {
+            return false;
+        };
+        matches!(words.first().map(String::as_str), Some("if" | "set"))
+    };
+    if are_all(text) {
+        "it sets only defaults"
+    } else if Pieces::new(text).any(is_condition) {
+        "no request gets to a return of it, so it changes no response"
+    } else {
+        "every location sets its directives itself"
+    }
+}
+
 /// The same of one directive without a block.
 pub(super) fn is_default(words: &[&str]) -> bool {
     match *words {
@@ -75,6 +92,19 @@ pub(super) fn is_without_effect_on_direct_responses(words: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_effect_says_why() {
+        for (text, why) in [
+            ("server_tokens off;", "defaults"),
+            ("proxy_read_timeout 5;", "every location"),
+            ("server_tokens off; proxy_read_timeout 5;", "every location"),
+            ("set $a 0; if ($a) { return 503; }", "no request"),
+            ("if ($host = a.test) { }", "no request"),
+        ] {
+            assert!(why_without_effect(text).contains(why), "{text}");
+        }
+    }
 
     #[test]
     fn only_defaults_make_no_difference() {

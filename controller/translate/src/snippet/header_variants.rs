@@ -1,12 +1,16 @@
 //! `if (...) { add_header ...; }`: headers of whatever responses requests get that the condition holds for.
 
-use sluice_ir::{Condition, Filter, HeaderVariant};
+use sluice_ir::{Condition, Filter, HeaderName, HeaderVariant};
+use sluice_syntax::excerpt;
 
 use super::block_headers::{self, BlockHeaders};
+use super::error::{SnippetError, SnippetErrors};
+use super::header_changes::HeaderOptions;
 use super::tree::Directive;
 
 /// Conditions that headers have in one snippet. Each is a route beside that of every path.
 pub(crate) const MAX_VARIANTS: usize = 4;
+
 /// Headers of requests on a branch.
 pub(super) struct Variant {
     pub(super) conditions: Vec<Condition>,
@@ -25,4 +29,51 @@ impl Variant {
 /// True if a block has headers and nothing else.
 pub(super) fn is_headers(block: &[Directive]) -> bool {
     !block.is_empty() && block.iter().all(block_headers::is_one)
+}
+
+/// Headers of blocks that nginx can replace in all responses of a location, or in none.
+#[derive(Default)]
+pub(super) struct ReplacedForAll(Vec<(HeaderName, usize)>);
+
+impl ReplacedForAll {
+    /// Takes those of a block, with their lines.
+    pub(super) fn add(
+        &mut self,
+        block: &[Directive],
+        options: HeaderOptions<'_>,
+    ) -> Result<(), SnippetErrors> {
+        for directive in block {
+            let headers = BlockHeaders::alone(std::slice::from_ref(directive), options)?;
+            let names = headers.replaced().filter(|name| !is_variable(name));
+            self.0
+                .extend(names.map(|name| (name.clone(), directive.line)));
+        }
+        Ok(())
+    }
+
+    /// Checks that all responses have them. `around`: filters of all of them.
+    pub(super) fn check(&self, around: &[Filter]) -> Result<(), SnippetError> {
+        let around = block_headers::modification(around);
+        let set = around.set.iter().map(|header| &header.name);
+        let for_all: Vec<&HeaderName> = set.chain(&around.remove).collect();
+        let is_for_some = |(name, _): &&(HeaderName, usize)| {
+            !for_all.iter().any(|known| known.is_alike(name.as_str()))
+        };
+        let Some((name, line)) = self.0.iter().find(is_for_some) else {
+            return Ok(());
+        };
+        let reason = format!(
+            "nginx cannot change `{}` within an if: `Refresh`, `ETag`, `Last-Modified`, and names with other characters than letters, \
+             digits and `-`, only for all responses",
+            excerpt(name.as_str())
+        );
+        Err(SnippetError::new(*line, reason))
+    }
+}
+
+/// True if nginx has a variable of the header in pods' responses, unchanged by `proxy_redirect`, and sends an empty line of it as none.
+fn is_variable(name: &HeaderName) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let others = ["refresh", "etag", "last-modified"];
+    name.as_str().bytes().all(is_plain) && !others.iter().any(|other| name.is_alike(other))
 }

@@ -52,6 +52,11 @@ impl HostGroups {
         })
     }
 
+    /// True if there are groups, and not all hosts are known.
+    pub(super) fn lacks_hosts(ways: &[Vec<Condition>], hosts: Option<&[Hostname]>) -> bool {
+        hosts.is_none() && HostGroups::new(ways, Some(&[])).is_some()
+    }
+
     /// The words with the groups of each host, and its condition in place of that of all. `None`: they have no groups of it.
     pub(super) fn written(&self, words: &[&str]) -> Option<Vec<(Condition, Vec<String>)>> {
         let has_groups = |word: &&&str| has_group(word);

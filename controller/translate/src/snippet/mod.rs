@@ -48,7 +48,7 @@ pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
 pub(crate) use comparable::Comparable;
 pub(crate) use compile::{CompileOptions, Compiled, compile};
-pub(crate) use defaults::are_all as are_defaults;
+pub(crate) use defaults::{are_all as are_defaults, why_without_effect};
 pub(crate) use error::{SnippetError, SnippetErrors};
 pub(crate) use forwarded::told_by;
 pub use harmless::harmless_directives;
@@ -79,7 +79,16 @@ pub(crate) enum Language {
 }
 
 /// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
-pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>) -> String;
+pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>, AdviceFor) -> String;
+
+/// Who is to use the alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AdviceFor {
+    /// Owners of Ingresses: annotations, and the ConfigMap.
+    Ingresses,
+    /// The operator, for all Ingresses: no annotations.
+    ConfigMap,
+}
 
 /// Judgement of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +132,10 @@ pub(crate) fn judge(
             mod_security::closing(text).into_iter().collect(),
         ),
     };
-    let advice = match (language, alternatives(&directives, data_plane)) {
+    let advice = match (
+        language,
+        alternatives(&directives, data_plane, AdviceFor::Ingresses),
+    ) {
         (Language::ModSecurity, _) => format!("use {WAF_RULES}"),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),

@@ -5,6 +5,7 @@
 //! branches, each with a response.
 
 mod answers;
+mod refusals;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,7 @@ use sluice_ir::{
     Condition, DirectResponse, Filter, HeaderVariant, Hostname, RequestTest, ResponseContent,
 };
 
+use self::refusals::variable_name;
 use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
 use super::captures::Captures;
@@ -20,12 +22,13 @@ use super::compile::CompileOptions;
 use super::conditions::{self, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
-use super::header_variants::{MAX_VARIANTS, Variant, is_headers};
+use super::header_variants::{MAX_VARIANTS, ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
 use super::media_type::MediaTypes;
 use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
 use super::tree::Directive;
 use super::variables;
+use crate::support::DataPlane;
 
 /// Ways through one snippet.
 const MAX_BRANCHES: usize = 16;
@@ -38,6 +41,9 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
+/// Which patterns of paths it would meet is not known in the ConfigMap.
+pub(super) const ONLY_OF_INGRESSES: &str =
+    "rewrite is supported only in snippets of an Ingress; use return in if ($uri ~ PATTERN)";
 /// nginx closes the connection.
 pub(super) const NO_RESPONSE: u16 = 444;
 
@@ -56,6 +62,10 @@ pub(super) struct Responses<'a> {
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
     own_headers: Vec<(usize, BlockHeaders)>,
+    /// They cannot be known: not all hosts are.
+    lacks_hosts: bool,
+    /// It is for the servers of all Ingresses.
+    of_all_servers: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
@@ -66,6 +76,8 @@ pub(super) struct Responses<'a> {
     pub(super) path_changes: Vec<PathChange>,
     /// Headers of requests that go on.
     variants: Vec<Variant>,
+    replaced_for_all: ReplacedForAll,
+    data_plane: Option<DataPlane>,
     /// Directives so far.
     directives: usize,
     /// Of blocks.
@@ -89,6 +101,8 @@ impl<'a> Responses<'a> {
             captures: None,
             host_groups: None,
             hosts: options.hosts,
+            lacks_hosts: false,
+            of_all_servers: options.of_all_servers,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -97,6 +111,8 @@ impl<'a> Responses<'a> {
             responses: Vec::new(),
             path_changes: Vec::new(),
             variants: Vec::new(),
+            replaced_for_all: ReplacedForAll::default(),
+            data_plane: options.data_plane,
             directives: 0,
             errors: SnippetErrors::default(),
         }
@@ -110,13 +126,16 @@ impl<'a> Responses<'a> {
                 response.headers = Some(headers.within(around));
             }
         }
+        self.replaced_for_all.check(around)?;
         let unasked = self
             .flags
             .iter()
             .find(|(name, _)| !self.asked.contains(*name));
         match unasked {
             Some((name, line)) => {
-                let reason = format!("variable ${name} is set, and no condition reads it");
+                let reason = format!(
+                    "variable ${name} is set, and no if or return of this snippet reads it; remove it"
+                );
                 Err(SnippetError::new(*line, reason))
             }
             None => Ok(Answers {
@@ -140,15 +159,20 @@ impl<'a> Responses<'a> {
             let is_alone = self.path_changes.is_empty() && self.directives == 0;
             let is_behind_last = self.path_changes.iter().any(|it| it.is_last);
             if is_behind_last || change.is_last && !is_alone {
-                let reason = "rewrite with last is supported without if, set, return and other rewrites alone";
+                let reason = "rewrite with last is supported only as the single if, set, return or rewrite of a snippet; use break";
                 return Err(SnippetError::new(directive.line, reason).into());
             }
             self.path_changes.push(change);
             let count = self.path_changes.len();
-            return Ok(directive.at_most(count, MAX_PATH_CHANGES, "of rewrite with break")?);
+            return Ok(directive.at_most(
+                count,
+                MAX_PATH_CHANGES,
+                "rewrites with break or last",
+            )?);
         }
         if !self.path_changes.is_empty() {
-            let reason = "nothing but rewrite with break is supported behind one, and nothing behind one with last";
+            let reason = "after rewrite with break only further rewrites with break are supported; after rewrite with last, no if, set, return \
+                          or rewrite";
             return Err(SnippetError::new(directive.line, reason).into());
         }
         let ends = !matches!(directive.name(), "return" | "rewrite");
@@ -198,6 +222,9 @@ impl<'a> Responses<'a> {
         within: Vec<Branch>,
     ) -> Result<(), SnippetErrors> {
         let headers = BlockHeaders::alone(block, self.header_options)?;
+        if self.data_plane == Some(DataPlane::Nginx) {
+            self.replaced_for_all.add(block, self.header_options)?;
+        }
         for Branch { conditions, .. } in within {
             directive.at_most(
                 conditions.len(),
@@ -225,14 +252,21 @@ impl<'a> Responses<'a> {
         directive.at_most(self.directives, MAX_DIRECTIVES, "of set, if and return")?;
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
-                let name = flag_name(variable).ok_or_else(unsupported)?;
+                let name = variable_name(variable).ok_or_else(unsupported)?;
+                if variables::has_a_meaning(&name) {
+                    return self.refuse_name(name, directive, branches);
+                }
                 self.flags.entry(name.clone()).or_insert(directive.line);
                 directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
-                Ok(self.set(&name, value, branches).ok_or_else(unsupported)?)
+                let set = self.set(&name, value, branches);
+                Ok(set.ok_or_else(|| self.without_groups(&[value], directive))?)
             }
             (["return", words @ ..], None) => {
                 self.return_to(words, directive, branches)?;
                 Ok(Vec::new())
+            }
+            (["rewrite", ..], None) if self.of_all_servers => {
+                Err(directive.because(ONLY_OF_INGRESSES).into())
             }
             (["rewrite", words @ ..], None) => {
                 let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
@@ -289,13 +323,11 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
-        (self.captures, self.host_groups) = (None, None);
+        (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
-            let unsupported = Err::<(), _>(directive.unsupported());
-            self.errors.take(unsupported)?;
-            self.run_block(block, Vec::new())?;
+            self.refuse_condition(directive, block)?;
             return Ok(Vec::new());
         };
         match condition {
@@ -321,8 +353,9 @@ impl<'a> Responses<'a> {
             If::Request { holds, fails } => {
                 self.captures = Captures::new(&holds);
                 self.host_groups = HostGroups::new(&holds, self.hosts);
+                self.lacks_hosts = HostGroups::lacks_hosts(&holds, self.hosts);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
-                (self.captures, self.host_groups) = (None, None);
+                (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);
@@ -357,12 +390,6 @@ impl<'a> Responses<'a> {
 
 fn is_of_target(condition: &Condition) -> bool {
     matches!(condition.test, RequestTest::RequestUri(_))
-}
-
-/// The name of a variable of the snippet's own. nginx does not look at the case of its letters.
-fn flag_name(variable: &str) -> Option<String> {
-    let name = variable.strip_prefix('$')?.to_ascii_lowercase();
-    (!variables::has_a_meaning(&name)).then_some(name)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A snippet as directives within directives.
 
+use std::borrow::Cow;
+
 use sluice_syntax::excerpt;
 
 use super::error::SnippetError;
@@ -43,6 +45,14 @@ impl Directive {
         Err(SnippetError::new(self.line, reason))
     }
 
+    /// It cannot be served, for this reason.
+    pub(super) fn because(&self, reason: impl Into<Cow<'static, str>>) -> SnippetError {
+        SnippetError {
+            directive: Some(self.words.clone()),
+            ..SnippetError::new(self.line, reason)
+        }
+    }
+
     /// It cannot be served, or not with these arguments.
     pub(super) fn unsupported(&self) -> SnippetError {
         let written = excerpt(&self.written);
@@ -51,10 +61,7 @@ impl Directive {
         } else {
             format!("`{written}` is not supported")
         };
-        SnippetError {
-            directive: Some(self.words.clone()),
-            ..SnippetError::new(self.line, reason)
-        }
+        self.because(reason)
     }
 }
 

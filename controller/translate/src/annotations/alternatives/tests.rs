@@ -1,7 +1,12 @@
 use super::*;
+use crate::annotations::GROUPS;
 
 fn advice(directive: &str, data_plane: DataPlane) -> String {
-    alternatives(&[vec![directive.to_owned()]], Some(data_plane))
+    alternatives(
+        &[vec![directive.to_owned()]],
+        Some(data_plane),
+        AdviceFor::Ingresses,
+    )
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn nothing_is_advised_that_the_data_plane_does_not_serve() {
 fn a_counterpart_may_depend_on_the_arguments() {
     let advice = |directive: &str| {
         let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
-        alternatives(&[words], None)
+        alternatives(&[words], None, AdviceFor::Ingresses)
     };
     for (directive, expected) in [
         (
@@ -98,6 +103,15 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "set_real_ip_from 10.0.0.0/8",
             "proxy-real-ip-cidr with enable-real-ip of the ConfigMap for set_real_ip_from",
         ),
+        (
+            "if ($http_host = a.test)",
+            "if ($host ...) for if ($http_host ...)",
+        ),
+        ("if ($http_hostile = a)", ""),
+        (
+            "if ( $request_uri ~ a )",
+            "if ($uri ...), the path without its query, for if ($request_uri ...)",
+        ),
         ("if ($a)", ""),
     ] {
         assert_eq!(advice(directive), expected, "{directive}");
@@ -128,8 +142,29 @@ fn directives_with_the_same_counterpart_are_named_together_and_once() {
     ]
     .map(|directive| vec![directive.to_owned()]);
     assert_eq!(
-        alternatives(&directives, None),
+        alternatives(&directives, None, AdviceFor::Ingresses),
         "denylist-source-range or allowlist-source-range for deny; \
          hide-headers of the ConfigMap for more_clear_headers, proxy_hide_header"
+    );
+}
+
+#[test]
+fn the_configmap_is_told_of_no_annotation() {
+    let all = OTHERS.iter().map(|(directive, _)| *directive);
+    let all = all.chain(["proxy_read_timeout", "gzip_types", "satisfy"]);
+    for directive in all {
+        let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
+        let said = alternatives(&[words], None, AdviceFor::ConfigMap);
+        let names = GROUPS.iter().flat_map(|group| group.annotations);
+        let mut names = names.map(|annotation| annotation.name);
+        let is_said = |name: &str| said == format!("the annotation {name}");
+        assert!(!names.any(is_said), "{directive}: {said}");
+    }
+    let words = |text: &str| vec![vec![text.to_owned()]];
+    let advice = |text: &str| alternatives(&words(text), None, AdviceFor::ConfigMap);
+    assert_eq!(advice("rewrite"), "");
+    assert_eq!(
+        advice("more_set_headers"),
+        "add-headers of the ConfigMap for more_set_headers"
     );
 }

@@ -39,6 +39,8 @@ pub(super) fn compiled(
             .is_some_and(|it| it.external.is_some()),
         comparable: Comparable::by(settings.data_plane, &settings.globals.config),
         hosts,
+        of_all_servers: false,
+        data_plane: settings.data_plane,
         not_needed: &|name| not_needed(name, settings.data_plane),
     };
     let compiled = compile(snippet.text, block, options).map_err(|mut errors| {

@@ -4,7 +4,7 @@ use sluice_ir::ReasonCode;
 
 use super::Snippet;
 use crate::annotations::view::View;
-use crate::snippet::{Block, Compiled, Difference, are_defaults, first_of};
+use crate::snippet::{Block, Compiled, Difference, are_defaults, first_of, why_without_effect};
 use crate::support::DataPlane;
 
 pub(super) fn note_no_effect(view: &mut View<'_, '_>, snippet: Snippet<'_>, reason: &str) {
@@ -25,11 +25,9 @@ pub(super) fn note_not_needed(
         note_no_effect(view, snippet, &first_of(lines.into_iter(), "; ", "; and "));
     } else if has_no_effect && snippet.block() == Some(Block::Server) && !are_defaults(snippet.text)
     {
-        let reason = snippet
-            .applies_to
-            .note("every location sets its directives itself");
+        let reason = snippet.applies_to.note(why_without_effect(snippet.text));
         let name = snippet.annotation.name;
-        let consequence = "it has no effect, in ingress-nginx neither";
+        let consequence = "it has no effect, as in ingress-nginx";
         view.note(ReasonCode::NoEffect, name, reason, consequence)
             .same_as_ingress_nginx = true;
     } else if has_no_effect {

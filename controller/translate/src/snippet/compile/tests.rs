@@ -3,6 +3,14 @@ use sluice_ir::Forwarded;
 use super::*;
 
 fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
+    compiled_for(None, text, block)
+}
+
+fn compiled_for(
+    data_plane: Option<DataPlane>,
+    text: &str,
+    block: Block,
+) -> Result<Compiled, SnippetErrors> {
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|_| false,
@@ -13,6 +21,8 @@ fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        of_all_servers: false,
+        data_plane,
         not_needed: &|_| None,
     };
     compile(text, block, options)
@@ -60,11 +70,58 @@ fn errors_say_what_is_wrong_and_where() {
         ),
         (
             "set $a b;\netag on;",
-            (1, "variable $a is set, and no condition reads it"),
+            (
+                1,
+                "variable $a is set, and no if or return of this snippet reads it; remove it",
+            ),
         ),
     ] {
         let SnippetError { line, reason, .. } = &errors(text, Block::Location)[0];
         assert_eq!((*line, reason.as_ref()), error, "{text}");
+    }
+}
+
+#[test]
+fn a_reason_is_that_of_the_line_that_has_to_change() {
+    let said = |text: &str| -> Vec<(usize, String)> {
+        let errors = errors(text, Block::Location).into_iter();
+        errors.map(|it| (it.line, it.reason.into_owned())).collect()
+    };
+    for name in ["target", "status", "Service_Name", "http_a", "host"] {
+        let reason = format!("`${}` is a variable", name.to_lowercase());
+        for reads in [
+            format!("return 301 ${name};"),
+            format!("if (${name}) {{ return 403; }}"),
+            format!("if ($http_b) {{ set ${name} b; }} return 301 ${name};"),
+            format!("set $own ${name}; return 301 $own;"),
+        ] {
+            let all = said(&format!("set ${name} https://a.test;\n{reads}"));
+            assert!(all[0].0 == 1 && all[0].1.starts_with(&reason), "{all:?}");
+            assert!(all.iter().all(|it| it.1.starts_with(&reason)), "{all:?}");
+        }
+    }
+    for block in [
+        "more_set_headers 'X-A: b';",
+        "add_header X-A b; return 204;",
+        "return 301 https://$1$request_uri;",
+        "expires 1h;",
+        "set $a 1;",
+        "if ($http_b) { return 301 /$1; }",
+    ] {
+        let all = said(&format!(
+            "set $a 0;\nif ($http_host ~ ^www\\.(.*)$) {{\n{block}\n}}\nif ($a) {{ return 403; }}"
+        ));
+        let lines: Vec<usize> = all.iter().map(|it| it.0).collect();
+        assert_eq!(lines, [2], "{block}: {all:?}");
+    }
+    let host = "if ($host ~ ^www\\.(.*)$) {\nreturn 301 https://$1;\n}";
+    let in_set = "if ($host ~ ^www\\.(.*)$) {\nset $a $1; return 301 https://$a;\n}";
+    for text in [host, in_set] {
+        let all = said(text);
+        assert!(
+            all[0].0 == 2 && all[0].1.starts_with("groups of $host"),
+            "{all:?}"
+        );
     }
 }
 
@@ -76,9 +133,9 @@ fn every_line_that_is_not_supported_is_named() {
         let errors = errors(text, block);
         errors.iter().map(|error| error.line).collect()
     };
-    assert_eq!(lines(text, Block::Location), [1, 5, 8, 9, 11]);
+    assert_eq!(lines(text, Block::Location), [1, 5, 8, 11]);
     let within = format!("location = /a {{\n{text}\n}}\nreturn 403;\nalias /a;");
-    assert_eq!(lines(&within, Block::Server), [2, 6, 9, 10, 12, 15]);
+    assert_eq!(lines(&within, Block::Server), [2, 6, 9, 12, 15]);
     // Text behind a syntax error or a limit is not read.
     assert_eq!(lines("gzip on;\nset $a b;\n}", Block::Location), [2]);
 }
@@ -273,4 +330,30 @@ fn headers_within_an_if_are_those_of_its_requests() {
     let many = (0..5).map(|n| format!("if ($http_a{n}) {{ add_header X-A a; }}\n"));
     let many: String = many.collect();
     assert!(compiled(&many, Block::Location).is_err());
+}
+
+#[test]
+fn nginx_changes_some_headers_for_all_responses_or_none() {
+    let line = |data_plane, text: &str| {
+        let errors = compiled_for(data_plane, text, Block::Location).err();
+        errors.map(|errors| errors.by_line()[0].line)
+    };
+    for name in ["Refresh", "REFRESH", "ETag", "last-modified", "X_Under"] {
+        let within = format!(
+            "if ($http_a) {{\nmore_set_headers 'X-A: b';\nmore_set_headers '{name}: 1';\n}}"
+        );
+        for (data_plane, expected) in [
+            (Some(DataPlane::Nginx), Some(3)),
+            (Some(DataPlane::Envoy), None),
+            (None, None),
+        ] {
+            assert_eq!(line(data_plane, &within), expected, "{name} {data_plane:?}");
+        }
+        let for_all = format!("{within}\nmore_set_headers '{name}: 2';");
+        assert_eq!(line(Some(DataPlane::Nginx), &for_all), None, "{name}");
+        let added = format!("if ($http_a) {{ add_header {name} 1; }}");
+        assert_eq!(line(Some(DataPlane::Nginx), &added), None, "{name}");
+    }
+    let plain = "if ($http_a) { more_set_headers 'X-A: b'; }";
+    assert_eq!(line(Some(DataPlane::Nginx), plain), None);
 }

@@ -17,6 +17,8 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        of_all_servers: false,
+        data_plane: None,
         not_needed: &|_| None,
     };
     compile(text, Block::Location, options)

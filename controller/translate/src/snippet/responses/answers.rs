@@ -110,7 +110,7 @@ impl Responses<'_> {
         // What is wrong is said also where nobody gets to it.
         if branches.is_empty() && read.is_empty() && self.groups_of_hosts(words).is_none() {
             let answer = self.answer(words, self.captures.as_ref());
-            answer.ok_or_else(|| directive.unsupported())?;
+            answer.ok_or_else(|| self.without_groups(words, directive))?;
         }
         for name in read {
             self.check_is_set(&name, &branches)?;
@@ -132,7 +132,7 @@ impl Responses<'_> {
                 continue;
             }
             let answer = self.answer(&words, captures.as_ref());
-            let (status, content) = answer.ok_or_else(|| directive.unsupported())?;
+            let (status, content) = answer.ok_or_else(|| self.without_groups(&words, directive))?;
             self.respond(directive, &[branch], status, &content)?;
         }
         Ok(())

@@ -205,12 +205,16 @@ impl Assembly<'_> {
         Reporter::new(object.clone(), &mut self.reports)
     }
 
-    fn finish(mut self) -> Assembled {
+    fn check_snippets(&mut self) {
         self.limit_cost_of_snippets();
         self.limit_operators_snippet();
         self.report_paths_without_snippet();
         self.report_locations_of_operator();
         self.close_rewrites_beside_long_paths();
+    }
+
+    fn finish(mut self) -> Assembled {
+        self.check_snippets();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);
         }

@@ -81,7 +81,7 @@ pub(crate) enum Language {
 /// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
 pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>, AdviceFor) -> String;
 
-/// Who is to use the alternatives.
+/// Users of the alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdviceFor {
     /// Owners of Ingresses: annotations, and the ConfigMap.

@@ -41,7 +41,7 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
-/// Which patterns of paths it would meet is not known in the ConfigMap.
+/// The ConfigMap does not know the patterns of paths that it would meet.
 pub(super) const ONLY_OF_INGRESSES: &str =
     "rewrite is supported only in snippets of an Ingress; use return in if ($uri ~ PATTERN)";
 /// nginx closes the connection.

@@ -54,12 +54,13 @@ fn nothing_is_advised_that_the_data_plane_does_not_serve() {
     assert_eq!(advice("sub_filter", DataPlane::Nginx), "");
 }
 
+fn advice(directive: &str) -> String {
+    let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
+    alternatives(&[words], None, AdviceFor::Ingresses)
+}
+
 #[test]
 fn a_counterpart_may_depend_on_the_arguments() {
-    let advice = |directive: &str| {
-        let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
-        alternatives(&[words], None, AdviceFor::Ingresses)
-    };
     for (directive, expected) in [
         (
             "add_header Access-Control-Allow-Origin *",
@@ -103,6 +104,15 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "set_real_ip_from 10.0.0.0/8",
             "proxy-real-ip-cidr with enable-real-ip of the ConfigMap for set_real_ip_from",
         ),
+        ("if ($a)", ""),
+    ] {
+        assert_eq!(advice(directive), expected, "{directive}");
+    }
+}
+
+#[test]
+fn a_condition_may_have_a_counterpart_in_another_variable() {
+    for (directive, expected) in [
         (
             "if ($http_host = a.test)",
             "if ($host ...) for if ($http_host ...)",
@@ -112,7 +122,6 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "if ( $request_uri ~ a )",
             "if ($uri ...), the path without its query, for if ($request_uri ...)",
         ),
-        ("if ($a)", ""),
     ] {
         assert_eq!(advice(directive), expected, "{directive}");
     }

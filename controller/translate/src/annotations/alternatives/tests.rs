@@ -54,7 +54,7 @@ fn nothing_is_advised_that_the_data_plane_does_not_serve() {
     assert_eq!(advice("sub_filter", DataPlane::Nginx), "");
 }
 
-fn advice(directive: &str) -> String {
+fn usual_advice(directive: &str) -> String {
     let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
     alternatives(&[words], None, AdviceFor::Ingresses)
 }
@@ -106,7 +106,7 @@ fn a_counterpart_may_depend_on_the_arguments() {
         ),
         ("if ($a)", ""),
     ] {
-        assert_eq!(advice(directive), expected, "{directive}");
+        assert_eq!(usual_advice(directive), expected, "{directive}");
     }
 }
 
@@ -123,7 +123,7 @@ fn a_condition_may_have_a_counterpart_in_another_variable() {
             "if ($uri ...), the path without its query, for if ($request_uri ...)",
         ),
     ] {
-        assert_eq!(advice(directive), expected, "{directive}");
+        assert_eq!(usual_advice(directive), expected, "{directive}");
     }
 }
 

@@ -13,7 +13,7 @@ on_every_plane!(conditions_bring_no_header_of_pods_back);
 
 const OF_OPERATOR: &str =
     "more_set_headers \"X-Op: operator\"; more_clear_headers \"X-Powered-By\";";
-/// What the pod says in each of these headers.
+/// Value of each of these headers of the pod.
 const POD: &str = "from-pod";
 const OF_POD: [&str; 5] = [
     "X-Op",

@@ -185,7 +185,7 @@ fn something_that_guards_and_cannot_be_read_closes_every_route() {
     }
 }
 
-/// Whose `location` answers, by its text, and the reports about it.
+/// The owner of the `location` that answers, by its text, and the reports about it.
 fn answers(operators: &str, tenants: &str) -> (Vec<String>, Vec<String>) {
     let keys =
         json!({"server-snippet": format!("location {operators} {{ return 410 operator; }}")});

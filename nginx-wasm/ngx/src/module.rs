@@ -72,7 +72,7 @@ pub trait Module: Sized + 'static {
 pub struct UpstreamHeaders {
     /// `PREFIXn_NAME` has all lines of header NAME of the upstream's response, joined with `, `.
     pub prefix: &'static str,
-    /// Where `FLAGn` is not empty, `PREFIXn_NAME` is.
+    /// Name of the variables that empty those of the same number, unless they are empty themselves.
     pub flag: &'static str,
 }
 

@@ -125,38 +125,41 @@ impl ServerBuilder {
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
         rules.extend(default.filter(|_| !has_root));
-        let (all, in_host) = ((rules.as_slice(), &snippets), (name, host));
-        let mut routes = routes_of_all(all, in_host, &tenants, has_patterns, reports);
+        let all = (rules.as_slice(), &snippets);
+        let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
         if is_unmatched {
-            let of_namespaces = (rules.as_slice(), &snippets, operators.as_ref());
-            let rest = unmatched.as_ref();
-            unmatched::add(
-                &mut routes,
-                (rest, has_patterns),
-                of_namespaces,
-                (name, host),
-            );
+            let rest = (unmatched.as_ref(), has_patterns);
+            unmatched::add(&mut routes, rest, (all, operators.as_ref()), (name, host));
         }
-        let mut routes = path_changes::among(routes, name, reports);
-        if globals.closed {
-            unmatched::close(&mut routes, name);
-        }
+        let routes = changed(routes, (name, host), reports);
         let (owners, error_services) = claims(&routes, fallback);
         let routes = routes.into_iter().map(|(route, _)| route);
-        let server = Server {
-            aliases: Vec::new(),
-            client_certificates: clients.map(|(clients, _)| clients),
-            app_root: app_root.filter(|_| !globals.closed),
-            ciphers,
-            prefer_server_ciphers,
-            routes: health.into_iter().chain(routes).collect(),
-        };
         BuiltServer {
-            server,
+            server: Server {
+                aliases: Vec::new(),
+                client_certificates: clients.map(|(clients, _)| clients),
+                app_root: app_root.filter(|_| !globals.closed),
+                ciphers,
+                prefer_server_ciphers,
+                routes: health.into_iter().chain(routes).collect(),
+            },
             owners,
             error_services,
         }
     }
+}
+
+/// Routes with the changes of their paths, or closed with everything.
+fn changed<'r>(
+    routes: Vec<(HttpRoute, Option<&'r PathRule>)>,
+    (name, host): (&ServerName, HostContext<'_>),
+    reports: &mut Vec<Report>,
+) -> Vec<(HttpRoute, Option<&'r PathRule>)> {
+    let mut routes = path_changes::among(routes, name, reports);
+    if host.globals.closed {
+        unmatched::close(&mut routes, name);
+    }
+    routes
 }
 
 /// Owners of routes, and the error services that are asked where their pods are missing.

@@ -11,8 +11,7 @@ use super::server_snippet::NamespaceSnippet;
 
 /// Snippets of the namespaces with these rules, and the ConfigMap's alone.
 type OfNamespaces<'a> = (
-    &'a [PathRule],
-    &'a BTreeMap<String, NamespaceSnippet>,
+    (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
     Option<&'a NamespaceSnippet>,
 );
 
@@ -21,7 +20,7 @@ type OfNamespaces<'a> = (
 pub(super) fn add<'a>(
     routes: &mut Vec<RuleRoute<'a>>,
     (rule, has_patterns): (Option<&'a PathRule>, bool),
-    (rules, snippets, operators): OfNamespaces<'a>,
+    ((rules, snippets), operators): OfNamespaces<'a>,
     (name, host): (&ServerName, HostContext<'_>),
 ) {
     let Some(rest) = route(rule, name, &host, has_patterns) else {

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use sluice_tests::http::{self, Request};
+use sluice_tests::http::{self, Request, Response};
 use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::Sluice;
 
 use crate::setup::{
     FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
@@ -87,23 +88,39 @@ fn objects() -> Vec<Value> {
     std::iter::once(config_map).chain(ingresses).collect()
 }
 
+/// Goes all ways to a host: pods are reached by those that the operator lets in, and by no other.
+async fn kept_out(
+    sluice: &Sluice,
+    tenants: &Tenants,
+    host: &str,
+) -> Result<Vec<(String, Response)>> {
+    sluice.wait_for_status(host, "/", 200).await?;
+    let mut responses = Vec::new();
+    for (path, headers, is_let_in) in WAYS {
+        let before = tenants.received.len();
+        let request = Request::get(host, path).headers(headers);
+        let response = http::send(sluice.http(), &request).await?;
+        let reached = tenants.received.since(before).len();
+        let way = format!("{host} {path} {headers:?}");
+        ensure!(
+            (response.status == 200) == *is_let_in,
+            "{way}: {response:?}"
+        );
+        ensure!((reached > 0) == *is_let_in, "{way}: {response:?}");
+        responses.push((way, response));
+    }
+    Ok(responses)
+}
+
 async fn snippet_of_the_operator_guards_all_namespaces(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     tenants.write("all.yaml", &objects())?;
     let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;
     for host in HOSTS {
-        sluice.wait_for_status(host, "/", 200).await?;
-        for (path, headers, is_let_in) in WAYS {
-            let before = tenants.received.len();
-            let request = Request::get(host, path).headers(headers);
-            let response = http::send(sluice.http(), &request).await?;
-            let reached = tenants.received.since(before).len();
-            let said = || format!("{host} {path} {headers:?}: {response:?}");
-            ensure!((response.status == 200) == *is_let_in, "{}", said());
-            ensure!((reached > 0) == *is_let_in, "{}", said());
+        for (way, response) in kept_out(&sluice, &tenants, host).await? {
             let is_marked = response.header("x-operator") == Some("yes");
-            ensure!(is_marked || response.status == 403, "{}", said());
+            ensure!(is_marked || response.status == 403, "{way}: {response:?}");
         }
     }
     sluice.wait_for_status("unserved.test", "/", 503).await?;
@@ -126,16 +143,7 @@ async fn default_backend_has_the_snippet_of_the_operator(plane: Plane) -> Result
     let options = plane.options(&tenants.manifests).arguments(arguments);
     let sluice = options.start().await?;
     for host in ["none.test", "other.test"] {
-        sluice.wait_for_status(host, "/", 200).await?;
-        for (path, headers, is_let_in) in WAYS {
-            let before = tenants.received.len();
-            let request = Request::get(host, path).headers(headers);
-            let response = http::send(sluice.http(), &request).await?;
-            let reached = tenants.received.since(before).len();
-            let said = || format!("{host} {path} {headers:?}: {response:?}");
-            ensure!((response.status == 200) == *is_let_in, "{}", said());
-            ensure!((reached > 0) == *is_let_in, "{}", said());
-        }
+        kept_out(&sluice, &tenants, host).await?;
     }
     // By address, and all that cannot be read.
     for snippet in ["deny 127.0.0.0/8;", "satisfy any; deny all;"] {

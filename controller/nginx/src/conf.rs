@@ -61,12 +61,6 @@ impl Quoted {
         self.is(&other.0)
     }
 
-    /// True if it begins with this plain text, ignoring case.
-    pub(crate) fn begins_with(&self, text: &str) -> bool {
-        let begin = self.0.get(..text.len());
-        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(text))
-    }
-
     /// As the name of a variable has it, if it is a name of letters, digits and hyphens.
     pub(crate) fn as_variable(&self) -> Option<String> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';

@@ -22,8 +22,15 @@ const HIDES: &str = "sluice_hides_";
 const REWRITTEN: &str = "refresh";
 /// An empty line of these takes away the line before it, or the pod's.
 const SINGLE: [&str; 2] = ["etag", "last-modified"];
-/// Headers of pods that clients do not get anyway begin so.
-const NEVER: [&str; 2] = ["x-accel-", "x-pad"];
+/// Headers of pods that nginx sends to no client.
+const NEVER: [&str; 6] = [
+    "x-accel-buffering",
+    "x-accel-charset",
+    "x-accel-expires",
+    "x-accel-limit-rate",
+    "x-accel-redirect",
+    "x-pad",
+];
 
 /// Variables of lines.
 pub(crate) struct ConditionalHeaders {
@@ -95,7 +102,7 @@ impl Replaced {
 
     /// The lines of pods, for whoever is to get them.
     fn lines(&self) -> impl Iterator<Item = AddedLine> {
-        let is_visible = |name: &Quoted| !NEVER.iter().any(|begin| name.begins_with(begin));
+        let is_visible = |name: &Quoted| !NEVER.iter().any(|never| name.is(never));
         let all = self.names.iter().enumerate();
         let visible = all.filter(move |(_, name)| is_visible(name));
         visible.filter_map(|(number, name)| {

@@ -8,6 +8,9 @@ use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
 use super::tree::Directive;
 
+/// Headers of one line, which nginx has to be told for all responses alike: an empty line of these takes away the line before it.
+const SINGLE: [&str; 2] = ["etag", "last-modified"];
+
 /// Conditions that headers have in one snippet. Each is a route beside that of every path.
 pub(crate) const MAX_VARIANTS: usize = 4;
 
@@ -57,23 +60,26 @@ impl ReplacedForAll {
         let set = around.set.iter().map(|header| &header.name);
         let for_all: Vec<&HeaderName> = set.chain(&around.remove).collect();
         let is_for_some = |(name, _): &&(HeaderName, usize)| {
-            !for_all.iter().any(|known| known.is_alike(name.as_str()))
+            is_single(name) || !for_all.iter().any(|known| known.is_alike(name.as_str()))
         };
         let Some((name, line)) = self.0.iter().find(is_for_some) else {
             return Ok(());
         };
         let reason = format!(
-            "nginx cannot change `{}` within an if: `Refresh`, `ETag`, `Last-Modified`, and names with other characters than letters, \
-             digits and `-`, only for all responses",
+            "nginx cannot change `{}` within an if: `ETag` and `Last-Modified` never, `Refresh` and names with other characters than \
+             letters, digits and `-` only where all responses have them",
             excerpt(name.as_str())
         );
         Err(SnippetError::new(*line, reason))
     }
 }
 
+fn is_single(name: &HeaderName) -> bool {
+    SINGLE.iter().any(|single| name.is_alike(single))
+}
+
 /// True if nginx has a variable of the header in pods' responses, unchanged by `proxy_redirect`, and sends an empty line of it as none.
 fn is_variable(name: &HeaderName) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let others = ["refresh", "etag", "last-modified"];
-    name.as_str().bytes().all(is_plain) && !others.iter().any(|other| name.is_alike(other))
+    name.as_str().bytes().all(is_plain) && !name.is_alike("refresh") && !is_single(name)
 }

@@ -343,6 +343,7 @@ pub(crate) fn count(id: u32) {
 }
 
 /// The memory that all VMs of this filter share.
+#[derive(Debug)]
 pub(crate) struct SharedData;
 
 impl Shared for SharedData {

@@ -19,7 +19,9 @@ pub(crate) fn route(host: Host) -> Option<String> {
     } else {
         ROUTE_NAME
     };
-    host::property(path).and_then(|value| String::from_utf8(value).ok())
+    host::property(path)
+        .and_then(|value| String::from_utf8(value).ok())
+        .filter(|route| !route.is_empty())
 }
 
 /// True if the matched route forwards. Envoy redirects and replies by itself only after the filter, and knows no cluster then;

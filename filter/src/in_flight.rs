@@ -1,10 +1,7 @@
-//! InFlight requests: what is still to be done for each.
-
-use std::rc::Rc;
+//! Requests under way: what is still to be done for each.
 
 use rustc_hash::FxHashMap;
-use sluice_filter_core::connections::Client;
-use sluice_filter_core::{RequestToken, Rewrites};
+use sluice_filter_worker::Pending;
 
 /// The requests that something is still to be done for. Most are never in here.
 #[derive(Debug, Default)]
@@ -12,10 +9,7 @@ pub(crate) struct InFlight {
     waiting: Vec<u32>,
     /// Those that wait for the answer of a call of their own, by its token.
     waiting_for_call: FxHashMap<u32, u32>,
-    tokens: FxHashMap<u32, RequestToken>,
-    connections: FxHashMap<u32, Client>,
-    /// Replacements in their responses.
-    rewrites: FxHashMap<u32, Rc<Rewrites>>,
+    pending: FxHashMap<u32, Pending>,
 }
 
 impl InFlight {
@@ -48,47 +42,25 @@ impl InFlight {
 
     /// A retry goes on with what was decided for the first attempt.
     pub(crate) fn hand_over(&mut self, first: u32, retry: u32) {
-        if let Some(token) = self.tokens.remove(&first) {
-            self.tokens.insert(retry, token);
+        if let Some(pending) = self.pending.remove(&first) {
+            self.pending.insert(retry, pending);
         }
     }
 
-    /// Keeps the token of a decision until the request is complete.
-    pub(crate) fn keep_token(&mut self, context: u32, token: Option<RequestToken>) {
-        if let Some(token) = token {
-            self.tokens.insert(context, token);
+    /// Keeps what is left for a request until it is complete.
+    pub(crate) fn keep(&mut self, context: u32, pending: Pending) {
+        if !pending.is_empty() {
+            self.pending.insert(context, pending);
         }
     }
 
-    /// This one counts for its client until its end.
-    pub(crate) fn keep_connection(&mut self, context: u32, client: Option<Client>) {
-        if let Some(client) = client {
-            self.connections.insert(context, client);
-        }
-    }
-
-    /// Client that this one counted for, once.
-    pub(crate) fn release_connection(&mut self, context: u32) -> Option<Client> {
-        self.connections.remove(&context)
-    }
-
-    /// The answer of this one is to be written anew.
-    pub(crate) fn keep_rewrites(&mut self, context: u32, rewrites: Rc<Rewrites>) {
-        self.rewrites.insert(context, rewrites);
-    }
-
-    /// How the answer of this one is to be written anew.
-    pub(crate) fn rewrites(&self, context: u32) -> Option<&Rewrites> {
-        self.rewrites.get(&context).map(Rc::as_ref)
-    }
-
-    /// Token of the decision about this request.
-    pub(crate) fn token(&self, context: u32) -> Option<&RequestToken> {
-        self.tokens.get(&context)
+    /// What is left for this request.
+    pub(crate) fn pending(&self, context: u32) -> Option<&Pending> {
+        self.pending.get(&context)
     }
 
     /// This one is over.
-    pub(crate) fn close(&mut self, context: u32) -> Option<RequestToken> {
+    pub(crate) fn close(&mut self, context: u32) -> Option<Pending> {
         if !self.waiting.is_empty() {
             self.waiting.retain(|&waiting| waiting != context);
         }
@@ -96,9 +68,6 @@ impl InFlight {
             self.waiting_for_call
                 .retain(|_, &mut waiting| waiting != context);
         }
-        if !self.rewrites.is_empty() {
-            self.rewrites.remove(&context);
-        }
-        self.tokens.remove(&context)
+        self.pending.remove(&context)
     }
 }

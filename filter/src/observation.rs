@@ -1,129 +1,117 @@
 //! Observations of responses and completed requests. Only needed values are read.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use sluice_filter_config::Host;
 use sluice_filter_config::host_contract::OUTCOME;
-use sluice_filter_core::{Interest, Outcome, attempts};
+use sluice_filter_core::{Interest, attempts};
+use sluice_filter_worker::Observation;
 
 use crate::host;
 
-/// The text behind an [`Outcome`].
-#[derive(Debug, Default)]
-pub(crate) struct Observation {
-    endpoint: Option<String>,
-    status: Option<u16>,
-    response_time: Option<Duration>,
-    attempts: u32,
+/// Result of a completed request.
+pub(crate) fn read(host: Host, interest: Interest) -> Observation<'static> {
+    match host {
+        Host::Envoy | Host::ManagedEnvoy => from_envoy(interest),
+        Host::Nginx => from_nginx_module(interest),
+        Host::NgxWasm => from_nginx_variables(interest),
+    }
 }
 
-impl Observation {
-    pub(crate) fn read(host: Host, interest: Interest) -> Self {
-        match host {
-            Host::Envoy | Host::ManagedEnvoy => Observation::from_envoy(interest),
-            Host::Nginx => Observation::from_nginx_module(interest),
-            Host::NgxWasm => Observation::from_nginx_variables(interest),
-        }
-    }
-
-    fn from_envoy(interest: Interest) -> Self {
-        let Some(endpoint) = text(b"upstream\0address") else {
-            return Observation::default();
-        };
-        let latency =
-            || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
-        let status = || number(b"response\0code").and_then(|code| u16::try_from(code).ok());
-        let attempts =
-            || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
-        let response_time = interest
-            .latency
-            .then(latency)
+fn from_envoy(interest: Interest) -> Observation<'static> {
+    let Some(endpoint) = text(b"upstream\0address") else {
+        return Observation::default();
+    };
+    let latency =
+        || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
+    let status = || number(b"response\0code").and_then(|code| u16::try_from(code).ok());
+    let attempts =
+        || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
+    let response_time = interest
+        .latency
+        .then(latency)
+        .flatten()
+        .map(Duration::from_nanos);
+    let is_status_read = interest.status || response_time.is_none();
+    Observation {
+        endpoint: Some(Cow::Owned(endpoint)),
+        status: is_status_read
+            .then(status)
             .flatten()
-            .map(Duration::from_nanos);
-        let is_status_read = interest.status || response_time.is_none();
-        Observation {
-            endpoint: Some(endpoint),
-            status: is_status_read
-                .then(status)
-                .flatten()
-                .filter(|&status| status != 0),
-            response_time,
-            attempts: interest.failures.then(attempts).flatten().unwrap_or(1),
+            .filter(|&status| status != 0),
+        response_time,
+        attempts: interest.failures.then(attempts).flatten().unwrap_or(1),
+    }
+}
+
+/// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
+fn from_nginx_module(interest: Interest) -> Observation<'static> {
+    let Some(told) = text(OUTCOME.property.as_bytes()) else {
+        return Observation::default();
+    };
+    let mut lists = told.split('\n');
+    let mut next = || lists.next().unwrap_or_default();
+    from_lists([next(), next(), next(), next()], interest)
+}
+
+fn from_nginx_variables(interest: Interest) -> Observation<'static> {
+    let Some(tried) = text(b"ngx.upstream_addr") else {
+        return Observation::default();
+    };
+    let list = |path: &[u8]| text(path).unwrap_or_default();
+    let time = |path: &[u8]| {
+        if interest.latency {
+            list(path)
+        } else {
+            String::new()
         }
-    }
+    };
+    let (status, connect) = (
+        list(b"ngx.upstream_status"),
+        time(b"ngx.upstream_connect_time"),
+    );
+    from_lists(
+        [
+            &tried,
+            &status,
+            &connect,
+            &time(b"ngx.upstream_response_time"),
+        ],
+        interest,
+    )
+}
 
-    /// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
-    fn from_nginx_module(interest: Interest) -> Self {
-        let Some(told) = text(OUTCOME.property.as_bytes()) else {
-            return Observation::default();
-        };
-        let mut lists = told.split('\n');
-        let mut next = || lists.next().unwrap_or_default();
-        Observation::from_lists([next(), next(), next(), next()], interest)
-    }
-
-    fn from_nginx_variables(interest: Interest) -> Self {
-        let Some(tried) = text(b"ngx.upstream_addr") else {
-            return Observation::default();
-        };
-        let list = |path: &[u8]| text(path).unwrap_or_default();
-        let time = |path: &[u8]| {
-            if interest.latency {
-                list(path)
-            } else {
-                String::new()
-            }
-        };
-        let (status, connect) = (
-            list(b"ngx.upstream_status"),
-            time(b"ngx.upstream_connect_time"),
-        );
-        Observation::from_lists(
-            [
-                &tried,
-                &status,
-                &connect,
-                &time(b"ngx.upstream_response_time"),
-            ],
-            interest,
-        )
-    }
-
-    /// From nginx's lists of what was tried, how that was answered and how long it took.
-    fn from_lists([tried, status, connect, response]: [&str; 4], interest: Interest) -> Self {
-        // There is a time even where there was no response.
-        let status: Option<u16> = attempts(status)
+/// From nginx's lists of what was tried, how that was answered and how long it took.
+fn from_lists(
+    [tried, status, connect, response]: [&str; 4],
+    interest: Interest,
+) -> Observation<'static> {
+    // There is a time even where there was no response.
+    let status: Option<u16> = attempts(status)
+        .last()
+        .and_then(|status| status.parse().ok());
+    let seconds = |list| {
+        attempts(list)
+            .last()?
+            .parse::<f64>()
+            .ok()
+            .filter(|seconds| *seconds >= 0.0)
+    };
+    // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
+    let latency = || {
+        let total: f64 = [connect, response].into_iter().filter_map(seconds).sum();
+        Duration::try_from_secs_f64(total).ok()
+    };
+    Observation {
+        endpoint: attempts(tried)
             .last()
-            .and_then(|status| status.parse().ok());
-        let seconds = |list| {
-            attempts(list)
-                .last()?
-                .parse::<f64>()
-                .ok()
-                .filter(|seconds| *seconds >= 0.0)
-        };
-        // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
-        let latency = || {
-            let total: f64 = [connect, response].into_iter().filter_map(seconds).sum();
-            Duration::try_from_secs_f64(total).ok()
-        };
-        Observation {
-            endpoint: attempts(tried).last().map(str::to_owned),
-            status,
-            response_time: (interest.latency && status.is_some())
-                .then(latency)
-                .flatten(),
-            attempts: u32::try_from(attempts(tried).count()).unwrap_or(u32::MAX),
-        }
-    }
-
-    pub(crate) fn outcome(&self) -> Outcome<'_> {
-        Outcome {
-            endpoint: self.endpoint.as_deref(),
-            status: self.status,
-            response_time: self.response_time,
-            attempts: self.attempts,
-        }
+            .map(|last| Cow::Owned(last.to_owned())),
+        status,
+        response_time: (interest.latency && status.is_some())
+            .then(latency)
+            .flatten(),
+        attempts: u32::try_from(attempts(tried).count()).unwrap_or(u32::MAX),
     }
 }
 

@@ -2,36 +2,28 @@
 
 use proxy_wasm::types::Action;
 
-use crate::request_action::RequestAction;
-use crate::worker::Worker;
+use crate::vm::Vm;
 
 /// It has come, with its headers.
 pub(crate) fn on_request_headers(context: u32) -> Action {
     #[cfg(feature = "fault-injection")]
     fail_if_asked();
-    match Worker::with(|worker| worker.on_request_headers(context)) {
-        RequestAction::Continue => Action::Continue,
-        RequestAction::Respond | RequestAction::Pause => Action::Pause,
-    }
+    Vm::with(|vm| vm.on_request_headers(context))
 }
 
 /// An endpoint has answered it.
 pub(crate) fn on_response_headers(context: u32) {
-    Worker::with(|worker| {
-        // The pod's own cookies: that of a session of ours is not there yet.
-        worker.rewrite_response(context);
-        worker.set_session_cookie(context);
-    });
+    Vm::with(|vm| vm.on_response_headers(context));
 }
 
 /// It was served, or its client went away. Envoy and nginx say so of every request.
 pub(crate) fn on_log(context: u32) {
-    Worker::with(|worker| worker.complete(context));
+    Vm::with(|vm| vm.complete(context));
 }
 
 /// The host knows no more of it.
 pub(crate) fn on_delete(context: u32) {
-    Worker::with(|worker| worker.cancel(context));
+    Vm::with(|vm| vm.cancel(context));
 }
 
 #[cfg(feature = "fault-injection")]

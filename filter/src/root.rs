@@ -1,20 +1,20 @@
-//! Root contexts: configuration in, polls out. Hosts make a new one for every configuration, and the [`Worker`] stays.
+//! Root contexts: configuration in, polls out. Hosts make a new one for every configuration, and the [`Vm`] stays.
 
 use crate::host;
-use crate::worker::{TICK, Worker};
+use crate::vm::{TICK, Vm};
 
 /// The host has started this VM. ngx_wasm_module does not say so of one that takes the place of another that trapped.
 pub(crate) fn on_vm_start() {
-    Worker::with(Worker::on_vm_start);
+    Vm::with(Vm::on_vm_start);
 }
 
 /// A bootstrap configuration has come; `false` refuses it.
 pub(crate) fn on_configure(size: usize) -> bool {
     host::tick_every(TICK);
-    Worker::with(|worker| {
-        let accepted = worker.configure(&host::plugin_configuration(size));
-        if accepted && worker.polls_on_configure() {
-            worker.poll();
+    Vm::with(|vm| {
+        let accepted = vm.configure(&host::plugin_configuration(size));
+        if accepted && vm.polls_on_configure() {
+            vm.poll();
         }
         accepted
     })
@@ -22,14 +22,14 @@ pub(crate) fn on_configure(size: usize) -> bool {
 
 /// Some time has passed.
 pub(crate) fn on_tick(root: u32) {
-    Worker::with(|worker| {
-        if !worker.accepts_ticks() {
+    Vm::with(|vm| {
+        if !vm.accepts_ticks() {
             return;
         }
-        worker.resume_expired();
-        worker.heartbeat();
+        vm.resume_expired();
+        vm.heartbeat();
         host::switch_to(root);
-        worker.poll();
+        vm.poll();
     });
 }
 
@@ -46,16 +46,16 @@ pub(crate) fn on_http_call_response(root: u32, token: u32, headers: usize, body_
     } else {
         Vec::new()
     };
-    Worker::with(|worker| {
-        if let Some(context) = worker.waiting_for(token) {
-            return worker.on_own_call_response(context, status, &body);
+    Vm::with(|vm| {
+        if let Some(context) = vm.waiting_for(token) {
+            return vm.on_own_call_response(context, status, &body);
         }
-        worker.on_poll_response(status, &body);
-        if !worker.polls_in_callbacks() {
+        vm.on_poll_response(status, &body);
+        if !vm.polls_in_callbacks() {
             return;
         }
         // Resuming requests made their contexts the current one; the next call is this root's again.
         host::switch_to(root);
-        worker.poll();
+        vm.poll();
     });
 }

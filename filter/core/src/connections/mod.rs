@@ -54,7 +54,7 @@ pub enum Entry {
     /// It is not counted, and may.
     Exempt,
     /// There are as many as may be, or their number is not known.
-    ApplyError,
+    Refused,
 }
 
 impl Entry {
@@ -63,7 +63,7 @@ impl Entry {
     pub fn client(self) -> Option<Client> {
         match self {
             Entry::Counted(client) => Some(client),
-            Entry::Exempt | Entry::ApplyError => None,
+            Entry::Exempt | Entry::Refused => None,
         }
     }
 }
@@ -75,7 +75,6 @@ pub struct Connections {
     worker: u32,
     seed: Seed,
     beaten: Option<Timestamp>,
-    is_failure_told: bool,
     open: ById<u64, u32>,
 }
 
@@ -88,7 +87,6 @@ impl Connections {
             worker,
             seed,
             beaten: None,
-            is_failure_told: false,
             open,
         }
     }
@@ -128,7 +126,7 @@ impl Connections {
         })
         .map(|is_settled| {
             if !(entered && is_settled) {
-                return Entry::ApplyError;
+                return Entry::Refused;
             }
             self.open.insert(client.0, mine.saturating_add(1));
             Entry::Counted(client)
@@ -162,11 +160,6 @@ impl Connections {
             // The next tick tries again.
             let _ = self.beat(now, shared);
         }
-    }
-
-    /// True once per failure of the host: it is logged once, not with each request.
-    pub fn is_failure_news(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_failure_told, true)
     }
 
     fn in_process(&self, client: Client) -> u32 {

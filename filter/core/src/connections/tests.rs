@@ -40,7 +40,7 @@ fn enters(
 ) -> Option<Client> {
     match worker.enter(&limit(3), address, now, memory).unwrap() {
         Entry::Counted(client) => Some(client),
-        Entry::ApplyError => None,
+        Entry::Refused => None,
         Entry::Exempt => panic!("nobody is exempt here"),
     }
 }
@@ -76,7 +76,7 @@ fn zones_are_counted_by_themselves() {
         }
         assert_eq!(
             worker.enter(&of_zone(zone, 3), ALICE, NOW, &memory),
-            Ok(Entry::ApplyError)
+            Ok(Entry::Refused)
         );
     }
 }

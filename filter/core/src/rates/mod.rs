@@ -65,7 +65,6 @@ impl From<wire::Rates> for RateLimit {
 #[derive(Debug)]
 pub struct Rates {
     seed: Seed,
-    is_failure_told: bool,
 }
 
 impl Rates {
@@ -73,7 +72,6 @@ impl Rates {
     pub fn new(rng: &mut impl Rng) -> Self {
         Rates {
             seed: Seed::new(rng),
-            is_failure_told: false,
         }
     }
 
@@ -99,10 +97,5 @@ impl Rates {
             Ok(is_admitted.then(|| slot.write()))
         })?;
         Ok(is_admitted && is_settled)
-    }
-
-    /// True once per failure of the host: it is logged once, not with each request.
-    pub fn is_failure_news(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_failure_told, true)
     }
 }

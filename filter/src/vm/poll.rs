@@ -8,10 +8,10 @@ use rustc_hash::FxBuildHasher;
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_filter_core::{ApplyError, PollResult};
 
-use super::{POLL_TIMEOUT, Worker};
+use super::{POLL_TIMEOUT, Vm};
 use crate::host;
 
-impl Worker {
+impl Vm {
     /// True if this host permits calls in `on_configure`; in nginx they wait for the first tick.
     pub(crate) fn polls_on_configure(&self) -> bool {
         !self.host.is_nginx()
@@ -30,7 +30,7 @@ impl Worker {
         if !self.long_poll.is_due(now) {
             return;
         }
-        let path = self.long_poll.path(self.tables.version());
+        let path = self.long_poll.path(self.worker.tables().version());
         if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
             self.long_poll.sent();
         } else {

@@ -1,17 +1,16 @@
-//! The answer of a pod, on its way to the client.
+//! The response of a pod, on its way to the client.
 
-use proxy_wasm::types::MapType;
 use sluice_filter_core::{Matching, Rewrites};
 
-use crate::{host, observation};
+use crate::{ResponseHeaders, Stream};
 
 /// Writes anew what the pod says about where it is. What Envoy answers by itself stays as it is.
-pub(crate) fn rewrite(rewrites: &Rewrites) {
-    if !observation::is_from_upstream() {
+pub(crate) fn rewrite(stream: &impl Stream, rewrites: &Rewrites) {
+    if !stream.is_from_upstream() {
         return;
     }
     let mut matching = Matching::default();
-    let headers = host::headers(MapType::HttpResponseHeaders);
+    let headers = stream.response_headers();
     for name in Rewrites::HEADERS {
         let rewritten: Vec<_> = headers
             .values(name)
@@ -21,9 +20,9 @@ pub(crate) fn rewrite(rewrites: &Rewrites) {
             continue;
         }
         // There may be several of one name, and they keep their order.
-        host::remove_header(MapType::HttpResponseHeaders, name);
+        stream.remove_response_header(name);
         for (value, rewritten) in headers.values(name).zip(&rewritten) {
-            host::add_response_header(name, rewritten.as_deref().unwrap_or(value));
+            stream.add_response_header(name, rewritten.as_deref().unwrap_or(value));
         }
     }
 }

@@ -1,14 +1,11 @@
 //! Preparation of a request before an Envoy of our own looks for its route: a host without a scope gets one, and a path with something
 //! encoded is decoded.
 
-use sluice_filter_config::host_contract::{
-    ENCODED_ROUTE, LOOKUP_FILTER, PATH_HEADER, SCOPE_HEADER,
-};
+use sluice_filter_config::host_contract::{ENCODED_ROUTE, PATH_HEADER};
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
 
-use crate::host;
-use crate::request_action::RequestAction;
+use crate::{RequestAction, Stream};
 
 /// Of an encoded path with its query: Envoy keeps no longer value in metadata, and nginx takes no longer line.
 const LONGEST: usize = 8192;
@@ -19,42 +16,32 @@ enum Unresolved {
     TooLong,
 }
 
-/// This is the filter that comes before the look-up. Both are in one VM; the plugin's name tells them apart.
-pub(crate) fn is_lookup_filter() -> bool {
-    host::property(b"plugin_name").is_some_and(|name| name == LOOKUP_FILTER.as_bytes())
-}
-
-/// The header that has the path and the query as the client sent them.
-pub(crate) fn original_path() -> Option<Vec<u8>> {
-    host::request_header(PATH_HEADER).filter(|path| !path.is_empty())
-}
-
-/// Makes Envoy look for the routes of this scope.
-pub(crate) fn set_scope(scope: &str) -> bool {
-    host::set_request_header(SCOPE_HEADER, scope.as_bytes())
-}
-
 /// The match is no route, but the route of encoded paths.
 pub(crate) fn is_encoded_route(route: &str) -> bool {
     route == ENCODED_ROUTE
 }
 
 /// Writes the path in the one way that routes are looked for by.
-pub(crate) fn resolve_path() -> RequestAction {
-    let reply = match try_resolving() {
+pub(crate) fn resolve_path(stream: &impl Stream) -> RequestAction {
+    let reply = match try_resolving(stream) {
         Ok(()) => return RequestAction::Continue,
         Err(Unresolved::Malformed) => Reply::BAD_PATH,
         Err(Unresolved::TooLong) => Reply::LONG_PATH,
     };
-    host::reply(reply);
+    stream.reply(reply);
     RequestAction::Respond
 }
 
 /// The pod gets the path as it was sent, unless dot segments were hidden in it: a pod that does not decode slashes would resolve
 /// those differently.
-fn try_resolving() -> Result<(), Unresolved> {
-    let sent = host::request_header(":path").unwrap_or_default();
-    if !path::is_encoded(&sent) || original_path().is_some() {
+fn try_resolving(stream: &impl Stream) -> Result<(), Unresolved> {
+    let sent = stream.first_header(":path").unwrap_or_default();
+    let is_resolved = || {
+        stream
+            .first_header(PATH_HEADER)
+            .is_some_and(|path| !path.is_empty())
+    };
+    if !path::is_encoded(&sent) || is_resolved() {
         return Ok(());
     }
     if sent.len() > LONGEST {
@@ -62,7 +49,7 @@ fn try_resolving() -> Result<(), Unresolved> {
     }
     let Canonical { target, had_dots } =
         path::canonical(&sent).map_err(|Malformed| Unresolved::Malformed)?;
-    host::set_request_header(PATH_HEADER, if had_dots { &target } else { &sent });
-    host::set_request_header(":path", &target);
+    stream.set_request_header(PATH_HEADER, if had_dots { &target } else { &sent });
+    stream.set_request_header(":path", &target);
     Ok(())
 }

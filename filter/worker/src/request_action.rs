@@ -2,11 +2,11 @@
 
 /// The action on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RequestAction {
+pub enum RequestAction {
     /// The data plane goes on with it.
     Continue,
     /// The filter has responded to it.
     Respond,
-    /// It is paused until the first tables arrive.
-    Pause,
+    /// It needs tables, and there are none yet: it may be resumed when they have come, or are not waited for any longer.
+    Wait,
 }

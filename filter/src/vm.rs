@@ -1,24 +1,21 @@
-//! The state of one worker: what all contexts of a VM share.
+//! The state of one VM: what all contexts share.
 
-mod decide;
-mod limits;
 mod poll;
 
 use std::cell::RefCell;
 use std::time::Duration;
 
-use proxy_wasm::types::LogLevel;
+use proxy_wasm::types::{Action, LogLevel};
 use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
-use sluice_filter_core::connections::Connections;
-use sluice_filter_core::rates::Rates;
-use sluice_filter_core::scope::Asked;
-use sluice_filter_core::{AlgorithmChange, ApplyError, LongPoll, SplitMix64, Tables, Timestamp};
+use sluice_filter_core::{ApplyError, LongPoll, Timestamp};
+use sluice_filter_worker::{Pending, RequestAction, SharedCounters, Worker};
 
+use crate::host::SharedData;
 use crate::in_flight::InFlight;
-use crate::request_action::RequestAction;
 use crate::rng::seeded_rng;
-use crate::{host, host_contract, lookup, observation, response};
+use crate::stream::HostStream;
+use crate::{host, host_contract, observation};
 
 /// Restarts a poll that failed; a healthy poll does not need it.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -29,17 +26,14 @@ const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One per VM, in a thread-local: it outlives root contexts, which are replaced with every plugin configuration.
 #[derive(Debug)]
-pub(crate) struct Worker {
+pub(crate) struct Vm {
     host: Host,
     control: Option<Control>,
-    tables: Tables,
+    worker: Worker<SharedCounters<SharedData>>,
     long_poll: LongPoll,
     /// Hash of the document that was refused last, and logged; `None` once another one is applied.
     last_refused: Option<u64>,
-    rng: SplitMix64,
     in_flight: InFlight,
-    connections: Connections,
-    rates: Rates,
     wait_until: Option<Timestamp>,
     unknown_routes: Option<u32>,
     /// True if the host has started this VM; false if it only replaced another with it.
@@ -48,26 +42,24 @@ pub(crate) struct Worker {
 }
 
 thread_local! {
-    static WORKER: RefCell<Worker> = RefCell::new(Worker::new());
+    static VM: RefCell<Vm> = RefCell::new(Vm::new());
 }
 
-impl Worker {
-    /// Something to do for the worker of this VM.
-    pub(crate) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
-        WORKER.with_borrow_mut(work)
+impl Vm {
+    /// Something to do for this VM.
+    pub(crate) fn with<R>(work: impl FnOnce(&mut Vm) -> R) -> R {
+        VM.with_borrow_mut(work)
     }
 
     fn new() -> Self {
         let mut rng = seeded_rng();
-        Worker {
+        let counters = SharedCounters::new(SharedData, &mut rng);
+        Vm {
             host: Host::default(),
             control: None,
-            tables: Tables::default(),
+            worker: Worker::new(counters, rng),
             long_poll: LongPoll::default(),
             last_refused: None,
-            connections: Connections::new(&mut rng),
-            rates: Rates::new(&mut rng),
-            rng,
             in_flight: InFlight::default(),
             wait_until: None,
             unknown_routes: None,
@@ -100,14 +92,12 @@ impl Worker {
             );
         }
         let data_plane = config.host.unwrap_or_default();
-        if self
-            .tables
-            .set_zone(config.zone.or_else(|| observation::own_zone(data_plane)))
-        {
+        let zone = config.zone.or_else(|| observation::own_zone(data_plane));
+        if self.worker.set_zone(zone) {
             self.long_poll.restart();
         }
         // Once the log has begun, a bootstrap configuration is older than what it brought.
-        let superseded = config.control.is_some() && self.tables.version().is_some();
+        let superseded = config.control.is_some() && self.worker.tables().version().is_some();
         if let Some(update) = config.tables.filter(|_| !superseded)
             && let Err(error) = self.replace(update)
         {
@@ -125,52 +115,42 @@ impl Worker {
     }
 
     /// Decides a request that has just arrived.
-    pub(crate) fn on_request_headers(&mut self, context: u32) -> RequestAction {
-        let route = host_contract::route(self.host);
-        if self.host == Host::NgxWasm && route.as_deref().is_none_or(str::is_empty) {
-            return self.continue_retry(context);
+    pub(crate) fn on_request_headers(&mut self, context: u32) -> Action {
+        if self.host == Host::NgxWasm && host_contract::route(self.host).is_none() {
+            self.continue_retry(context);
+            return Action::Continue;
         }
-        let Some(route) = route else {
-            return self.without_route(context);
-        };
-        if self.host == Host::ManagedEnvoy && lookup::is_encoded_route(&route) {
-            // Whatever comes later than the policies must not look for another route.
-            return if lookup::is_lookup_filter() {
-                lookup::resolve_path()
-            } else {
-                RequestAction::Continue
-            };
+        let (stream, mut pending) = (self.stream(), Pending::default());
+        let mut action = self.worker.on_request_headers(&stream, &mut pending);
+        if action == RequestAction::Wait {
+            if self.try_wait(context) {
+                return Action::Pause;
+            }
+            action = self.worker.on_resume(&stream, &mut pending);
         }
-        if self.tables.version().is_none() && self.try_wait(context) {
-            return RequestAction::Pause;
+        self.keep(context, pending);
+        match action {
+            RequestAction::Continue => Action::Continue,
+            RequestAction::Respond | RequestAction::Wait => Action::Pause,
         }
-        self.decide(context, &route)
     }
 
-    /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
-    fn without_route(&mut self, context: u32) -> RequestAction {
-        if self.host == Host::ManagedEnvoy && lookup::is_lookup_filter() {
-            return self.find_scope(context);
-        }
-        host_contract::clear_choice(self.host);
-        RequestAction::Continue
+    fn stream(&self) -> HostStream {
+        HostStream::new(self.host, self.unknown_routes)
     }
 
-    fn find_scope(&mut self, context: u32) -> RequestAction {
-        let asked = Asked::parse(&host::request_header(":authority").unwrap_or_default());
-        if asked.needs_tables() && self.tables.version().is_none() && self.try_wait(context) {
-            return RequestAction::Pause;
+    fn keep(&mut self, context: u32, pending: Pending) {
+        if self.host == Host::NgxWasm && pending.has_token() {
+            host_contract::set_retry_owner(context);
         }
-        lookup::set_scope(asked.scope(&self.tables));
-        lookup::resolve_path()
+        self.in_flight.keep(context, pending);
     }
 
     /// A retry in a context of its own: the candidates are there already.
-    fn continue_retry(&mut self, retry: u32) -> RequestAction {
+    fn continue_retry(&mut self, retry: u32) {
         if let Some(first) = host_contract::retry_owner() {
             self.in_flight.hand_over(first, retry);
         }
-        RequestAction::Continue
     }
 
     fn apply(&mut self, update: Update) -> Result<(), ApplyError> {
@@ -180,12 +160,8 @@ impl Worker {
     }
 
     fn replace(&mut self, update: Update) -> Result<(), ApplyError> {
-        self.tables.apply(update, host::now(), &mut self.rng)?;
-        for AlgorithmChange { backend, from, to } in self.tables.take_algorithm_changes() {
-            host::log(
-                LogLevel::Info,
-                &format!("backend {backend:?}: load balancing changes from {from} to {to}"),
-            );
+        for change in self.worker.apply(update, host::now())? {
+            host::log(LogLevel::Info, &change);
         }
         Ok(())
     }
@@ -217,72 +193,38 @@ impl Worker {
 
     /// The answer for a request that waited: the host resumes it when this returns. The poll may have been quicker.
     pub(crate) fn on_own_call_response(&mut self, context: u32, status: Option<u16>, body: &[u8]) {
-        if self.tables.version().is_none() && status == Some(200) {
+        if self.worker.tables().version().is_none() && status == Some(200) {
             self.apply_document(body);
         }
-        if let Some(route) = host_contract::route(self.host) {
-            self.decide(context, &route);
-        }
+        self.resume(context);
     }
 
-    /// Writes anew what a pod says about where it is, where that is asked for.
-    pub(crate) fn rewrite_response(&self, context: u32) {
-        if let Some(rewrites) = self.in_flight.rewrites(context) {
-            response::rewrite(rewrites);
-        }
-    }
-
-    /// Sets the cookie of a new session, now that it is known which endpoint answered.
-    pub(crate) fn set_session_cookie(&mut self, context: u32) {
-        let Some(token) = self
-            .in_flight
-            .token(context)
-            .filter(|token| token.awaits_response())
-        else {
-            return;
-        };
-        let Some(endpoint) = observation::upstream_address(self.host) else {
-            return;
-        };
-        let https = observation::is_https(self.host);
-        if let Some(cookie) = self
-            .tables
-            .session_cookie(token, &endpoint, https, host::now())
-        {
-            host::add_response_header("set-cookie", cookie.as_bytes());
+    /// An endpoint has answered.
+    pub(crate) fn on_response_headers(&mut self, context: u32) {
+        let stream = self.stream();
+        if let Some(pending) = self.in_flight.pending(context) {
+            self.worker.on_response_headers(&stream, pending);
         }
     }
 
     /// A request is over, and the host still knows how it went.
     pub(crate) fn complete(&mut self, context: u32) {
-        self.release_connection(context);
-        let Some(token) = self.in_flight.close(context) else {
-            return;
-        };
-        let interest = token.interest();
-        let observation = (interest.latency || interest.failures)
-            .then(|| observation::Observation::read(self.host, interest));
-        let outcome = observation.as_ref().map(observation::Observation::outcome);
-        self.tables.complete(token, outcome.as_ref(), host::now());
+        let stream = self.stream();
+        if let Some(pending) = self.in_flight.close(context) {
+            self.worker.complete(&stream, pending);
+        }
     }
 
     /// A request is over, and that is all that is known.
     pub(crate) fn cancel(&mut self, context: u32) {
-        self.release_connection(context);
-        if let Some(token) = self.in_flight.close(context) {
-            self.tables.complete(token, None, host::now());
-        }
-    }
-
-    fn release_connection(&mut self, context: u32) {
-        if let Some(client) = self.in_flight.release_connection(context) {
-            self.connections.leave(client, &host::SharedData);
+        if let Some(pending) = self.in_flight.close(context) {
+            self.worker.cancel(pending, host::now());
         }
     }
 
     /// Says that what this worker has in process is still so.
     pub(crate) fn heartbeat(&mut self) {
-        self.connections.tick(host::now, &host::SharedData);
+        self.worker.counters().heartbeat(host::now);
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.
@@ -302,17 +244,17 @@ impl Worker {
 
     fn resume_waiting(&mut self) {
         for context in self.in_flight.take_waiting() {
-            if !host::switch_to(context) {
-                continue;
-            }
-            let action = match host_contract::route(self.host) {
-                Some(route) => self.decide(context, &route),
-                None => self.without_route(context),
-            };
-            if action == RequestAction::Continue {
+            if host::switch_to(context) && self.resume(context) == RequestAction::Continue {
                 host::resume_request();
             }
         }
+    }
+
+    fn resume(&mut self, context: u32) -> RequestAction {
+        let (stream, mut pending) = (self.stream(), Pending::default());
+        let action = self.worker.on_resume(&stream, &mut pending);
+        self.keep(context, pending);
+        action
     }
 }
 

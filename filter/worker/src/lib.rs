@@ -1,0 +1,34 @@
+//! The life of a request in the filter, whatever hosts it.
+//!
+//! ```text
+//!   filter/src (proxy-wasm) ------+                +--> sluice-filter-core (decides)
+//!                                 +--> Worker -----+
+//!   envoy/module (Envoy's ABI) ---+                +--> Stream, Counters (what the host does)
+//! ```
+//!
+//! A host calls a [`Worker`] with its [`Stream`] when request headers, response headers and the end of a request come, and keeps the
+//! [`Pending`] of each request. How tables arrive is the host's affair.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod counters;
+mod decide;
+mod limits;
+mod lookup;
+mod observation;
+mod pending;
+mod request_action;
+mod response;
+mod stream;
+mod worker;
+
+pub use counters::{Counters, SharedCounters};
+pub use observation::Observation;
+pub use pending::Pending;
+pub use request_action::RequestAction;
+pub use stream::{LogLevel, ResponseHeaders, Stream};
+pub use worker::Worker;

@@ -33,6 +33,23 @@ impl LongPoll {
     const FIRST_WAIT: Duration = Duration::from_millis(50);
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
+    /// Before the first call.
+    #[must_use]
+    pub const fn new() -> Self {
+        LongPoll {
+            in_flight: false,
+            whole: false,
+            failures: 0,
+            not_before: Timestamp::from_nanos(0),
+        }
+    }
+
+    /// When the next call is due, unless one is in flight.
+    #[must_use]
+    pub fn not_before(&self) -> Timestamp {
+        self.not_before
+    }
+
     /// True if a call is due.
     #[must_use]
     pub fn is_due(&self, now: Timestamp) -> bool {
@@ -56,6 +73,11 @@ impl LongPoll {
     /// A call went out.
     pub fn sent(&mut self) {
         self.in_flight = true;
+    }
+
+    /// Nothing will be heard of the call that went out.
+    pub fn given_up(&mut self) {
+        self.in_flight = false;
     }
 
     /// A call could not go out, or was answered.

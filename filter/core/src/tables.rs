@@ -101,6 +101,15 @@ impl Tables {
         std::mem::take(&mut self.algorithm_changes)
     }
 
+    /// The error by which [`Tables::apply`] would refuse the backends of an update, if it would.
+    pub fn check(&self, update: &wire::Tables) -> Result<(), ApplyError> {
+        let backends = match update {
+            wire::Tables::Snapshot(snapshot) => &snapshot.backends,
+            wire::Tables::Delta(delta) => &delta.backends,
+        };
+        self.compile(backends).map(|_| ())
+    }
+
     /// Takes a snapshot or a delta, whole or not at all.
     pub fn apply(
         &mut self,

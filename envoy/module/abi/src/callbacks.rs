@@ -1,0 +1,116 @@
+//! Functions of Envoy's, as it exports them.
+
+use std::ffi::{c_uint, c_void};
+
+use crate::LogLevel;
+use crate::buffer::{EnvoyBuffer, EnvoyHeader, ModuleBuffer, ModuleHeader};
+
+/// An object of Envoy's.
+pub(crate) type EnvoyPtr = *mut c_void;
+
+macro_rules! callbacks {
+    ($($short:ident = $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)?;)*) => {
+        unsafe extern "C" {
+            $(pub(crate) fn $name($($arg: $type),*) $(-> $out)?;)*
+        }
+        $(pub(crate) use $name as $short;)*
+    };
+}
+
+callbacks! {
+    write_log = envoy_dynamic_module_callback_log(level: c_uint, message: ModuleBuffer);
+    get_header = envoy_dynamic_module_callback_http_get_header(
+        filter: EnvoyPtr,
+        map: c_uint,
+        name: ModuleBuffer,
+        value: *mut EnvoyBuffer,
+        index: usize,
+        count: *mut usize,
+    ) -> bool;
+    get_headers_size = envoy_dynamic_module_callback_http_get_headers_size(
+        filter: EnvoyPtr,
+        map: c_uint,
+    ) -> usize;
+    get_headers = envoy_dynamic_module_callback_http_get_headers(
+        filter: EnvoyPtr,
+        map: c_uint,
+        headers: *mut EnvoyHeader,
+    ) -> bool;
+    set_header = envoy_dynamic_module_callback_http_set_header(
+        filter: EnvoyPtr,
+        map: c_uint,
+        name: ModuleBuffer,
+        value: ModuleBuffer,
+    ) -> bool;
+    add_header = envoy_dynamic_module_callback_http_add_header(
+        filter: EnvoyPtr,
+        map: c_uint,
+        name: ModuleBuffer,
+        value: ModuleBuffer,
+    ) -> bool;
+    send_response = envoy_dynamic_module_callback_http_send_response(
+        filter: EnvoyPtr,
+        status: u32,
+        headers: *const ModuleHeader,
+        count: usize,
+        body: ModuleBuffer,
+        details: ModuleBuffer,
+    );
+    clear_route_cache = envoy_dynamic_module_callback_http_clear_route_cache(filter: EnvoyPtr);
+    continue_decoding = envoy_dynamic_module_callback_http_filter_continue_decoding(filter: EnvoyPtr);
+    get_text = envoy_dynamic_module_callback_http_filter_get_attribute_string(
+        filter: EnvoyPtr,
+        attribute: c_uint,
+        value: *mut EnvoyBuffer,
+    ) -> bool;
+    get_number = envoy_dynamic_module_callback_http_filter_get_attribute_int(
+        filter: EnvoyPtr,
+        attribute: c_uint,
+        value: *mut u64,
+    ) -> bool;
+    set_filter_state = envoy_dynamic_module_callback_http_set_filter_state_bytes(
+        filter: EnvoyPtr,
+        key: ModuleBuffer,
+        value: ModuleBuffer,
+    ) -> bool;
+    get_filter_state = envoy_dynamic_module_callback_http_get_filter_state_bytes(
+        filter: EnvoyPtr,
+        key: ModuleBuffer,
+        value: *mut EnvoyBuffer,
+    ) -> bool;
+    new_scheduler = envoy_dynamic_module_callback_http_filter_scheduler_new(filter: EnvoyPtr) -> EnvoyPtr;
+    commit = envoy_dynamic_module_callback_http_filter_scheduler_commit(scheduler: EnvoyPtr, event: u64);
+    delete_scheduler = envoy_dynamic_module_callback_http_filter_scheduler_delete(scheduler: EnvoyPtr);
+    new_config_scheduler = envoy_dynamic_module_callback_http_filter_config_scheduler_new(config: EnvoyPtr) -> EnvoyPtr;
+    commit_config = envoy_dynamic_module_callback_http_filter_config_scheduler_commit(scheduler: EnvoyPtr, event: u64);
+    delete_config_scheduler = envoy_dynamic_module_callback_http_filter_config_scheduler_delete(scheduler: EnvoyPtr);
+    call = envoy_dynamic_module_callback_http_filter_config_http_callout(
+        config: EnvoyPtr,
+        callout: *mut u64,
+        cluster: ModuleBuffer,
+        headers: *const ModuleHeader,
+        count: usize,
+        body: ModuleBuffer,
+        timeout_millis: u64,
+    ) -> c_uint;
+    define_counter = envoy_dynamic_module_callback_http_filter_config_define_counter(
+        config: EnvoyPtr,
+        name: ModuleBuffer,
+        labels: *const ModuleBuffer,
+        label_count: usize,
+        counter: *mut usize,
+    ) -> c_uint;
+    increment_counter = envoy_dynamic_module_callback_http_filter_increment_counter(
+        filter: EnvoyPtr,
+        counter: usize,
+        labels: *const ModuleBuffer,
+        label_count: usize,
+        by: u64,
+    ) -> c_uint;
+}
+
+/// Writes a line to Envoy's log.
+pub fn log(level: LogLevel, message: &str) {
+    // SAFETY: the message outlives the call; Envoy copies it.
+    unsafe { write_log(level as c_uint, message.into()) };
+}

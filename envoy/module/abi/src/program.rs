@@ -1,0 +1,68 @@
+//! The module, as Envoy calls it.
+
+use crate::{Config, Response, Stream};
+
+/// A module with an HTTP filter.
+pub trait Program {
+    /// A configuration of the filter.
+    type Config: FilterConfig;
+
+    /// A configuration has come for a filter of this name; without a result Envoy refuses it. In the main thread.
+    fn configure(config: &Config<'_>, name: &str, document: &[u8]) -> Option<Self::Config>;
+
+    /// A hook has panicked: Envoy goes on as if it had done nothing.
+    fn on_panic(hook: &'static str);
+}
+
+/// A configuration of the filter. Hooks of it are called in the main thread, but it may end in any.
+pub trait FilterConfig: Send + Sync {
+    /// The filter of a request.
+    type Filter: Filter;
+
+    /// A request has come. In a worker.
+    fn filter(&self) -> Self::Filter;
+
+    /// An event of a [`Scheduler`](crate::Scheduler) has come.
+    fn on_event(&self, config: &Config<'_>, event: u64);
+
+    /// A call has ended; without a response it failed.
+    fn on_response(&self, config: &Config<'_>, response: Option<&Response<'_>>);
+}
+
+/// The filter of one request, in the worker of that request. A hook may run within another one of the same request: a response of
+/// the filter's own passes it as others do.
+pub trait Filter {
+    /// Request headers have come.
+    fn on_request_headers(&self, stream: &Stream<'_>) -> Headers;
+
+    /// Response headers have come.
+    fn on_response_headers(&self, stream: &Stream<'_>);
+
+    /// An event of a [`Scheduler`](crate::Scheduler) has come.
+    fn on_event(&self, stream: &Stream<'_>, event: u64);
+
+    /// The request is over, and Envoy still knows how it went.
+    fn on_complete(&self, stream: &Stream<'_>);
+}
+
+/// Envoy's way on after request headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// The next filter.
+    Continue,
+    /// Nowhere: the filter has responded.
+    Responded,
+    /// The request waits, with its body, until it is resumed.
+    Wait,
+}
+
+/// Importance of a line in Envoy's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// `info`
+    Info = 2,
+    /// `warning`
+    Warn = 3,
+    /// `error`
+    Error = 4,
+}

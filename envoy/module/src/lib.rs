@@ -1,0 +1,61 @@
+//! `libsluice_envoy.so`: the filter as a dynamic module of Envoy, for an Envoy of our own.
+//!
+//! ```text
+//!   main thread:   configuration --> poller --long poll through Envoy's cluster--> controller
+//!                                      |
+//!                                    log: deltas, parsed once, shared by all workers
+//!                                      |
+//!   worker:        filter --> worker: takes what is new in the log, decides --> stream: headers of Envoy
+//! ```
+//!
+//! The same core and the same life of a request as in `sluice_filter.wasm`. A decision costs Envoy about a tenth of what it costs there:
+//! nothing crosses the border of a VM. There is no sandbox, so every hook catches panics, after which the worker begins anew with
+//! empty balancers, and Envoy's own balancing serves the request.
+//!
+//! Joins `sluice-envoy-abi` (Envoy) and `sluice-filter-worker` (the filter), without `unsafe`.
+#![allow(
+    missing_docs,
+    reason = "the only public items are the exports that `program!` makes"
+)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod clock;
+mod configuration;
+mod counters;
+mod filter;
+mod lock;
+mod log;
+mod poller;
+mod stream;
+mod waiting;
+mod worker;
+
+use sluice_envoy_abi::{Config, LogLevel, Program};
+
+use configuration::Configuration;
+
+/// The module.
+pub struct Sluice;
+
+sluice_envoy_abi::program!(Sluice);
+
+impl Program for Sluice {
+    type Config = Configuration;
+
+    fn configure(config: &Config<'_>, name: &str, document: &[u8]) -> Option<Configuration> {
+        Configuration::new(config, name, document)
+    }
+
+    fn on_panic(hook: &'static str) {
+        worker::restart();
+        let message = format!(
+            "panic in {hook}: this worker of the filter begins anew; Envoy's own balancing served the request"
+        );
+        sluice_envoy_abi::log(LogLevel::Error, &message);
+    }
+}

@@ -1,0 +1,252 @@
+//! A request and its response, as the worker asks for them.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::time::Duration;
+
+use sluice_envoy_abi::{Attribute, Direction, Number};
+use sluice_filter_config::Host;
+use sluice_filter_config::host_contract::{
+    BACKEND_HEADER, COUNTED, ENDPOINT_HEADER, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER,
+    PATH_HEADER,
+};
+use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
+use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
+
+use crate::clock;
+use crate::configuration::Settings;
+
+/// A request and its response, during a hook of Envoy's.
+pub(crate) struct EnvoyStream<'a> {
+    stream: &'a sluice_envoy_abi::Stream<'a>,
+    settings: Settings,
+    /// The filter's own response. It waits until the worker is free: it passes the filter, as others do.
+    reply: Cell<Option<Reply>>,
+}
+
+impl<'a> EnvoyStream<'a> {
+    pub(crate) fn new(stream: &'a sluice_envoy_abi::Stream<'a>, settings: Settings) -> Self {
+        EnvoyStream {
+            stream,
+            settings,
+            reply: Cell::new(None),
+        }
+    }
+
+    /// Sends the filter's own response, if there is one.
+    pub(crate) fn respond(&self) {
+        if let Some(Reply { status, body, .. }) = self.reply.take() {
+            self.stream.respond(status, body);
+        }
+    }
+
+    fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
+        self.stream.text(attribute).map(Cow::Owned)
+    }
+
+    /// True if the request has the header by which an end-to-end test injects a fault.
+    #[cfg(feature = "fault-injection")]
+    #[allow(clippy::panic, reason = "this is the fault")]
+    pub(crate) fn fail_if_asked(&self) {
+        if self
+            .stream
+            .header(Direction::Request, "x-test-panic", 0)
+            .is_some()
+        {
+            panic!("asked for by the test");
+        }
+    }
+}
+
+impl Request for EnvoyStream<'_> {
+    /// Several lines are joined as nginx joins them: cookies with `; `, others with `, `.
+    fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let (mut joined, count) = self.stream.first_header(Direction::Request, name)?;
+        let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
+        for index in 1..count {
+            let line = self.stream.header(Direction::Request, name, index);
+            joined.extend_from_slice(separator);
+            joined.extend_from_slice(&line.unwrap_or_default());
+        }
+        Some(Cow::Owned(joined))
+    }
+
+    fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
+        let may_be_decoded = self.settings.host == Host::ManagedEnvoy;
+        let sent = may_be_decoded
+            .then(|| self.first_header(PATH_HEADER))
+            .flatten();
+        sent.filter(|path| !path.is_empty())
+            .or_else(|| self.header(":path"))
+    }
+
+    fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {
+        let attribute = match fact {
+            Fact::ClientAddress => Attribute::SourceAddress,
+            Fact::ServerAddress => Attribute::DestinationAddress,
+            Fact::ServerName => Attribute::VirtualHostName,
+            Fact::Tls => Attribute::TlsVersion,
+            Fact::ServerNameIndication => Attribute::RequestedServerName,
+            Fact::Protocol => Attribute::Protocol,
+        };
+        let text = self.stream.text(attribute)?;
+        Some(Cow::Owned(text.into_bytes()))
+    }
+}
+
+impl Stream for EnvoyStream<'_> {
+    type ResponseHeaders = CopiedHeaders;
+
+    fn now(&self) -> Timestamp {
+        clock::now()
+    }
+
+    fn log(&self, level: LogLevel, message: &str) {
+        let level = match level {
+            LogLevel::Info => sluice_envoy_abi::LogLevel::Info,
+            LogLevel::Warn => sluice_envoy_abi::LogLevel::Warn,
+            LogLevel::Error => sluice_envoy_abi::LogLevel::Error,
+        };
+        sluice_envoy_abi::log(level, message);
+    }
+
+    fn route(&self) -> Option<Cow<'_, str>> {
+        self.text(Attribute::RouteName)
+    }
+
+    fn is_forwarded(&self) -> bool {
+        self.stream.has(Attribute::ClusterName)
+    }
+
+    fn is_managed_envoy(&self) -> bool {
+        self.settings.host == Host::ManagedEnvoy
+    }
+
+    fn is_before_lookup(&self) -> bool {
+        self.settings.is_before_lookup
+    }
+
+    fn is_nginx(&self) -> bool {
+        false
+    }
+
+    fn first_header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        self.stream
+            .header(Direction::Request, name, 0)
+            .map(Cow::Owned)
+    }
+
+    /// Routes may depend on it; wasm hosts look for the route anew by themselves.
+    fn set_request_header(&self, name: &str, value: &[u8]) {
+        self.stream.set_header(Direction::Request, name, value);
+        self.stream.clear_route_cache();
+    }
+
+    fn is_counted(&self) -> bool {
+        self.stream.has_state(COUNTED)
+    }
+
+    fn set_counted(&self) {
+        self.stream.set_state(COUNTED, "1");
+    }
+
+    /// The cluster of the route depends on it.
+    fn set_backend(&self, backend: &str) {
+        let header = match self.settings.host {
+            Host::ManagedEnvoy => MANAGED_BACKEND_HEADER,
+            _ => BACKEND_HEADER,
+        };
+        self.set_request_header(header, backend.as_bytes());
+    }
+
+    /// Only the balancer reads it, after the route has been found.
+    fn set_endpoints(&self, endpoints: &str) {
+        let header = match self.settings.host {
+            Host::ManagedEnvoy => MANAGED_ENDPOINT_HEADER,
+            _ => ENDPOINT_HEADER,
+        };
+        self.stream
+            .set_header(Direction::Request, header, endpoints.as_bytes());
+    }
+
+    /// Only a drop-in Envoy takes them from headers of clients.
+    fn clear_choice(&self) {
+        if self.settings.host == Host::Envoy {
+            for name in [ENDPOINT_HEADER, BACKEND_HEADER] {
+                self.stream.remove_header(Direction::Request, name);
+            }
+            self.stream.clear_route_cache();
+        }
+    }
+
+    fn count_unknown_route(&self) {
+        if let Some(counter) = self.settings.unknown_routes {
+            self.stream.count(counter);
+        }
+    }
+
+    fn reply(&self, reply: Reply) {
+        self.reply.set(Some(reply));
+    }
+
+    fn is_from_upstream(&self) -> bool {
+        self.text(Attribute::ResponseCodeDetails).as_deref() == Some("via_upstream")
+    }
+
+    fn upstream_address(&self) -> Option<Cow<'_, str>> {
+        self.text(Attribute::UpstreamAddress)
+    }
+
+    fn is_https(&self) -> bool {
+        self.stream.has(Attribute::TlsVersion)
+    }
+
+    fn response_headers(&self) -> CopiedHeaders {
+        CopiedHeaders(self.stream.headers(Direction::Response))
+    }
+
+    fn remove_response_header(&self, name: &str) {
+        self.stream.remove_header(Direction::Response, name);
+    }
+
+    fn add_response_header(&self, name: &str, value: &[u8]) {
+        self.stream.add_header(Direction::Response, name, value);
+    }
+
+    fn observe(&self, interest: Interest) -> Observation<'_> {
+        let Some(endpoint) = self.upstream_address() else {
+            return Observation::default();
+        };
+        let number = |number| self.stream.number(number);
+        let response_time = interest.latency.then(|| number(Number::BackendLatency));
+        let response_time = response_time.flatten().map(Duration::from_nanos);
+        let is_status_read = interest.status || response_time.is_none();
+        let status = is_status_read.then(|| number(Number::ResponseCode));
+        let attempts = interest.failures.then(|| number(Number::AttemptCount));
+        Observation {
+            endpoint: Some(endpoint),
+            status: status
+                .flatten()
+                .and_then(|status| u16::try_from(status).ok())
+                .filter(|&status| status != 0),
+            response_time,
+            attempts: attempts
+                .flatten()
+                .and_then(|attempts| u32::try_from(attempts).ok())
+                .unwrap_or(1),
+        }
+    }
+}
+
+/// Headers of a response, copied before they change.
+pub(crate) struct CopiedHeaders(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl ResponseHeaders for CopiedHeaders {
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        let named = move |key: &[u8]| key.eq_ignore_ascii_case(name.as_bytes());
+        self.0
+            .iter()
+            .filter(move |(key, _)| named(key))
+            .map(|(_, value)| value.as_slice())
+    }
+}

@@ -1,0 +1,71 @@
+//! The filter's worker in a thread of Envoy's.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
+
+use sluice_envoy_abi::LogLevel;
+use sluice_filter_core::SplitMix64;
+use sluice_filter_worker::Worker;
+
+use crate::clock::now;
+use crate::counters::ProcessCounters;
+use crate::{configuration, log};
+
+struct ThreadWorker {
+    worker: Worker<ProcessCounters>,
+    /// Number of the last update that it has taken.
+    taken: u64,
+}
+
+thread_local! {
+    static WORKER: RefCell<Option<ThreadWorker>> = const { RefCell::new(None) };
+}
+
+/// Something to do for the worker of this thread, which has what is new in the log then.
+pub(crate) fn with<R>(work: impl FnOnce(&mut Worker<ProcessCounters>) -> R) -> R {
+    WORKER.with_borrow_mut(|worker| {
+        let worker = worker.get_or_insert_with(ThreadWorker::new);
+        if worker.taken != log::latest() {
+            worker.catch_up();
+        }
+        work(&mut worker.worker)
+    })
+}
+
+/// A panic may have left the worker of this thread in any state: the next request gets a new one.
+pub(crate) fn restart() {
+    WORKER.with(|worker| {
+        if let Ok(mut worker) = worker.try_borrow_mut() {
+            *worker = None;
+        }
+    });
+}
+
+impl ThreadWorker {
+    fn new() -> Self {
+        let rng = SplitMix64(RandomState::new().hash_one(0));
+        ThreadWorker {
+            worker: Worker::new(ProcessCounters, rng),
+            taken: 0,
+        }
+    }
+
+    #[cold]
+    fn catch_up(&mut self) {
+        self.worker.set_zone(configuration::zone());
+        let (updates, latest) = log::since(self.taken);
+        for update in updates {
+            match self.worker.apply(update, now()) {
+                Ok(changes) => {
+                    changes.for_each(|change| sluice_envoy_abi::log(LogLevel::Info, &change));
+                }
+                // The log holds what can be applied, so this is a mistake of ours; tables of before serve.
+                Err(error) => {
+                    let message = format!("log refused, the last good tables stay: {error}");
+                    sluice_envoy_abi::log(LogLevel::Error, &message);
+                }
+            }
+        }
+        self.taken = latest;
+    }
+}

@@ -60,12 +60,19 @@ impl Child {
         args: &Run,
         run_dir: &Path,
         certificate: &Certificate,
+        filter: &FilterCode,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         match args.data_plane {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
-                let settings = envoy_settings(&args.child, &args.shutdown, "envoy", controller)?;
+                let settings = envoy::Settings {
+                    module: match filter {
+                        FilterCode::Module(path) => Some(path.clone()),
+                        FilterCode::WasmFile(_) | FilterCode::Wasm(_) => None,
+                    },
+                    ..envoy_settings(&args.child, &args.shutdown, "envoy", controller)?
+                };
                 let envoy = Envoy::new(settings, run_dir, tasks)?;
                 Ok(Child::Envoy(Box::new(envoy)))
             }
@@ -189,6 +196,7 @@ pub(crate) fn envoy_settings(
         zone: flags.zone(),
         controller,
         drain_timeout: shutdown.drain_timeout,
+        module: None,
     })
 }
 
@@ -243,9 +251,15 @@ fn log_ready(args: &Run) -> impl Fn() + Send + Sync + use<> {
 pub(crate) fn filter_code(args: &Run, run_dir: &Path) -> anyhow::Result<FilterCode> {
     let given = args.filter_wasm.as_deref();
     Ok(match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter::file(given, run_dir)?),
-        DataPlane::None => FilterCode::Inline(filter::code(given)?),
+        DataPlane::Envoy => {
+            let envoy = find_program(args.child.envoy_binary.as_deref(), ENVOY)?;
+            match filter::chosen_module(args, &envoy)? {
+                Some(module) => FilterCode::Module(module),
+                None => FilterCode::WasmFile(filter::file(given, run_dir)?),
+            }
+        }
+        DataPlane::None => FilterCode::Wasm(filter::code(given)?),
         // nginx loads the filter by itself.
-        DataPlane::Nginx => FilterCode::Inline(Vec::new()),
+        DataPlane::Nginx => FilterCode::Wasm(Vec::new()),
     })
 }

@@ -51,13 +51,13 @@ fn write(
     log.replace(config);
     let plugin = PluginConfig::with_tables(Tables::Snapshot(log.snapshot()));
     // Where the code is differs from machine to machine, and does not matter to a reader.
-    let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
+    let code = FilterCode::WasmFile(PathBuf::from("sluice_filter.wasm"));
     // It is made anew at every start; what is rendered never shows a key.
     let certificate = Certificate {
         chain: String::new(),
         key: String::new(),
     };
-    let settings = options::envoy(&args.listeners.anywhere(), code, certificate);
+    let settings = options::envoy(&args.listeners.anywhere(), code, certificate, None);
     let rendered = sluice_nginx::render(
         config,
         &options::nginx_anywhere(&args.listeners.anywhere(), args.nginx_host),

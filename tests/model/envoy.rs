@@ -119,7 +119,7 @@ fn settings(config: &Config, ports: &[Port; 2]) -> Result<Settings> {
         chain: pair.pem,
         key: pair.key,
     };
-    let filter = FilterCode::File(artifacts::filter()?);
+    let filter = FilterCode::WasmFile(artifacts::filter()?);
     Ok(Settings {
         http: vec![ports[0].addr()],
         https: Some(Https {

@@ -40,6 +40,30 @@ pub fn filter() -> Result<PathBuf> {
     )
 }
 
+/// True if tests that do not care are to run the filter as wasm in their Envoys: `SLUICE_TEST_FILTER=wasm`.
+pub fn is_wasm_asked_for() -> bool {
+    env::var_os("SLUICE_TEST_FILTER").is_some_and(|form| form == "wasm")
+}
+
+/// The filter as a module of Envoy.
+pub fn envoy_module() -> Result<PathBuf> {
+    find(
+        "SLUICE_ENVOY_MODULE",
+        target().join("envoy-module/libsluice_envoy.so"),
+        "the filter as a module of Envoy",
+    )
+}
+
+/// The module of Envoy that fails when a request asks for it.
+pub fn envoy_module_with_faults() -> Result<PathBuf> {
+    let default = target().join("fault-injection/envoy-module/libsluice_envoy.so");
+    find(
+        "SLUICE_FAULT_ENVOY_MODULE",
+        default,
+        "the module of Envoy with fault injection",
+    )
+}
+
 /// The filter that fails when a request asks for it.
 pub fn filter_with_faults() -> Result<PathBuf> {
     let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.wasm");

@@ -97,6 +97,38 @@ fn filter_wasm(target: &Path) -> PathBuf {
     target.join(WASM_TARGET).join("filter/sluice_filter.wasm")
 }
 
+/// The filter as a module of Envoy, as it is shipped.
+pub(crate) fn envoy_module() -> Result<PathBuf> {
+    build_envoy_module("the filter (module of Envoy)", &target(), &[])
+}
+
+/// The same, which panics when a request asks for it.
+pub(crate) fn envoy_module_with_faults() -> Result<PathBuf> {
+    let folder = target().join("fault-injection");
+    build_envoy_module(
+        "the filter with fault injection (module of Envoy)",
+        &folder,
+        &["--features", "fault-injection"],
+    )
+}
+
+fn build_envoy_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
+    let mut step = Step::start(title);
+    let mut command = cargo();
+    command.args([
+        "build",
+        "-p",
+        "sluice-envoy-module",
+        "--profile",
+        "envoy-module",
+    ]);
+    step.run(command.arg("--target-dir").arg(folder).args(options))?;
+    let module = folder.join("envoy-module/libsluice_envoy.so");
+    ensure!(module.is_file(), "the build left no {}", module.display());
+    step.done();
+    Ok(module)
+}
+
 /// The nginx module as it is shipped.
 pub(crate) fn nginx_module() -> Result<PathBuf> {
     let mut step = Step::start("the nginx module");

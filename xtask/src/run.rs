@@ -128,6 +128,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let prepared = Prepared::new(build::bench)?;
     let nginx = Nginx::new(nginx, &prepared)?;
     let mut program = prepared.program("sluice-bench", arguments);
+    program.env("SLUICE_ENVOY_MODULE", build::envoy_module()?);
     nginx.export(&mut program);
     become_program(&mut program)
 }
@@ -167,6 +168,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     setup::podman()?;
     let prepared = Prepared::new(build::programs_and_tests)?;
     let faults = build::filter_with_faults()?;
+    let envoy_module = build::envoy_module()?;
+    let faulty_envoy_module = build::envoy_module_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
@@ -184,6 +187,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let mut runner = runner();
     prepared.export(&mut runner);
     nginx.export(&mut runner);
+    runner.env("SLUICE_ENVOY_MODULE", envoy_module);
+    runner.env("SLUICE_FAULT_ENVOY_MODULE", faulty_envoy_module);
     runner.env(
         "SLUICE_FAULT_FILTER_CWASM",
         build::compiled(&prepared.programs, &faults)?,

@@ -37,7 +37,7 @@ pub fn find_program(given: Option<&Path>, program: Program) -> anyhow::Result<Pa
         None => {
             let path = env::var_os("PATH").unwrap_or_default();
             let in_path = env::split_paths(&path).map(|directory| directory.join(name));
-            let mut found = installed(name).into_iter().chain(in_path);
+            let mut found = find_installed(name).into_iter().chain(in_path);
             found
                 .find(|path| path.is_file())
                 .with_context(|| format!("no {name} in PATH: {advice}"))
@@ -55,15 +55,16 @@ pub fn installed_file(given: Option<&Path>, name: &str, flag: &str) -> anyhow::R
     let path = match given {
         Some(path) if path.is_file() => path.to_owned(),
         Some(path) => bail!("{flag} {}: no such file", path.display()),
-        None => installed(name).with_context(|| {
-            format!("no {name} beside this program: `cargo xtask install --data-plane nginx` puts it there, or set {flag}")
+        None => find_installed(name).with_context(|| {
+            format!("no {name} beside this program: `cargo xtask install` puts it there (`--data-plane nginx` for nginx's), or set {flag}")
         })?,
     };
     std::path::absolute(&path).with_context(|| path.display().to_string())
 }
 
-/// `bin/sluice` has its files in `lib/sluice`; in an image, and in a build, they are beside it.
-fn installed(name: &str) -> Option<PathBuf> {
+/// A file that is installed with this program, if it is. `bin/sluice` has its files in `lib/sluice`; in an image, and in a build, they are beside it.
+#[must_use]
+pub fn find_installed(name: &str) -> Option<PathBuf> {
     let executable = env::current_exe().ok()?;
     let folder = executable.parent()?;
     let places = [folder.join("../lib/sluice").join(name), folder.join(name)];

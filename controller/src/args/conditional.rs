@@ -59,6 +59,8 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("filter_cwasm", Condition::Nginx(Some(NginxHost::Sluice))),
     ("nginx_workers", Condition::Nginx(None)),
     ("filter_wasm", Condition::Wasm),
+    ("envoy_filter", Condition::ChildEnvoy),
+    ("envoy_module", Condition::ChildEnvoy),
     ("scopes_from", Condition::Envoy),
     ("native_balancing", Condition::Envoy),
     ("xds_address", Condition::Remote),

@@ -61,6 +61,17 @@ pub(crate) struct Routes {
     pub(crate) native_balancing: NativeBalancing,
 }
 
+/// Forms of the filter in Envoy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnvoyFilter {
+    /// The module where it is installed and Envoy is of its version, otherwise wasm.
+    Auto,
+    /// A dynamic module: at about a tenth of wasm's CPU, without a sandbox.
+    Module,
+    /// WebAssembly.
+    Wasm,
+}
+
 /// Routes that Envoy balances by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NativeBalancing {

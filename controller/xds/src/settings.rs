@@ -65,7 +65,7 @@ pub struct Settings {
     pub http: Vec<SocketAddr>,
     /// The `https` listener; `None` when there is none.
     pub https: Option<Https>,
-    /// The filter's wasm.
+    /// The filter's code.
     pub filter: FilterCode,
     /// The filter's plugin configuration.
     pub bootstrap_config: Vec<u8>,
@@ -99,13 +99,15 @@ impl Settings {
     }
 }
 
-/// Source of the filter's wasm.
+/// Code of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterCode {
-    /// A file on Envoy's machine.
-    File(PathBuf),
-    /// The wasm itself, sent along.
-    Inline(Vec<u8>),
+    /// Wasm in a file on Envoy's machine.
+    WasmFile(PathBuf),
+    /// Wasm, sent along.
+    Wasm(Vec<u8>),
+    /// A dynamic module in a file on Envoy's machine.
+    Module(PathBuf),
 }
 
 /// Settings of the `https` listener.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::time::Duration;
 
 use sluice_envoy_abi::{Attribute, Direction, Number};
 use sluice_filter_config::Host;
@@ -218,8 +217,10 @@ impl Stream for EnvoyStream<'_> {
             return Observation::default();
         };
         let number = |number| self.stream.number(number);
-        let response_time = interest.latency.then(|| number(Number::BackendLatency));
-        let response_time = response_time.flatten().map(Duration::from_nanos);
+        let response_time = interest
+            .latency
+            .then(|| self.stream.upstream_time())
+            .flatten();
         let is_status_read = interest.status || response_time.is_none();
         let status = is_status_read.then(|| number(Number::ResponseCode));
         let attempts = interest.failures.then(|| number(Number::AttemptCount));

@@ -134,7 +134,7 @@ fn settings(ports: &[Port; 2], scopes_from: usize) -> Settings {
         request_log: true,
         scopes_from,
         ..Settings::new(
-            FilterCode::File(artifacts::filter().unwrap()),
+            FilterCode::WasmFile(artifacts::filter().unwrap()),
             bootstrap_config,
         )
     }

@@ -33,6 +33,7 @@ pub struct Options {
     envoy: Option<PathBuf>,
     xds: Option<String>,
     filter: Option<PathBuf>,
+    wasm: bool,
     nginx: Option<PathBuf>,
 }
 
@@ -76,6 +77,7 @@ impl Options {
             envoy: None,
             xds: None,
             filter: None,
+            wasm: artifacts::is_wasm_asked_for(),
             nginx: None,
         }
     }
@@ -168,6 +170,12 @@ impl Options {
     #[must_use]
     pub fn nginx(mut self, binary: &Path) -> Options {
         self.nginx = Some(binary.to_owned());
+        self
+    }
+
+    /// With the filter as wasm in an Envoy of its own, where other tests have it as a module.
+    pub fn wasm(mut self) -> Options {
+        self.wasm = true;
         self
     }
 
@@ -276,6 +284,14 @@ impl Options {
             command
                 .arg("--envoy-concurrency")
                 .arg(self.workers.to_string());
+            // A filter of the test itself is wasm.
+            if self.wasm || self.filter.is_some() {
+                command.args(["--envoy-filter", "wasm"]);
+            } else {
+                command
+                    .arg("--envoy-module")
+                    .arg(artifacts::envoy_module()?);
+            }
             command
                 .arg("--envoy-binary")
                 .arg(self.envoy.clone().map_or_else(artifacts::envoy, Ok)?);

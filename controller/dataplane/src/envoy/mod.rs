@@ -9,6 +9,7 @@
 pub mod admin;
 mod drain;
 mod log_lines;
+mod version;
 
 use std::ffi::OsString;
 use std::future::{Future, pending};
@@ -29,13 +30,14 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use crate::child_log::ChildLog;
-use crate::content_hash::content_hash;
+use crate::content_hash::{content_hash, file_hash};
 use crate::process::Process;
 use crate::supervisor::{
     ADOPTION_TIMEOUT, POLL_INTERVAL, Program, SharedPid, supervise, terminate,
 };
 use crate::{memory, open_files, private_file};
 use drain::{CloseListeners, drain};
+pub use version::version;
 
 /// How to run Envoy.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Settings {
     pub controller: ControllerAddress,
     /// Time for open requests to complete before Envoy is terminated.
     pub drain_timeout: Duration,
+    /// The module that it will load: it cannot load another one from the same file.
+    pub module: Option<PathBuf>,
 }
 
 /// An Envoy to supervise.
@@ -60,6 +64,8 @@ pub struct Envoy {
     program: PathBuf,
     arguments: Vec<OsString>,
     bootstrap: String,
+    /// Hash of the module that it will load.
+    module: Option<String>,
     files: Files,
     drain_timeout: Duration,
     log: ChildLog,
@@ -94,7 +100,7 @@ impl Envoy {
     ///
     /// # Errors
     ///
-    /// The log file in the run directory cannot be opened.
+    /// The log file in the run directory cannot be opened, or the module not be read.
     pub fn new(settings: Settings, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Self> {
         let files = Files::in_directory(run_dir);
         let log_line = match settings.controller {
@@ -111,12 +117,14 @@ impl Envoy {
         };
         let bootstrap = serde_json::to_string_pretty(&sluice_xds::bootstrap(&bootstrap))
             .context("bootstrap")?;
+        let module = settings.module.as_deref().map(file_hash).transpose()?;
         let log = ChildLog::open(&run_dir.join("envoy.log"), log_line)?;
         tasks.spawn("envoy log", log.clone().follow());
         Ok(Envoy {
             program: settings.program,
             arguments: arguments(&files.bootstrap, settings.concurrency),
             bootstrap,
+            module,
             drain_timeout: settings.drain_timeout,
             log,
             pid: SharedPid::default(),
@@ -204,10 +212,14 @@ impl Envoy {
 
     /// A hash of everything that makes one Envoy differ from another.
     fn settings_hash(&self) -> String {
-        format!(
-            "{:032x}",
-            content_hash(&format!("{:?}\n{}", self.arguments, self.bootstrap))
-        )
+        let Envoy {
+            arguments,
+            bootstrap,
+            module,
+            ..
+        } = self;
+        let hash = content_hash(&format!("{arguments:?}\n{module:?}\n{bootstrap}"));
+        format!("{hash:032x}")
     }
 
     /// Keeps a found Envoy until its replacement serves.

@@ -14,7 +14,7 @@ fn store() -> Store {
     let store = Store::new();
     let (none, settings) = (
         Config::default(),
-        Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()),
+        Settings::new(FilterCode::WasmFile("/filter.wasm".into()), Vec::new()),
     );
     store.apply(Update::additions(&none, &none));
     store.apply(Update::routing(&none, &settings));

@@ -7,7 +7,6 @@ use envoy_types::pb::envoy::config::core::v3::{
 };
 use envoy_types::pb::envoy::extensions::filters::http::cdn_loop::v3::CdnLoopConfig;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
-use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
     CodecType, InternalAddressConfig, PathWithEscapedSlashesAction, ServerHeaderTransformation, UpgradeConfig,
 };
@@ -222,7 +221,7 @@ fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> 
 fn ours(name: &str) -> HttpFilter {
     let source = ExtensionConfigSource {
         config_source: Some(ads_awaited()),
-        type_urls: vec![Wasm::type_url()],
+        type_urls: super::filter::type_urls(),
         ..ExtensionConfigSource::default()
     };
     HttpFilter {

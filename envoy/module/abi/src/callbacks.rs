@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use crate::LogLevel;
 use crate::buffer::{EnvoyBuffer, EnvoyHeader, ModuleBuffer, ModuleHeader};
+use crate::timing::Timing;
 
 /// An object of Envoy's.
 pub(crate) type EnvoyPtr = *mut c_void;
@@ -68,6 +69,10 @@ callbacks! {
         attribute: c_uint,
         value: *mut u64,
     ) -> bool;
+    get_timing = envoy_dynamic_module_callback_http_get_timing_info(
+        filter: EnvoyPtr,
+        timing: *mut Timing,
+    );
     set_filter_state = envoy_dynamic_module_callback_http_set_filter_state_bytes(
         filter: EnvoyPtr,
         key: ModuleBuffer,

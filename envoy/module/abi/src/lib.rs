@@ -32,6 +32,7 @@ pub mod hooks;
 mod program;
 mod scheduler;
 mod stream;
+mod timing;
 
 pub use callbacks::log;
 pub use config::{Config, Counter, Response};

@@ -3,10 +3,12 @@
 use std::ffi::c_uint;
 use std::marker::PhantomData;
 use std::ptr::null;
+use std::time::Duration;
 
 use crate::buffer::{EnvoyBuffer, EnvoyHeader, ModuleBuffer, ModuleHeader};
 use crate::callbacks::{self, EnvoyPtr};
 use crate::scheduler::Target;
+use crate::timing::Timing;
 use crate::{Counter, Scheduler};
 
 /// A request and its response, during a hook in their worker.
@@ -54,8 +56,6 @@ pub enum Attribute {
 pub enum Number {
     /// `response.code`
     ResponseCode = 15,
-    /// `response.backend_latency`, in nanoseconds
-    BackendLatency = 23,
     /// `upstream.request_attempt_count`
     AttemptCount = 53,
 }
@@ -180,6 +180,15 @@ impl Stream<'_> {
         // SAFETY: Envoy writes one number.
         let found = unsafe { callbacks::get_number(self.filter, number as c_uint, &mut value) };
         found.then_some(value)
+    }
+
+    /// From the first byte that was sent to the upstream to the last one that has come from there.
+    #[must_use]
+    pub fn upstream_time(&self) -> Option<Duration> {
+        let mut timing = Timing::default();
+        // SAFETY: Envoy fills the whole of it, and any bytes are such a value.
+        unsafe { callbacks::get_timing(self.filter, &mut timing) };
+        timing.upstream_time()
     }
 
     /// Leaves something for other filters of this stream.

@@ -123,7 +123,7 @@ mod tests {
     fn settings(scopes_from: usize) -> Settings {
         Settings {
             scopes_from,
-            ..Settings::new(FilterCode::Inline(vec![]), vec![])
+            ..Settings::new(FilterCode::Wasm(vec![]), vec![])
         }
     }
 

@@ -1,8 +1,8 @@
-//! The filter: ECDS.
+//! The filter as wasm, with its limits.
 
-use envoy_types::pb::envoy::config::core::v3::async_data_source::Specifier as Code;
-use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
-use envoy_types::pb::envoy::config::core::v3::{AsyncDataSource, DataSource, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::async_data_source::Specifier as Source;
+use envoy_types::pb::envoy::config::core::v3::data_source::Specifier as Code;
+use envoy_types::pb::envoy::config::core::v3::{AsyncDataSource, DataSource};
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::wasm::v3::plugin_config::Vm;
 use envoy_types::pb::envoy::extensions::wasm::v3::{
@@ -11,9 +11,8 @@ use envoy_types::pb::envoy::extensions::wasm::v3::{
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::{Message, Name};
 
-use super::proto::any;
-use super::{FILTER, LOOKUP_FILTER};
-use crate::{FilterCode, Settings};
+use crate::render::FILTER;
+use crate::render::proto::any;
 
 /// Callbacks and host functions of the VM. To Envoy the rest does not exist: a callback that is missing
 /// here is never called, and a host function answers with an error. Each callback costs close to a microsecond for each
@@ -55,30 +54,18 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// The filter's code, its limits and its bootstrap configuration.
-#[must_use]
-pub fn filter(settings: &Settings) -> TypedExtensionConfig {
-    named(FILTER, settings)
-}
-
-/// The same in the same VM, for requests whose host has no scope, or whose path is encoded. The filter asks for the plugin's
-/// name, and knows by it.
-#[must_use]
-pub fn lookup_filter(settings: &Settings) -> TypedExtensionConfig {
-    named(LOOKUP_FILTER, settings)
-}
-
-fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
+/// The plugin of this name. All of one configuration are in one VM; the filter asks for the plugin's name, and knows by it.
+pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
     let plugin = PluginConfig {
         name: name.to_owned(),
         root_id: FILTER.to_owned(),
         // Bytes arrive in the filter as they are.
         configuration: any(BytesValue {
-            value: settings.bootstrap_config.clone(),
+            value: bootstrap_config.to_vec(),
         }),
         // A trap takes the VM down; the next request gets a new one.
         failure_policy: FailurePolicy::FailReload.into(),
-        vm: Some(Vm::VmConfig(vm(&settings.filter))),
+        vm: Some(Vm::VmConfig(vm(code))),
         ..PluginConfig::default()
     };
     let mut value = wasm(plugin).encode_to_vec();
@@ -87,12 +74,9 @@ fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
     for capability in CAPABILITIES {
         value.extend(wasm(allowing(capability)).encode_to_vec());
     }
-    TypedExtensionConfig {
-        name: name.to_owned(),
-        typed_config: Some(Any {
-            type_url: Wasm::type_url(),
-            value,
-        }),
+    Any {
+        type_url: Wasm::type_url(),
+        value,
     }
 }
 
@@ -102,13 +86,9 @@ fn wasm(plugin: PluginConfig) -> Wasm {
     }
 }
 
-fn vm(code: &FilterCode) -> VmConfig {
-    let source = match code {
-        FilterCode::File(path) => Specifier::Filename(path.to_string_lossy().into_owned()),
-        FilterCode::Inline(wasm) => Specifier::InlineBytes(wasm.clone()),
-    };
-    let code = Code::Local(DataSource {
-        specifier: Some(source),
+fn vm(code: Code) -> VmConfig {
+    let code = Source::Local(DataSource {
+        specifier: Some(code),
         ..DataSource::default()
     });
     VmConfig {
@@ -141,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_settings_give_the_same_bytes_with_every_capability() {
-        let settings = Settings::new(FilterCode::File("/filter.wasm".into()), b"{}".to_vec());
-        let first = filter(&settings);
+    fn the_same_input_gives_the_same_bytes_with_every_capability() {
+        let render = || filter(FILTER, Code::Filename("/filter.wasm".to_owned()), b"{}");
+        let first = render();
         for _ in 0..10 {
-            assert_eq!(filter(&settings), first);
+            assert_eq!(render(), first);
         }
-        let decoded = Wasm::decode(first.typed_config.unwrap().value.as_slice()).unwrap();
+        let decoded = Wasm::decode(first.value.as_slice()).unwrap();
         let Some(Vm::VmConfig(vm)) = decoded.config.unwrap().vm else {
             panic!("no VM")
         };

@@ -310,17 +310,6 @@ pub(crate) struct Run {
         help_heading = "Data plane"
     )]
     pub(crate) filter_wasm: Option<PathBuf>,
-    /// Form of the filter in Envoy.
-    #[arg(long, env = "SLUICE_ENVOY_FILTER", value_enum, default_value_t = EnvoyFilter::Auto, value_name = "FORM", help_heading = "Data plane")]
-    pub(crate) envoy_filter: EnvoyFilter,
-    /// Filter as a module of Envoy [default: `libsluice_envoy.so` in `../lib/sluice` or beside this program].
-    #[arg(
-        long,
-        env = "SLUICE_ENVOY_MODULE",
-        value_name = "PATH",
-        help_heading = "Data plane"
-    )]
-    pub(crate) envoy_module: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) routes: Routes,
     /// Address for xDS and the filter's log, with --data-plane none: a unix socket (mode 0600), or an address with

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
-use crate::{filter, options};
+use crate::{envoy_filter, filter, options};
 use sluice_admin::Probe;
 use sluice_metrics::{Metrics, Running};
 use sluice_publish::{LoadResult, Publisher, ReloadEvents, SettingsOwners};
@@ -60,19 +60,12 @@ impl Child {
         args: &Run,
         run_dir: &Path,
         certificate: &Certificate,
-        filter: &FilterCode,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         match args.data_plane {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
-                let settings = envoy::Settings {
-                    module: match filter {
-                        FilterCode::Module(path) => Some(path.clone()),
-                        FilterCode::WasmFile(_) | FilterCode::Wasm(_) => None,
-                    },
-                    ..envoy_settings(&args.child, &args.shutdown, "envoy", controller)?
-                };
+                let settings = envoy_settings(&args.child, &args.shutdown, "envoy", controller)?;
                 let envoy = Envoy::new(settings, run_dir, tasks)?;
                 Ok(Child::Envoy(Box::new(envoy)))
             }
@@ -189,14 +182,15 @@ pub(crate) fn envoy_settings(
     controller: ControllerAddress,
 ) -> anyhow::Result<envoy::Settings> {
     let given = flags.envoy_binary.as_deref();
+    let program = find_program(given, ENVOY)?;
     Ok(envoy::Settings {
-        program: find_program(given, ENVOY)?,
+        module: envoy_filter::module(flags, &program)?,
+        program,
         concurrency: flags.envoy_concurrency,
         node_id: node_id.to_owned(),
         zone: flags.zone(),
         controller,
         drain_timeout: shutdown.drain_timeout,
-        module: None,
     })
 }
 
@@ -251,15 +245,9 @@ fn log_ready(args: &Run) -> impl Fn() + Send + Sync + use<> {
 pub(crate) fn filter_code(args: &Run, run_dir: &Path) -> anyhow::Result<FilterCode> {
     let given = args.filter_wasm.as_deref();
     Ok(match args.data_plane {
-        DataPlane::Envoy => {
-            let envoy = find_program(args.child.envoy_binary.as_deref(), ENVOY)?;
-            match filter::chosen_module(args, &envoy)? {
-                Some(module) => FilterCode::Module(module),
-                None => FilterCode::WasmFile(filter::file(given, run_dir)?),
-            }
-        }
-        DataPlane::None => FilterCode::Wasm(filter::code(given)?),
+        DataPlane::Envoy => FilterCode::File(filter::file(given, run_dir)?),
+        DataPlane::None => FilterCode::Inline(filter::code(given)?),
         // nginx loads the filter by itself.
-        DataPlane::Nginx => FilterCode::Wasm(Vec::new()),
+        DataPlane::Nginx => FilterCode::Inline(Vec::new()),
     })
 }

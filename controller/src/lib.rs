@@ -22,6 +22,7 @@ mod compare;
 mod data_plane;
 mod dbg;
 mod envoy;
+mod envoy_filter;
 mod explain;
 mod filter;
 mod firewall;

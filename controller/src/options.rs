@@ -95,11 +95,9 @@ pub(crate) fn envoy(
     listeners: &Listeners,
     filter: FilterCode,
     default_certificate: Certificate,
-    zone: Option<String>,
 ) -> Settings {
-    let bootstrap =
-        sluice_plugin::bootstrap_config(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice");
-    let bootstrap_config = PluginConfig { zone, ..bootstrap }.to_json();
+    let bootstrap_config =
+        sluice_plugin::bootstrap_config(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
     let http = listeners.on_port(listeners.http_port);
     // With the addresses of the other port.
     let https = Https {

@@ -9,7 +9,9 @@ use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
 use sluice_source::{Collected, Problem, read_once};
 use sluice_translate::{Report, Translation, translate};
-use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
+use sluice_xds::{
+    BootstrapSettings, Certificate, ControllerAddress, FilterCode, FilterForm, MutualTls,
+};
 
 use crate::args::{Bootstrap, ConnectAddress, Render};
 use crate::{options, output};
@@ -51,13 +53,13 @@ fn write(
     log.replace(config);
     let plugin = PluginConfig::with_tables(Tables::Snapshot(log.snapshot()));
     // Where the code is differs from machine to machine, and does not matter to a reader.
-    let code = FilterCode::WasmFile(PathBuf::from("sluice_filter.wasm"));
+    let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
     // It is made anew at every start; what is rendered never shows a key.
     let certificate = Certificate {
         chain: String::new(),
         key: String::new(),
     };
-    let settings = options::envoy(&args.listeners.anywhere(), code, certificate, None);
+    let settings = options::envoy(&args.listeners.anywhere(), code, certificate);
     let rendered = sluice_nginx::render(
         config,
         &options::nginx_anywhere(&args.listeners.anywhere(), args.nginx_host),
@@ -145,6 +147,11 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
         zone: args.zone.clone(),
         admin_socket: args.admin_socket.clone(),
         controller: controller(args)?,
+        filter: if args.envoy_module {
+            FilterForm::Module
+        } else {
+            FilterForm::Wasm
+        },
         max_connections: None,
         memory: None,
     };

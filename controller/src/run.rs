@@ -237,8 +237,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let nonces = nonces(args, &certificate)?;
     let settings = settings(args, &run_dir.path, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
-    let mut child =
-        Child::prepare(args, &run_dir.path, &certificate, &settings.filter, tasks).await?;
+    let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks).await?;
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
@@ -358,13 +357,8 @@ fn settings(args: &Run, run_dir: &Path, certificate: Certificate) -> anyhow::Res
         DataPlane::None => args.listeners.anywhere(),
         DataPlane::Envoy | DataPlane::Nginx => args.listeners.clone(),
     };
-    // Envoys elsewhere know their own zones.
-    let zone = match args.data_plane {
-        DataPlane::Envoy => args.child.zone(),
-        DataPlane::None | DataPlane::Nginx => None,
-    };
     let code = data_plane::filter_code(args, run_dir)?;
-    let settings = options::envoy(&listeners, code, certificate, zone);
+    let settings = options::envoy(&listeners, code, certificate);
     Ok(Settings {
         request_log: args.metrics.enable_metrics,
         access_log: args.metrics.access_log,

@@ -1,4 +1,4 @@
-//! `ingress.json`, one test for each area and data plane, and for Envoy with each host in a scope of its own.
+//! `ingress.json`, one test for each area and data plane, for Envoy with each host in a scope of its own, and with the filter as wasm.
 
 use std::collections::BTreeSet;
 
@@ -27,6 +27,25 @@ macro_rules! areas {
                     super::play(stringify!($area), "envoy", &["--scopes-from", "0"]).await
                 }
             )*
+        }
+
+        mod by_wasm {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    super::play(stringify!($area), "envoy", &["--envoy-filter", "wasm"]).await
+                }
+            )*
+
+            mod in_scopes {
+                $(
+                    #[tokio::test(flavor = "multi_thread")]
+                    async fn $area() -> anyhow::Result<()> {
+                        let flags = ["--envoy-filter", "wasm", "--scopes-from", "0"];
+                        super::super::play(stringify!($area), "envoy", &flags).await
+                    }
+                )*
+            }
         }
 
         mod on_nginx {

@@ -22,6 +22,7 @@ mod data_plane_restart;
 mod demo;
 mod drop_in;
 mod endpoint_change;
+mod envoy_module;
 mod envoy_restart;
 mod error_pages;
 mod external_auth;

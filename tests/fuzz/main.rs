@@ -62,7 +62,7 @@ fn of_neighbour(translation: &Translation) -> Value {
 }
 
 fn envoy() -> sluice_xds::Settings {
-    let code = sluice_xds::FilterCode::WasmFile("filter.wasm".into());
+    let code = sluice_xds::FilterCode::File("filter.wasm".into());
     let certificate = sluice_xds::Certificate {
         chain: String::new(),
         key: String::new(),

@@ -49,6 +49,7 @@ impl RunningEnvoy {
             zone: None,
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(socket),
+            filter: sluice_xds::FilterForm::Wasm,
             max_connections: None,
             memory: None,
         });
@@ -119,7 +120,7 @@ fn settings(config: &Config, ports: &[Port; 2]) -> Result<Settings> {
         chain: pair.pem,
         key: pair.key,
     };
-    let filter = FilterCode::WasmFile(artifacts::filter()?);
+    let filter = FilterCode::File(artifacts::filter()?);
     Ok(Settings {
         http: vec![ports[0].addr()],
         https: Some(Https {

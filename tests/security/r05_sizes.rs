@@ -47,7 +47,7 @@ fn values() -> Vec<String> {
 
 /// Rendered bytes for Envoy and for nginx.
 pub(crate) fn sizes(config: &Config) -> [usize; 2] {
-    let code = FilterCode::WasmFile("filter.wasm".into());
+    let code = FilterCode::File("filter.wasm".into());
     let envoy = RenderedResources::render(config, &sluice_xds::Settings::new(code, Vec::new()));
     let engine = Engine::Sluice {
         module: "module.so".into(),

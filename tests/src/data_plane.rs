@@ -133,6 +133,13 @@ impl DataPlane {
             .arg("--envoy-binary")
             .arg(artifacts::envoy()?)
             .args(["--envoy-concurrency", "1"]);
+        if artifacts::is_wasm_asked_for() {
+            command.args(["--envoy-filter", "wasm"]);
+        } else {
+            command
+                .arg("--envoy-module")
+                .arg(artifacts::envoy_module()?);
+        }
         command.arg("--run-dir").arg(run_dir.path());
         command.args([
             "--healthz-host",

@@ -46,6 +46,14 @@ impl Envoy {
             "--disable-hot-restart",
         ]);
         command.args(["--drain-time-s", "1", "--log-level", "warning"]);
+        // Only where the bootstrap asks for the module it must be there.
+        if let Some(folder) = artifacts::envoy_module()
+            .ok()
+            .as_deref()
+            .and_then(Path::parent)
+        {
+            command.env("ENVOY_DYNAMIC_MODULES_SEARCH_PATH", folder);
+        }
         let mut process = Process::spawn(command)?;
         let admin = admin_address(&mut process, &admin).await?;
         Ok(Envoy {

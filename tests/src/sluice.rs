@@ -213,8 +213,14 @@ pub async fn wait_for_status(
 
 /// The bootstrap that the controller gives to an Envoy which somebody else runs; `node` tells one from another.
 pub fn bootstrap(xds: &str, node: &str) -> Result<String> {
+    bootstrap_with(xds, node, &[])
+}
+
+/// The same with more arguments.
+pub fn bootstrap_with(xds: &str, node: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(artifacts::sluice()?);
     command.args(["bootstrap", "--node-id", node, "--xds-address", xds]);
+    command.args(arguments);
     // `envoy::Envoy` puts the admin interface elsewhere.
     let output = command.args(["--admin-socket", "/nonexistent"]).output()?;
     ensure!(

@@ -187,6 +187,16 @@ pub(crate) fn shipped_controller(arch: Arch) -> Result<PathBuf> {
     shipped(arch, "sluice", "shipped", "sluice")
 }
 
+/// The module of Envoy in images.
+pub(crate) fn shipped_envoy_module(arch: Arch) -> Result<PathBuf> {
+    shipped(
+        arch,
+        "sluice-envoy-module",
+        "envoy-module",
+        "libsluice_envoy.so",
+    )
+}
+
 /// The nginx module of images.
 pub(crate) fn shipped_module(arch: Arch) -> Result<PathBuf> {
     shipped(arch, "sluice-nginx-module", "module", "libngx_sluice.so")

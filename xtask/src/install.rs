@@ -71,6 +71,8 @@ pub(crate) fn install(arguments: &[String]) -> Result<()> {
         files.push(("lib/sluice/sluice_filter.cwasm".into(), compiled));
     } else {
         files.push(("lib/sluice/envoy".into(), setup::envoy()?));
+        let module = build::envoy_module()?;
+        files.push(("lib/sluice/libsluice_envoy.so".into(), module));
         build::filter()?;
         files[0].1 = build::controller(plan.profile)?;
     }

@@ -22,6 +22,12 @@ pub(crate) struct Child {
     /// Worker threads of Envoy [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) envoy_concurrency: Option<u32>,
+    /// Form of the filter in Envoy.
+    #[arg(long, env = "SLUICE_ENVOY_FILTER", value_enum, default_value_t = EnvoyFilter::Auto, value_name = "FORM")]
+    pub(crate) envoy_filter: EnvoyFilter,
+    /// Filter as a module of Envoy [default: `libsluice_envoy.so` in `../lib/sluice` or beside this program].
+    #[arg(long, env = "SLUICE_ENVOY_MODULE", value_name = "PATH")]
+    pub(crate) envoy_module: Option<PathBuf>,
     /// Zone of the data plane, for `sluice.dev/zone-preference` [default: none].
     #[arg(long, env = "SLUICE_ZONE", value_name = "ZONE")]
     pub(crate) zone: Option<String>,
@@ -66,7 +72,7 @@ pub(crate) struct Routes {
 pub(crate) enum EnvoyFilter {
     /// The module where it is installed and Envoy is of its version, otherwise wasm.
     Auto,
-    /// A dynamic module: at about a tenth of wasm's CPU, without a sandbox.
+    /// A dynamic module: at a fraction of wasm's CPU, without a sandbox.
     Module,
     /// WebAssembly.
     Wasm,
@@ -213,4 +219,7 @@ pub(crate) struct Bootstrap {
     /// `node.locality.zone` of this Envoy.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
+    /// Have the filter as a module of Envoy, from a folder in ENVOY_DYNAMIC_MODULES_SEARCH_PATH. It knows the zone by SLUICE_ZONE.
+    #[arg(long)]
+    pub(crate) envoy_module: bool,
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_xds::{Change, Update};
-use sluice_xds::{Name, ResourceType};
+use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
 use crate::version::Version;
@@ -12,7 +11,35 @@ use crate::version::Version;
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) version: Version,
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
+    /// In the place of `bytes`, for clients that take the filter as a module.
+    for_modules: Option<Vec<u8>>,
+}
+
+impl Stored {
+    fn new(bytes: Vec<u8>, for_modules: Option<Vec<u8>>) -> Self {
+        let version = match &for_modules {
+            Some(module) => Version::hash(&[bytes.as_slice(), module].concat()),
+            None => Version::hash(&bytes),
+        };
+        Stored {
+            version,
+            bytes,
+            for_modules,
+        }
+    }
+
+    fn is_made_of(&self, bytes: &[u8], for_modules: Option<&[u8]>) -> bool {
+        self.bytes == bytes && self.for_modules.as_deref() == for_modules
+    }
+
+    /// The message for a client that takes this form of the filter.
+    pub(crate) fn bytes(&self, form: FilterForm) -> &[u8] {
+        match (form, &self.for_modules) {
+            (FilterForm::Module, Some(module)) => module,
+            (FilterForm::Module, None) | (FilterForm::Wasm, _) => &self.bytes,
+        }
+    }
 }
 
 /// Changes of an update, with the versions of what is new.
@@ -38,19 +65,17 @@ impl Cache {
         let mut set = Vec::new();
         for ((kind, name), change) in update.changes {
             let before = self.find(kind, &name);
-            match change {
-                Change::Set(bytes) if before.is_none_or(|before| before.bytes != bytes) => {
-                    set.push((
-                        kind,
-                        name,
-                        Some(Stored {
-                            version: Version::hash(&bytes),
-                            bytes,
-                        }),
-                    ));
+            let (bytes, for_modules) = match change {
+                Change::Set(bytes) => (bytes, None),
+                Change::SetFilter { wasm, module } => (wasm, Some(module)),
+                Change::Remove if before.is_some() => {
+                    set.push((kind, name, None));
+                    continue;
                 }
-                Change::Remove if before.is_some() => set.push((kind, name, None)),
-                Change::Set(_) | Change::Remove | Change::Keep => {}
+                Change::Remove | Change::Keep => continue,
+            };
+            if before.is_none_or(|it| !it.is_made_of(&bytes, for_modules.as_deref())) {
+                set.push((kind, name, Some(Stored::new(bytes, for_modules))));
             }
         }
         Difference {

@@ -17,8 +17,8 @@ use envoy_types::pb::envoy::config::core::v3::node::UserAgentVersionType;
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
-use sluice_xds::{Name, ResourceType};
-use sluice_xds::{PROBE, TLS_PROBE};
+use envoy_types::pb::google::protobuf::value::Kind;
+use sluice_xds::{FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE};
 
 use crate::cache::Cache;
 use crate::history::Generation;
@@ -50,6 +50,7 @@ struct Awaiting {
 pub(crate) struct Client {
     node: String,
     version: String,
+    form: FilterForm,
     subscriptions: BTreeMap<ResourceType, Subscription>,
     /// Changes up to here have been looked at.
     cursor: Generation,
@@ -66,6 +67,7 @@ impl Client {
         Client {
             node,
             version: String::new(),
+            form: FilterForm::default(),
             subscriptions,
             cursor,
             seed,
@@ -94,12 +96,13 @@ impl Client {
         if let Some(node) = &request.node {
             self.node = shortened(&node.id).to_owned();
             self.version = version(node);
+            self.form = filter_form(node);
         }
         // What the subscription is told from here on must be what it has not seen.
         self.catch_up(cache);
         let Some(subscription) = self.subscriptions.get_mut(&kind) else {
             self.subscriptions
-                .insert(kind, Subscription::begin(kind, request, cache)?);
+                .insert(kind, Subscription::begin(kind, self.form, request, cache)?);
             return Ok(Acknowledgement::None);
         };
         let verdict = subscription.request(request, cache)?;
@@ -279,6 +282,16 @@ impl Client {
 /// Names a response, among those of all streams.
 fn nonce(seed: u64, response: u64) -> String {
     format!("{seed:x}-{response}")
+}
+
+/// The form of the filter that a node asks for. Any that is not known is none.
+fn filter_form(node: &Node) -> FilterForm {
+    let fields = node.metadata.as_ref().map(|metadata| &metadata.fields);
+    let asked = fields.and_then(|fields| fields.get(FILTER_METADATA)?.kind.as_ref());
+    match asked {
+        Some(Kind::StringValue(form)) if form == MODULE_FORM => FilterForm::Module,
+        _ => FilterForm::Wasm,
+    }
 }
 
 /// The version of a node as Envoy sends it: in numbers.

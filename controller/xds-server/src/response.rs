@@ -2,7 +2,7 @@
 
 use envoy_types::pb::envoy::service::discovery::v3::Resource;
 use envoy_types::pb::google::protobuf::Any;
-use sluice_xds::{Name, ResourceType};
+use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::cache::Stored;
 
@@ -42,13 +42,18 @@ pub(crate) fn fits(need: &Need<'_>, part: ChangeSet) -> bool {
     }
 }
 
-pub(crate) fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
+pub(crate) fn resource(
+    kind: ResourceType,
+    name: &Name,
+    stored: &Stored,
+    form: FilterForm,
+) -> Resource {
     Resource {
         name: name.to_string(),
         version: stored.version.to_string(),
         resource: Some(Any {
             type_url: kind.type_url(),
-            value: stored.bytes.clone(),
+            value: stored.bytes(form).to_vec(),
         }),
         ..Resource::default()
     }

@@ -10,7 +10,7 @@ use std::fmt;
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
-use sluice_xds::{Name, ResourceType};
+use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::cache::Cache;
 use crate::dedup::make_unique;
@@ -60,6 +60,7 @@ struct InFlight {
 #[derive(Debug)]
 pub(crate) struct Subscription {
     kind: ResourceType,
+    form: FilterForm,
     wildcard: bool,
     names: BTreeSet<Name>,
     /// Versions that the client has; `None` is a version that is not ours.
@@ -79,9 +80,10 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Begins with the first request of a type on a stream.
+    /// Begins with the first request of a type on a stream, of a client that takes this form of the filter.
     pub(crate) fn begin(
         kind: ResourceType,
+        form: FilterForm,
         request: &DeltaDiscoveryRequest,
         cache: &Cache,
     ) -> Result<Self, TooManyNames> {
@@ -94,6 +96,7 @@ impl Subscription {
         let legacy = listed.is_empty() && all;
         let mut subscription = Subscription {
             kind,
+            form,
             wildcard: false,
             names: BTreeSet::new(),
             known: BTreeMap::new(),
@@ -358,8 +361,10 @@ impl Subscription {
                 Need::Nothing => drop(self.forced.remove(&name)),
                 _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
                 Need::Set(stored) => {
-                    room = room.saturating_sub(stored.bytes.len() + name.len());
-                    response.resources.push(resource(self.kind, &name, stored));
+                    let sent_bytes = stored.bytes(self.form).len() + name.len();
+                    room = room.saturating_sub(sent_bytes);
+                    let resource = resource(self.kind, &name, stored, self.form);
+                    response.resources.push(resource);
                     self.forced.remove(&name);
                     sent.push((name, Some(stored.version)));
                 }

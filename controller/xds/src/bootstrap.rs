@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::settings::{AUTH_CLUSTER, FIREWALL_CLUSTER, XDS_CLUSTER};
-use crate::{CONTROLLER_CLUSTER, MutualTls};
+use crate::{CONTROLLER_CLUSTER, FILTER_METADATA, FilterForm, MODULE_FORM, MutualTls};
 
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 /// More than a machine holds: only because Envoy warns at every start when there is no limit.
@@ -23,6 +23,8 @@ pub struct BootstrapSettings {
     pub admin_socket: PathBuf,
     /// Address of the controller.
     pub controller: ControllerAddress,
+    /// Form of the filter that this Envoy takes.
+    pub filter: FilterForm,
     /// Connections of clients, where it is known how many files there may be: without file descriptors no client is served.
     pub max_connections: Option<u64>,
     /// Bytes of memory that Envoy may have, where that is known: before they are used up, it takes no more requests.
@@ -87,6 +89,9 @@ fn node(settings: &BootstrapSettings) -> Value {
     let mut node = json!({"id": settings.node_id, "cluster": "sluice"});
     if let Some(zone) = &settings.zone {
         node["locality"] = json!({"zone": zone});
+    }
+    if settings.filter == FilterForm::Module {
+        node["metadata"] = json!({FILTER_METADATA: MODULE_FORM});
     }
     node
 }
@@ -205,6 +210,7 @@ mod tests {
             zone: None,
             admin_socket,
             controller,
+            filter: FilterForm::Wasm,
             max_connections: None,
             memory: Some(1 << 30),
         };
@@ -249,6 +255,7 @@ mod tests {
                 zone: None,
                 admin_socket: "/run/admin.sock".into(),
                 controller: ControllerAddress::Unix("/run/controller.sock".into()),
+                filter: FilterForm::Wasm,
                 max_connections: None,
                 memory,
             };

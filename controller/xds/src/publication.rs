@@ -9,12 +9,13 @@
 use std::time::Instant;
 
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, Listener, ListenerName, changed};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, LOOKUP_FILTER, RouteCache};
 use crate::settings::TRACES_CLUSTER;
 use crate::update::Change;
-use crate::{ResourceType, Settings, Update};
+use crate::{FilterForm, ResourceType, Settings, Update};
 
 impl Update {
     /// Resources that must exist before the routes of `now` do: its new clusters, and for the changed ones the endpoints of
@@ -106,12 +107,14 @@ impl Update {
             let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
-        update.put(ResourceType::Extension, FILTER, &render::filter(settings));
-        update.put(
-            ResourceType::Extension,
-            LOOKUP_FILTER,
-            &render::lookup_filter(settings),
-        );
+        for name in [FILTER, LOOKUP_FILTER] {
+            let form = |form| render::filter(name, form, settings).encode_to_vec();
+            let forms = Change::SetFilter {
+                wasm: form(FilterForm::Wasm),
+                module: form(FilterForm::Module),
+            };
+            update.change(ResourceType::Extension, name, forms);
+        }
         update
     }
 

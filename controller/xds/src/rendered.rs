@@ -8,7 +8,7 @@ use sluice_ir::Config;
 use crate::update::Change;
 use crate::{Name, ResourceType, Settings, Update, message_json};
 
-/// All resources of one configuration, as they are sent.
+/// All resources of one configuration, as they are sent to an Envoy with the filter as wasm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedResources(BTreeMap<(ResourceType, Name), Vec<u8>>);
 
@@ -22,7 +22,7 @@ impl RenderedResources {
             .changes
             .into_iter()
             .filter_map(|(key, change)| match change {
-                Change::Set(bytes) => Some((key, bytes)),
+                Change::Set(bytes) | Change::SetFilter { wasm: bytes, .. } => Some((key, bytes)),
                 Change::Remove | Change::Keep => None,
             });
         RenderedResources(set.collect())

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, LIMITED_HEADER, SCOPE_HEADER};
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
-    OTHER_HOSTS, PATH_HEADER,
+    OTHER_HOSTS, PATH_HEADER, ZONE_VARIABLE,
 };
 
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
@@ -51,6 +51,12 @@ pub const TRANSACTION_METADATA: &str = "sluice-transaction";
 pub const SERVER_METADATA: &str = "sluice-server";
 /// ... and the version of HTTP.
 pub const PROTOCOL_METADATA: &str = "sluice-protocol";
+/// In the metadata of a node: the form of the filter that it takes, `module` or none.
+pub const FILTER_METADATA: &str = "sluice.filter";
+/// Value of [`FILTER_METADATA`] for the module.
+pub const MODULE_FORM: &str = "module";
+/// Name of the filter as a module of Envoy, which looks for `lib<name>.so`.
+pub const MODULE_NAME: &str = "sluice_envoy";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
@@ -65,7 +71,7 @@ pub struct Settings {
     pub http: Vec<SocketAddr>,
     /// The `https` listener; `None` when there is none.
     pub https: Option<Https>,
-    /// The filter's code.
+    /// The filter's wasm.
     pub filter: FilterCode,
     /// The filter's plugin configuration.
     pub bootstrap_config: Vec<u8>,
@@ -99,15 +105,23 @@ impl Settings {
     }
 }
 
-/// Code of the filter.
+/// Source of the filter's wasm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterCode {
-    /// Wasm in a file on Envoy's machine.
-    WasmFile(PathBuf),
-    /// Wasm, sent along.
-    Wasm(Vec<u8>),
-    /// A dynamic module in a file on Envoy's machine.
-    Module(PathBuf),
+    /// A file on Envoy's machine.
+    File(PathBuf),
+    /// The wasm itself, sent along.
+    Inline(Vec<u8>),
+}
+
+/// Form of the filter in an Envoy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterForm {
+    /// As WebAssembly, which every Envoy runs.
+    #[default]
+    Wasm,
+    /// As a dynamic module, in an Envoy that says so by [`FILTER_METADATA`].
+    Module,
 }
 
 /// Settings of the `https` listener.

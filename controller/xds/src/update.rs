@@ -22,6 +22,13 @@ pub struct Update {
 pub enum Change {
     /// Sets it to an encoded message.
     Set(Vec<u8>),
+    /// Sets the filter to encoded messages, of which each client takes the one of its form.
+    SetFilter {
+        /// For [`FilterForm::Wasm`](crate::FilterForm::Wasm).
+        wasm: Vec<u8>,
+        /// For [`FilterForm::Module`](crate::FilterForm::Module).
+        module: Vec<u8>,
+    },
     /// Removes it.
     Remove,
     /// As it is; takes back a removal that it is merged over.

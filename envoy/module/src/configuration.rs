@@ -1,11 +1,11 @@
 //! A configuration of the filter: one for each listener and each of the two filters there.
 
+use std::env;
 use std::sync::Mutex;
 
 use sluice_envoy_abi::{Config, Counter, FilterConfig, LogLevel, Response};
-use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES};
+use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES, ZONE_VARIABLE};
 use sluice_filter_config::{Host, PluginConfig};
-use sluice_filter_core::Tables;
 
 use crate::filter::RequestFilter;
 use crate::lock::lock;
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
 
 /// The zone that this Envoy runs in.
 pub(crate) fn zone() -> Option<String> {
-    lock(&ZONE).clone()
+    lock(&ZONE).clone().or_else(|| env::var(ZONE_VARIABLE).ok())
 }
 
 impl Configuration {
@@ -54,13 +54,10 @@ impl Configuration {
         }
         lock(&ZONE).clone_from(&bootstrap.zone);
         // Once the log has begun, a bootstrap configuration is older than what it brought.
-        if let Some(tables) = bootstrap.tables.filter(|_| log::version().is_none()) {
-            if let Err(error) = Tables::default().check(&tables) {
-                return refuse(&format!("plugin configuration: {error}"));
-            }
-            if log::publish(tables).is_err() {
-                return refuse("plugin configuration: tables: expected a snapshot, got a delta");
-            }
+        if let Some(tables) = bootstrap.tables.filter(|_| log::version().is_none())
+            && let Err(error) = log::publish(tables)
+        {
+            return refuse(&format!("plugin configuration: {error}"));
         }
         let is_before_lookup = name == LOOKUP_FILTER;
         let settings = Settings {

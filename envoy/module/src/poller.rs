@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use sluice_envoy_abi::{Config, LogLevel, Response, Scheduler};
 use sluice_filter_config::{Control, PluginConfig};
-use sluice_filter_core::{LongPoll, PollResult, Tables};
+use sluice_filter_core::{ApplyError, LongPoll, PollResult};
 
 use crate::clock::now;
 use crate::lock::lock;
-use crate::log::{self, OutOfStep};
-use crate::waiting;
+use crate::{log, waiting};
 
 /// Longer than the controller holds a poll, so that only a dead connection times out.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -158,22 +157,18 @@ fn apply(document: &[u8]) -> PollResult {
         Ok(_) => return refused(document, "expected `tables`, got none"),
         Err(error) => return refused(document, &error.to_string()),
     };
-    if let Err(error) = Tables::default().check(&tables) {
-        return refused(document, &error.to_string());
-    }
     match log::publish(tables) {
         Ok(()) => {
             lock(&POLLER).last_refused = None;
             waiting::resume();
             PollResult::Current
         }
-        Err(OutOfStep { have, base }) => {
-            let have = have.map_or_else(|| "none".to_owned(), |version| version.to_string());
-            let message =
-                format!("log out of step, asking for a snapshot: have {have}, delta for {base}");
+        Err(error @ ApplyError::Base { .. }) => {
+            let message = format!("log out of step, asking for a snapshot: {error}");
             log_once(LogLevel::Info, document, &message);
             PollResult::OutOfStep
         }
+        Err(error) => refused(document, &error.to_string()),
     }
 }
 

@@ -134,7 +134,7 @@ fn settings(ports: &[Port; 2], scopes_from: usize) -> Settings {
         request_log: true,
         scopes_from,
         ..Settings::new(
-            FilterCode::WasmFile(artifacts::filter().unwrap()),
+            FilterCode::File(artifacts::filter().unwrap()),
             bootstrap_config,
         )
     }
@@ -146,6 +146,7 @@ fn bootstrap_on(folder: &TempDir, socket: std::path::PathBuf) -> String {
         zone: None,
         admin_socket: folder.path().join("admin.sock"),
         controller: ControllerAddress::Unix(socket),
+        filter: sluice_xds::FilterForm::Wasm,
         max_connections: None,
         memory: None,
     };

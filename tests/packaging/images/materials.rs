@@ -50,6 +50,7 @@ fn programs_are_listed(image: &str, archive: &Archive, components: &[Value]) -> 
         "envoy" => &[
             "usr/bin/sluice",
             "usr/lib/sluice/envoy",
+            "usr/lib/sluice/libsluice_envoy.so",
             "usr/share/sluice/sluice_filter.wasm",
         ],
         "nginx" => &[

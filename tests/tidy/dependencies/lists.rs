@@ -22,8 +22,25 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "rustc-hash",
             "sluice-filter-config",
             "sluice-filter-core",
+            "sluice-filter-worker",
         ],
     ),
+    // The life of a request knows no host.
+    (
+        "sluice-filter-worker",
+        &["sluice-filter-config", "sluice-filter-core"],
+    ),
+    // The module of Envoy joins two crates that do not know each other; only one of them knows Envoy.
+    (
+        "sluice-envoy-module",
+        &[
+            "sluice-envoy-abi",
+            "sluice-filter-config",
+            "sluice-filter-core",
+            "sluice-filter-worker",
+        ],
+    ),
+    ("sluice-envoy-abi", &[]),
     // The nginx module joins two crates that do not know each other; only one of them knows nginx. The names of the
     // host contract come from the wire schema.
     (

@@ -22,13 +22,21 @@ pub(super) struct Nginx {
     pub(super) version: String,
 }
 
+/// Envoy, and the file of ours that it loads.
+#[derive(Clone)]
+pub(super) struct Envoy {
+    pub(super) program: PathBuf,
+    /// The filter as a module.
+    pub(super) module: PathBuf,
+}
+
 /// Paths of programs.
 #[derive(Clone)]
 pub(super) struct Programs {
     pub(super) arch: Arch,
     pub(super) sluice: PathBuf,
     pub(super) filter: PathBuf,
-    pub(super) envoy: Option<PathBuf>,
+    pub(super) envoy: Option<Envoy>,
     pub(super) nginx: Option<Nginx>,
 }
 
@@ -51,7 +59,7 @@ impl Programs {
             || build::controller(Profile::Dev),
             || build::shipped_controller(arch),
         )?;
-        let envoy = with_envoy.then(|| setup::envoy_for(arch)).transpose()?;
+        let envoy = with_envoy.then(|| Envoy::build(arch, debug)).transpose()?;
         let nginx = with_nginx
             .then(|| Nginx::build(arch, debug, &filter))
             .transpose()?;
@@ -64,18 +72,33 @@ impl Programs {
         })
     }
 
-    /// Copies without symbols in `folder`; the symbols go to `symbols`. Envoy comes without.
+    /// Copies without symbols in `folder`; the symbols go to `symbols`. Envoy itself comes without.
     pub(super) fn stripped(mut self, folder: &Path, symbols: &Path) -> Result<Programs> {
         let mut step = Step::start("symbols beside the programs");
         fs::create_dir_all(symbols).with_context(|| symbols.display().to_string())?;
         let arch = self.arch;
         let mut strip = |file: &Path| strip(&mut step, arch, file, folder, symbols);
         self.sluice = strip(&self.sluice)?;
+        if let Some(envoy) = &mut self.envoy {
+            envoy.module = strip(&envoy.module)?;
+        }
         if let Some(nginx) = &mut self.nginx {
             nginx.module = strip(&nginx.module)?;
         }
         step.done();
         Ok(self)
+    }
+}
+
+impl Envoy {
+    fn build(arch: Arch, debug: bool) -> Result<Envoy> {
+        let module = built("SLUICE_ENVOY_MODULE", debug, build::envoy_module, || {
+            build::shipped_envoy_module(arch)
+        })?;
+        Ok(Envoy {
+            program: setup::envoy_for(arch)?,
+            module,
+        })
     }
 }
 

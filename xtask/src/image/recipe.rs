@@ -92,6 +92,7 @@ impl Recipe {
         found.extend(sluice(step, programs, &top)?);
         if let (Recipe::Envoy, Some(envoy)) = (self, &programs.envoy) {
             found.extend(envoy_files(step, envoy, programs, &below)?);
+            packages.push("sluice-envoy-module");
         }
         if let (Recipe::Nginx, Some(nginx)) = (self, &programs.nginx) {
             let more = nginx_files(step, debian, nginx, &found, [&below, &top])?;
@@ -176,22 +177,32 @@ fn sluice(step: &mut Step, programs: &Programs, top: &Path) -> Result<Vec<Part>>
     ])
 }
 
-/// Envoy as its makers build it, and the filter for drop-in configurations.
+/// Envoy as its makers build it, the filter as its module, and the filter for drop-in configurations.
 fn envoy_files(
     step: &mut Step,
-    envoy: &Path,
+    envoy: &Envoy,
     programs: &Programs,
     below: &Path,
 ) -> Result<Vec<Part>> {
-    files::copy(envoy, &below.join("usr/lib/sluice/envoy"))?;
+    files::copy(&envoy.program, &below.join("usr/lib/sluice/envoy"))?;
+    let module = below.join("usr/lib/sluice/libsluice_envoy.so");
+    files::copy_data(&envoy.module, &module)?;
     files::copy_data(
         &programs.filter,
         &below.join("usr/share/sluice/sluice_filter.wasm"),
     )?;
-    Ok(vec![Part {
-        url: Some(format!("pkg:github/envoyproxy/envoy@v{ENVOY_VERSION}")),
-        ..Part::file("envoy", ENVOY_VERSION, digest::sha256(step, envoy)?)
-    }])
+    let module = digest::sha256(step, &envoy.module)?;
+    Ok(vec![
+        Part {
+            url: Some(format!("pkg:github/envoyproxy/envoy@v{ENVOY_VERSION}")),
+            ..Part::file(
+                "envoy",
+                ENVOY_VERSION,
+                digest::sha256(step, &envoy.program)?,
+            )
+        },
+        Part::file("libsluice_envoy.so", env!("CARGO_PKG_VERSION"), module),
+    ])
 }
 
 /// The distribution's nginx, which must be the one that our module is built for.

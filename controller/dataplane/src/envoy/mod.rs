@@ -23,7 +23,7 @@ use futures::future::OptionFuture;
 use hyper::Method;
 use rustix::process::Pid;
 use sluice_tasks::Tasks;
-use sluice_xds::{BootstrapSettings, ControllerAddress};
+use sluice_xds::{BootstrapSettings, ControllerAddress, FilterForm, ZONE_VARIABLE};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -38,6 +38,9 @@ use crate::supervisor::{
 use crate::{memory, open_files, private_file};
 use drain::{CloseListeners, drain};
 pub use version::version;
+
+/// Folders that Envoy looks for modules in.
+const MODULES_VARIABLE: &str = "ENVOY_DYNAMIC_MODULES_SEARCH_PATH";
 
 /// How to run Envoy.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ pub struct Settings {
     pub controller: ControllerAddress,
     /// Time for open requests to complete before Envoy is terminated.
     pub drain_timeout: Duration,
-    /// The module that it will load: it cannot load another one from the same file.
+    /// The filter as a module: `libsluice_envoy.so`, which Envoy finds by its folder; `None` if the filter is wasm.
     pub module: Option<PathBuf>,
 }
 
@@ -64,8 +67,9 @@ pub struct Envoy {
     program: PathBuf,
     arguments: Vec<OsString>,
     bootstrap: String,
-    /// Hash of the module that it will load.
-    module: Option<String>,
+    zone: Option<String>,
+    /// The module that it will load, and its hash.
+    module: Option<(PathBuf, String)>,
     files: Files,
     drain_timeout: Duration,
     log: ChildLog,
@@ -109,22 +113,27 @@ impl Envoy {
         };
         let bootstrap = BootstrapSettings {
             node_id: settings.node_id,
-            zone: settings.zone,
+            zone: settings.zone.clone(),
             admin_socket: files.admin_socket.clone(),
             controller: settings.controller,
+            filter: match &settings.module {
+                Some(_) => FilterForm::Module,
+                None => FilterForm::Wasm,
+            },
             max_connections: Some(open_files::max_connections(open_files::raise_limit())),
             memory: memory::limit(),
         };
         let bootstrap = serde_json::to_string_pretty(&sluice_xds::bootstrap(&bootstrap))
             .context("bootstrap")?;
-        let module = settings.module.as_deref().map(file_hash).transpose()?;
+        let hash = settings.module.as_deref().map(file_hash).transpose()?;
         let log = ChildLog::open(&run_dir.join("envoy.log"), log_line)?;
         tasks.spawn("envoy log", log.clone().follow());
         Ok(Envoy {
             program: settings.program,
             arguments: arguments(&files.bootstrap, settings.concurrency),
             bootstrap,
-            module,
+            zone: settings.zone,
+            module: settings.module.zip(hash),
             drain_timeout: settings.drain_timeout,
             log,
             pid: SharedPid::default(),
@@ -275,6 +284,10 @@ impl Program for Envoy {
         let mut command = Command::new(&self.program);
         // Ctrl-C signals the foreground process group, and Envoy has to be drained before it exits.
         command.args(&self.arguments).process_group(0);
+        // A module of Envoy cannot read the bootstrap.
+        command.envs(self.zone.iter().map(|zone| (ZONE_VARIABLE, zone)));
+        let folder = self.module.as_ref().and_then(|(path, _)| path.parent());
+        command.envs(folder.map(|folder| (MODULES_VARIABLE, folder)));
         // Its standard output is the access log, and ours carries nothing else.
         command
             .stdin(Stdio::null())

@@ -127,7 +127,7 @@ impl FakeClient {
     }
 }
 
-fn subscription(kind: ResourceType, names: &[&str]) -> DeltaDiscoveryRequest {
+pub(crate) fn subscription(kind: ResourceType, names: &[&str]) -> DeltaDiscoveryRequest {
     DeltaDiscoveryRequest {
         node: Some(Node {
             id: "fake".to_owned(),

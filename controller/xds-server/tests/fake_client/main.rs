@@ -1,6 +1,7 @@
 //! The delta protocol, spoken by a fake client over a real connection.
 
 mod client;
+mod filter_form;
 mod order;
 mod refusals;
 mod subscriptions;
@@ -14,7 +15,7 @@ fn store() -> Store {
     let store = Store::new();
     let (none, settings) = (
         Config::default(),
-        Settings::new(FilterCode::WasmFile("/filter.wasm".into()), Vec::new()),
+        Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()),
     );
     store.apply(Update::additions(&none, &none));
     store.apply(Update::routing(&none, &settings));

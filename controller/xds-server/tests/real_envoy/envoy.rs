@@ -25,6 +25,7 @@ impl Envoy {
             node_id: "real".to_owned(),
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(controller.to_owned()),
+            filter: sluice_xds::FilterForm::Wasm,
             max_connections: None,
             memory: Some(1 << 30),
         };

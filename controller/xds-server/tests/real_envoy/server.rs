@@ -102,6 +102,6 @@ pub(crate) fn settings() -> Settings {
     });
     Settings {
         http: vec![*address],
-        ..Settings::new(FilterCode::Wasm(no_op_wasm()), b"{}".to_vec())
+        ..Settings::new(FilterCode::Inline(no_op_wasm()), b"{}".to_vec())
     }
 }

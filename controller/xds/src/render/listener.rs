@@ -259,7 +259,7 @@ mod tests {
             .collect();
         Settings {
             http,
-            ..Settings::new(FilterCode::Wasm(vec![]), vec![])
+            ..Settings::new(FilterCode::Inline(vec![]), vec![])
         }
     }
 

@@ -40,7 +40,7 @@ mod upstream_tls;
 
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
-pub use filter::{CAPABILITIES, filter, lookup_filter};
+pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, own_listener, tls_listener};
 pub use probe::{PROBE, TLS_PROBE};
 pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};

@@ -32,7 +32,10 @@ const NATIVE: &str = "round_robin";
 
 #[derive(Clone, Copy)]
 pub(crate) enum DataPlane {
+    /// With the filter as its module.
     Envoy,
+    /// With the filter as wasm.
+    EnvoyWasm,
     Nginx,
 }
 
@@ -71,6 +74,7 @@ impl Cpu {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let name = match self.data_plane {
             DataPlane::Envoy => "envoy",
+            DataPlane::EnvoyWasm => "envoy_wasm",
             DataPlane::Nginx => "nginx",
         };
         let policy = self.policy.name;
@@ -95,7 +99,7 @@ impl Cpu {
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
         match self.data_plane {
-            DataPlane::Envoy => envoy_cpu::run(self, effort).await,
+            DataPlane::Envoy | DataPlane::EnvoyWasm => envoy_cpu::run(self, effort).await,
             DataPlane::Nginx => nginx_cpu::run(self, effort).await,
         }
     }

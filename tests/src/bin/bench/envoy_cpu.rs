@@ -6,7 +6,7 @@ use sluice_tests::envoy::Envoy;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options};
 
-use crate::cpu::{Baseline, Cpu, Side, Site};
+use crate::cpu::{Baseline, Cpu, DataPlane, Side, Site};
 use crate::row::Measured;
 use crate::{Effort, native, plain};
 
@@ -32,7 +32,12 @@ pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
         .without_data_plane()
         .http(port.addr());
     let controller = options.arguments(flags).start().await?;
-    let our_envoy = envoy(&sluice::bootstrap(controller.xds(), "bench")?).await?;
+    let form: &[&str] = match cpu.data_plane {
+        DataPlane::Envoy => &["--envoy-module"],
+        DataPlane::EnvoyWasm | DataPlane::Nginx => &[],
+    };
+    let bootstrap = sluice::bootstrap_with(controller.xds(), "bench", form)?;
+    let our_envoy = envoy(&bootstrap).await?;
 
     let ours = Side {
         addr: port.addr(),

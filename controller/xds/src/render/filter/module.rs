@@ -1,33 +1,23 @@
 //! The filter as a dynamic module of Envoy.
 
-use std::path::Path;
-
-use envoy_types::pb::envoy::config::core::v3::async_data_source::Specifier as Source;
-use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
-use envoy_types::pb::envoy::config::core::v3::{AsyncDataSource, DataSource};
 use envoy_types::pb::envoy::extensions::dynamic_modules::v3::DynamicModuleConfig;
 use envoy_types::pb::envoy::extensions::filters::http::dynamic_modules::v3::DynamicModuleFilter;
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::Name;
 
+use crate::MODULE_NAME;
 use crate::render::proto::any;
 
 /// Prefix of the filter's metrics: as in wasm.
 const METRICS: &str = "wasmcustom";
 
-/// The filter of this name, from a file on Envoy's machine.
-pub(super) fn filter(name: &str, path: &Path, bootstrap_config: &[u8]) -> Option<Any> {
-    let file = DataSource {
-        specifier: Some(Specifier::Filename(path.to_string_lossy().into_owned())),
-        ..DataSource::default()
-    };
+/// The filter of this name. Each Envoy has the module in its own search path.
+pub(super) fn filter(name: &str, bootstrap_config: &[u8]) -> Option<Any> {
     let module = DynamicModuleConfig {
+        name: MODULE_NAME.to_owned(),
         // It keeps its tables across configurations.
         do_not_close: true,
         metrics_namespace: METRICS.to_owned(),
-        module: Some(AsyncDataSource {
-            specifier: Some(Source::Local(file)),
-        }),
         ..DynamicModuleConfig::default()
     };
     any(DynamicModuleFilter {

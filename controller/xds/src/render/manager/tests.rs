@@ -2,7 +2,7 @@ use super::*;
 use crate::FilterCode;
 
 fn names(scheme: Scheme, global: &GlobalConfig) -> Vec<String> {
-    let quiet = Settings::new(FilterCode::Wasm(vec![]), vec![]);
+    let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
     let front = Front {
         scheme,
         global,
@@ -51,7 +51,7 @@ fn only_https_promises_https() {
 
 #[test]
 fn requests_are_logged_only_when_asked_for() {
-    let quiet = Settings::new(FilterCode::Wasm(vec![]), vec![]);
+    let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
     let logs = |settings: &Settings| {
         let global = &GlobalConfig::default();
         let front = Front {

@@ -123,7 +123,7 @@ mod tests {
     fn settings(scopes_from: usize) -> Settings {
         Settings {
             scopes_from,
-            ..Settings::new(FilterCode::Wasm(vec![]), vec![])
+            ..Settings::new(FilterCode::Inline(vec![]), vec![])
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
                 .publish(config, &settings(scopes_from), Instant::now(), &mut update);
             for ((kind, name), change) in update.changes {
                 match change {
-                    Change::Set(bytes) => {
+                    Change::Set(bytes) | Change::SetFilter { wasm: bytes, .. } => {
                         drop(self.resources.insert((kind, name.to_string()), bytes));
                     }
                     Change::Remove | Change::Keep => {

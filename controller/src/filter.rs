@@ -1,15 +1,11 @@
 //! The filter: within this program, unless a flag names another.
 
-mod module;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 use sluice_dataplane::private_file;
-
-pub(crate) use module::chosen as chosen_module;
 
 /// Absent in a program that was built before the filter was.
 const EMBEDDED: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/embedded_filter.rs"));

@@ -5,6 +5,7 @@ mod check;
 mod cluster;
 mod compare;
 mod conditional;
+mod data_plane;
 mod dbg;
 mod environment;
 mod envoy;
@@ -35,6 +36,7 @@ pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretP
 pub(crate) use check::{Check, CheckOutput};
 pub(crate) use cluster::{AccessArgs, ClusterArgs, ObjectSource, SourceArgs, SourceKind};
 pub(crate) use compare::{Compare, Requests};
+pub(crate) use data_plane::DataPlane;
 pub(crate) use dbg::{Backends, Certs, Conf, Dbg, DbgCommand, DbgOutput};
 pub(crate) use envoy::{
     Bootstrap, Child, EnvoyFilter, NativeBalancing, Routes, RunEnvoy, Shutdown,
@@ -260,26 +262,6 @@ impl Listeners {
 /// Linux lists the addresses of all interfaces here, and has no such file without IPv6.
 pub(crate) fn has_ipv6() -> bool {
     std::fs::read_to_string("/proc/net/if_inet6").is_ok_and(|list| !list.trim().is_empty())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DataPlane {
-    /// Envoy as a child process.
-    Envoy,
-    /// nginx as a child process, with our module.
-    Nginx,
-    /// None: serve xDS only, for an Envoy that you run yourself.
-    None,
-}
-
-impl DataPlane {
-    /// The data plane that serves. Clients of xDS are Envoys.
-    pub(crate) fn serving(self) -> sluice_translate::DataPlane {
-        match self {
-            DataPlane::Envoy | DataPlane::None => sluice_translate::DataPlane::Envoy,
-            DataPlane::Nginx => sluice_translate::DataPlane::Nginx,
-        }
-    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -54,7 +54,7 @@ impl InFlight {
         }
     }
 
-    /// What is left for this request.
+    /// The work that is left for this request.
     pub(crate) fn pending(&self, context: u32) -> Option<&Pending> {
         self.pending.get(&context)
     }

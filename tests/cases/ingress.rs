@@ -1,4 +1,5 @@
-//! `ingress.json`, one test for each area and data plane, for Envoy with each host in a scope of its own, and with the filter as wasm.
+//! `ingress.json`, one test for each area and data plane, for Envoy with each host in a scope of its own, and with the filter as wasm
+//! where it takes part.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +30,20 @@ macro_rules! areas {
             )*
         }
 
+        mod on_nginx {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    super::play(stringify!($area), "nginx", &[]).await
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! areas_of_the_filter {
+    ($($area:ident)*) => {
+        /// The filter in its other form.
         mod by_wasm {
             $(
                 #[tokio::test(flavor = "multi_thread")]
@@ -47,16 +62,12 @@ macro_rules! areas {
                 )*
             }
         }
-
-        mod on_nginx {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $area() -> anyhow::Result<()> {
-                    super::play(stringify!($area), "nginx", &[]).await
-                }
-            )*
-        }
     };
+}
+
+// Where it chooses, counts, decodes or replaces; elsewhere its form makes no difference.
+areas_of_the_filter! {
+    affinity balancer canary headers redirect rewrite routing snippets
 }
 
 areas! {

@@ -95,6 +95,21 @@ impl Identity {
     }
 }
 
+fn programs(command: &mut Command) -> Result<()> {
+    command
+        .arg("--envoy-binary")
+        .arg(artifacts::envoy()?)
+        .args(["--envoy-concurrency", "1"]);
+    if artifacts::is_wasm_asked_for() {
+        command.args(["--envoy-filter", "wasm"]);
+    } else {
+        command
+            .arg("--envoy-module")
+            .arg(artifacts::envoy_module()?);
+    }
+    Ok(())
+}
+
 /// A running data plane; it and its Envoy end when this is dropped.
 pub struct DataPlane {
     process: Process,
@@ -129,17 +144,7 @@ impl DataPlane {
             CONTROLLER,
         ]);
         command.arg("--xds-certificates").arg(identity.folder());
-        command
-            .arg("--envoy-binary")
-            .arg(artifacts::envoy()?)
-            .args(["--envoy-concurrency", "1"]);
-        if artifacts::is_wasm_asked_for() {
-            command.args(["--envoy-filter", "wasm"]);
-        } else {
-            command
-                .arg("--envoy-module")
-                .arg(artifacts::envoy_module()?);
-        }
+        programs(&mut command)?;
         command.arg("--run-dir").arg(run_dir.path());
         command.args([
             "--healthz-host",

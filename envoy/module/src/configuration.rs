@@ -1,39 +1,19 @@
 //! A configuration of the filter: one for each listener and each of the two filters there.
 
-use std::env;
-use std::sync::Mutex;
-
-use sluice_envoy_abi::{Config, Counter, FilterConfig, LogLevel, Response};
-use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES, ZONE_VARIABLE};
-use sluice_filter_config::{Host, PluginConfig};
+use sluice_envoy_abi::{Config, FilterConfig, LogLevel, Response};
+use sluice_filter_config::PluginConfig;
+use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES};
 
 use crate::filter::RequestFilter;
-use crate::lock::lock;
-use crate::log;
 use crate::poller::{self, Membership};
-
-static ZONE: Mutex<Option<String>> = Mutex::new(None);
+use crate::settings::Settings;
+use crate::{log, zone};
 
 /// A configuration of the filter.
 pub struct Configuration {
     settings: Settings,
     /// Absent where another configuration of the same listener polls, or nobody is to be asked.
     membership: Option<Membership>,
-}
-
-/// The part that each request needs.
-#[derive(Clone, Copy)]
-pub(crate) struct Settings {
-    pub(crate) host: Host,
-    pub(crate) is_before_lookup: bool,
-    pub(crate) unknown_routes: Option<Counter>,
-    /// True if there is a controller to wait for.
-    pub(crate) may_wait: bool,
-}
-
-/// The zone that this Envoy runs in.
-pub(crate) fn zone() -> Option<String> {
-    lock(&ZONE).clone().or_else(|| env::var(ZONE_VARIABLE).ok())
 }
 
 impl Configuration {
@@ -52,7 +32,7 @@ impl Configuration {
                 "plugin configuration: expected `tables`, `control` or both, got neither",
             );
         }
-        lock(&ZONE).clone_from(&bootstrap.zone);
+        zone::set(bootstrap.zone);
         // Once the log has begun, a bootstrap configuration is older than what it brought.
         if let Some(tables) = bootstrap.tables.filter(|_| log::version().is_none())
             && let Err(error) = log::publish(tables)

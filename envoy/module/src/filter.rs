@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use sluice_envoy_abi::{Filter, Headers, Stream};
 use sluice_filter_worker::{Pending, RequestAction};
 
-use crate::configuration::Settings;
+use crate::settings::Settings;
 use crate::stream::EnvoyStream;
 use crate::{clock, waiting, worker};
 

@@ -31,9 +31,11 @@ mod filter;
 mod lock;
 mod log;
 mod poller;
+mod settings;
 mod stream;
 mod waiting;
 mod worker;
+mod zone;
 
 use sluice_envoy_abi::{Config, LogLevel, Program};
 

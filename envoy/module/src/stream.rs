@@ -13,7 +13,7 @@ use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
 use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
 
 use crate::clock;
-use crate::configuration::Settings;
+use crate::settings::Settings;
 
 /// A request and its response, during a hook of Envoy's.
 pub(crate) struct EnvoyStream<'a> {

@@ -9,7 +9,7 @@ use sluice_filter_worker::Worker;
 
 use crate::clock::now;
 use crate::counters::ProcessCounters;
-use crate::{configuration, log};
+use crate::{log, zone};
 
 struct ThreadWorker {
     worker: Worker<ProcessCounters>,
@@ -52,7 +52,7 @@ impl ThreadWorker {
 
     #[cold]
     fn catch_up(&mut self) {
-        self.worker.set_zone(configuration::zone());
+        self.worker.set_zone(zone::get());
         let (updates, latest) = log::since(self.taken);
         for update in updates {
             match self.worker.apply(update, now()) {

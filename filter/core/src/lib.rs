@@ -22,6 +22,7 @@
 )]
 
 pub mod affinity;
+mod apply_error;
 mod backend;
 pub mod balance;
 pub mod canary;
@@ -52,6 +53,7 @@ mod tables;
 mod testing;
 mod time;
 
+pub use apply_error::ApplyError;
 pub use backend::Backend;
 pub use decide::{Decision, Forward, Limits};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
@@ -64,5 +66,5 @@ pub use reply::Reply;
 pub use request::{Fact, Request, variables};
 pub use rewriting::{Matching, Rewrites, Rewriting};
 pub use rng::{Rng, SplitMix64};
-pub use tables::{AlgorithmChange, ApplyError, Tables};
+pub use tables::{AlgorithmChange, Tables};
 pub use time::Timestamp;

@@ -1,15 +1,15 @@
 //! Tables of the filter: routes and backends at one version.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::rc::Rc;
 
 use sluice_filter_config::{self as wire, Version};
 
+use crate::apply_error::ApplyError;
 use crate::outcome::Serials;
 use crate::policy::CompiledBackend;
 use crate::route::Route;
-use crate::{Backend, InvalidBackend, Rng, Timestamp};
+use crate::{Backend, Rng, Timestamp};
 
 /// Found by id, several times in each request: a fast hash. An attacker needs a Service for each collision.
 pub(crate) type ById<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -39,40 +39,6 @@ pub struct AlgorithmChange {
     pub from: &'static str,
     /// The algorithm of now.
     pub to: &'static str,
-}
-
-/// Why a document was not applied. The tables are as they were.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApplyError {
-    /// A delta for other tables than these: ask for a snapshot.
-    Base {
-        /// Version of these tables.
-        have: Option<Version>,
-        /// Version that the delta applies to.
-        base: Version,
-    },
-    /// A backend that cannot be compiled.
-    Backend {
-        /// Its id.
-        backend: String,
-        /// Error of the backend.
-        cause: InvalidBackend,
-    },
-}
-
-impl fmt::Display for ApplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ApplyError::Base {
-                have: Some(have),
-                base,
-            } => write!(f, "delta: base: expected {have}, got {base}"),
-            ApplyError::Base { have: None, base } => {
-                write!(f, "delta: base: expected a snapshot first, got {base}")
-            }
-            ApplyError::Backend { backend, cause } => write!(f, "backend {backend:?}: {cause}"),
-        }
-    }
 }
 
 impl Tables {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::debian::Debian;
 use super::oci::Image;
 use super::parts::{Crates, Part};
-use super::programs::{Nginx, Programs};
+use super::programs::{Envoy, Nginx, Programs};
 use super::{licences, sbom};
 use crate::arch::Arch;
 use crate::setup::ENVOY_VERSION;

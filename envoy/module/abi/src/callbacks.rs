@@ -2,7 +2,6 @@
 
 use std::ffi::{c_uint, c_void};
 
-use crate::LogLevel;
 use crate::buffer::{EnvoyBuffer, EnvoyHeader, ModuleBuffer, ModuleHeader};
 use crate::timing::Timing;
 
@@ -112,10 +111,4 @@ callbacks! {
         label_count: usize,
         by: u64,
     ) -> c_uint;
-}
-
-/// Writes a line to Envoy's log.
-pub fn log(level: LogLevel, message: &str) {
-    // SAFETY: the message outlives the call; Envoy copies it.
-    unsafe { write_log(level as c_uint, message.into()) };
 }

@@ -29,13 +29,14 @@ mod callbacks;
 mod config;
 #[doc(hidden)]
 pub mod hooks;
+mod log;
 mod program;
 mod scheduler;
 mod stream;
 mod timing;
 
-pub use callbacks::log;
 pub use config::{Config, Counter, Response};
-pub use program::{Filter, FilterConfig, Headers, LogLevel, Program};
+pub use log::{LogLevel, log};
+pub use program::{Filter, FilterConfig, Headers, Program};
 pub use scheduler::Scheduler;
 pub use stream::{Attribute, Direction, Number, Stream};

@@ -55,14 +55,3 @@ pub enum Headers {
     /// The request waits, with its body, until it is resumed.
     Wait,
 }
-
-/// Importance of a line in Envoy's log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogLevel {
-    /// `info`
-    Info = 2,
-    /// `warning`
-    Warn = 3,
-    /// `error`
-    Error = 4,
-}

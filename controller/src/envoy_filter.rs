@@ -5,22 +5,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, ensure};
 use sluice_dataplane::envoy;
 use sluice_dataplane::find_program::{find_installed, installed_file};
+use sluice_xds::MODULE_NAME;
 use tracing::info;
 
 use crate::args::{Child, EnvoyFilter};
 
-/// The file that is installed with this program. Envoy looks for this name in folders.
-const NAME: &str = "libsluice_envoy.so";
 /// Versions of Envoy with the ABI that the module was written for: Envoy promises it to stay for one release.
 const VERSIONS: &[&str] = &["1.40."];
 
 /// The module, if this Envoy is to have the filter as one.
 pub(crate) fn module(flags: &Child, envoy: &Path) -> anyhow::Result<Option<PathBuf>> {
+    // Envoy looks for this name in folders.
+    let name = format!("lib{MODULE_NAME}.so");
     let given = flags.envoy_module.as_deref();
     let unfit = match flags.envoy_filter {
         EnvoyFilter::Wasm => return Ok(None),
-        EnvoyFilter::Auto if given.is_none() && find_installed(NAME).is_none() => {
-            Some(format!("no {NAME} is installed with this program"))
+        EnvoyFilter::Auto if given.is_none() && find_installed(&name).is_none() => {
+            Some(format!("no {name} is installed with this program"))
         }
         EnvoyFilter::Auto | EnvoyFilter::Module => reason_against(envoy),
     };
@@ -34,10 +35,10 @@ pub(crate) fn module(flags: &Child, envoy: &Path) -> anyhow::Result<Option<PathB
         }
         None => {}
     }
-    let module = installed_file(given, NAME, "--envoy-module")?;
+    let module = installed_file(given, &name, "--envoy-module")?;
     ensure!(
-        module.file_name().is_some_and(|name| name == NAME),
-        "--envoy-module {}: expected a file with the name {NAME}, by which Envoy looks for it",
+        module.file_name().is_some_and(|file| file == name.as_str()),
+        "--envoy-module {}: expected a file with the name {name}, by which Envoy looks for it",
         module.display()
     );
     info!("the filter runs as a module of Envoy: {}", module.display());

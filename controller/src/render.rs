@@ -9,9 +9,7 @@ use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
 use sluice_source::{Collected, Problem, read_once};
 use sluice_translate::{Report, Translation, translate};
-use sluice_xds::{
-    BootstrapSettings, Certificate, ControllerAddress, FilterCode, FilterForm, MutualTls,
-};
+use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
 
 use crate::args::{Bootstrap, ConnectAddress, Render};
 use crate::{options, output};
@@ -147,11 +145,7 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
         zone: args.zone.clone(),
         admin_socket: args.admin_socket.clone(),
         controller: controller(args)?,
-        filter: if args.envoy_module {
-            FilterForm::Module
-        } else {
-            FilterForm::Wasm
-        },
+        filter: args.envoy_filter.into(),
         max_connections: None,
         memory: None,
     };

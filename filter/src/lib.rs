@@ -8,7 +8,8 @@
 //! ```
 //!
 //! One `vm::Vm` lives in each VM and outlives the contexts: a new plugin configuration makes a new root context, not new
-//! tables. The life of a request is the [`Worker`](sluice_filter_worker::Worker)'s, as in other hosts. `host.rs` is the only file that calls the host.
+//! tables. The life of a request is the [`Worker`](sluice_filter_worker::Worker)'s, as in other hosts. `host.rs` is the only file
+//! that calls the host.
 #![allow(
     missing_docs,
     reason = "the only public item is the entry point that `proxy_wasm::main!` makes"

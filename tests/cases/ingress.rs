@@ -67,7 +67,7 @@ macro_rules! areas_of_the_filter {
 
 // Where it chooses, counts, decodes or replaces; elsewhere its form makes no difference.
 areas_of_the_filter! {
-    affinity balancer canary headers redirect rewrite routing snippets
+    acl affinity balancer canary headers redirect rewrite routing snippets
 }
 
 areas! {

@@ -1,5 +1,5 @@
-//! The filter as a module of Envoy: what it needs of Envoy, which Envoy it is for, and what becomes of a panic. All other tests of an Envoy of
-//! our own run it, too.
+//! The filter as a module of Envoy: what it needs of Envoy, which Envoy it is for, and what becomes of a panic. All other tests of an
+//! Envoy of our own run it, too.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -29,7 +29,7 @@ fn callbacks(program: &Path) -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// The loader binds them when they are called, so one that is missing would end Envoy with the first request that needs it.
+/// The loader binds them when Envoy opens the module, which it refuses if one is missing; this test says which.
 #[test]
 fn envoy_has_every_function_that_the_module_calls() -> Result<()> {
     let needed = callbacks(&artifacts::envoy_module()?)?;

@@ -56,7 +56,10 @@ pub fn installed_file(given: Option<&Path>, name: &str, flag: &str) -> anyhow::R
         Some(path) if path.is_file() => path.to_owned(),
         Some(path) => bail!("{flag} {}: no such file", path.display()),
         None => find_installed(name).with_context(|| {
-            format!("no {name} beside this program: `cargo xtask install` puts it there (`--data-plane nginx` for nginx's), or set {flag}")
+            format!(
+                "no {name} beside this program: `cargo xtask install` puts it there \
+                 (with `--data-plane nginx` for nginx), or set {flag}"
+            )
         })?,
     };
     std::path::absolute(&path).with_context(|| path.display().to_string())

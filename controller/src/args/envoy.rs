@@ -78,6 +78,25 @@ pub(crate) enum EnvoyFilter {
     Wasm,
 }
 
+/// Forms of the filter in an Envoy that somebody else starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FilterForm {
+    /// A dynamic module: libsluice_envoy.so in a folder that Envoy's environment names as ENVOY_DYNAMIC_MODULES_SEARCH_PATH; the zone
+    /// is in SLUICE_ZONE.
+    Module,
+    /// WebAssembly.
+    Wasm,
+}
+
+impl From<FilterForm> for sluice_xds::FilterForm {
+    fn from(form: FilterForm) -> Self {
+        match form {
+            FilterForm::Module => sluice_xds::FilterForm::Module,
+            FilterForm::Wasm => sluice_xds::FilterForm::Wasm,
+        }
+    }
+}
+
 /// Routes that Envoy balances by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NativeBalancing {
@@ -219,7 +238,7 @@ pub(crate) struct Bootstrap {
     /// `node.locality.zone` of this Envoy.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// Have the filter as a module of Envoy, from a folder in ENVOY_DYNAMIC_MODULES_SEARCH_PATH. It knows the zone by SLUICE_ZONE.
-    #[arg(long)]
-    pub(crate) envoy_module: bool,
+    /// Form of the filter in Envoy.
+    #[arg(long, value_enum, default_value_t = FilterForm::Wasm, value_name = "FORM")]
+    pub(crate) envoy_filter: FilterForm,
 }

@@ -1,11 +1,11 @@
 //! A configuration of the filter: one for each listener and each of the two filters there.
 
 use sluice_envoy_abi::{Config, FilterConfig, LogLevel, Response};
-use sluice_filter_config::PluginConfig;
 use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES};
+use sluice_filter_config::{Host, PluginConfig};
 
 use crate::filter::RequestFilter;
-use crate::poller::{self, Membership};
+use crate::poller::{self, Registration};
 use crate::settings::Settings;
 use crate::{log, zone};
 
@@ -13,7 +13,7 @@ use crate::{log, zone};
 pub struct Configuration {
     settings: Settings,
     /// Absent where another configuration of the same listener polls, or nobody is to be asked.
-    membership: Option<Membership>,
+    registration: Option<Registration>,
 }
 
 impl Configuration {
@@ -23,25 +23,24 @@ impl Configuration {
             Ok(bootstrap) => bootstrap,
             Err(error) => return refuse(&error.to_string()),
         };
-        let host = bootstrap.host.unwrap_or_default();
-        if host.is_nginx() {
-            return refuse("plugin configuration: host: expected one of Envoy's, got nginx's");
+        // A drop-in Envoy has wasm: nobody would keep clients' own headers out of the choice here.
+        if bootstrap.host != Some(Host::ManagedEnvoy) {
+            return refuse("plugin configuration: host: expected `managed_envoy` for the module");
         }
         if bootstrap.control.is_none() && bootstrap.tables.is_none() {
             return refuse(
                 "plugin configuration: expected `tables`, `control` or both, got neither",
             );
         }
-        zone::set(bootstrap.zone);
         // Once the log has begun, a bootstrap configuration is older than what it brought.
         if let Some(tables) = bootstrap.tables.filter(|_| log::version().is_none())
             && let Err(error) = log::publish(tables)
         {
             return refuse(&format!("plugin configuration: {error}"));
         }
+        zone::set(bootstrap.zone);
         let is_before_lookup = name == LOOKUP_FILTER;
         let settings = Settings {
-            host,
             is_before_lookup,
             unknown_routes: config.counter(UNKNOWN_ROUTES),
             may_wait: bootstrap.control.is_some(),
@@ -49,7 +48,7 @@ impl Configuration {
         let control = bootstrap.control.filter(|_| !is_before_lookup);
         Some(Configuration {
             settings,
-            membership: control.map(|control| Membership::new(control, config)),
+            registration: control.map(|control| Registration::new(control, config)),
         })
     }
 }
@@ -62,14 +61,14 @@ impl FilterConfig for Configuration {
     }
 
     fn on_event(&self, config: &Config<'_>, event: u64) {
-        if let Some(membership) = self.membership.as_ref().filter(|_| event == poller::POLL) {
-            membership.poll(config);
+        if let Some(registration) = self.registration.as_ref().filter(|_| event == poller::POLL) {
+            registration.poll(config);
         }
     }
 
     fn on_response(&self, config: &Config<'_>, response: Option<&Response<'_>>) {
-        if let Some(membership) = &self.membership {
-            membership.on_response(config, response);
+        if let Some(registration) = &self.registration {
+            registration.on_response(config, response);
         }
     }
 }

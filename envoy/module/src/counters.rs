@@ -46,8 +46,8 @@ impl Counters for ProcessCounters {
         lock(&COUNTERS).leave(client);
     }
 
-    fn is_failure_news(&mut self) -> bool {
-        lock(&COUNTERS).is_failure_news()
+    fn take_failure_notice(&mut self) -> bool {
+        lock(&COUNTERS).take_failure_notice()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use sluice_envoy_abi::{Filter, Headers, Stream};
+use sluice_envoy_abi::{Filter, HeadersStatus, Stream};
 use sluice_filter_worker::{Pending, RequestAction};
 
 use crate::settings::Settings;
@@ -23,45 +23,46 @@ impl RequestFilter {
         }
     }
 
-    /// Sends the filter's own response, which is on its way through this filter before this returns.
-    fn finish(
-        &self,
-        request: &EnvoyStream<'_>,
-        action: RequestAction,
-        pending: Pending,
-    ) -> Headers {
-        self.pending.replace(pending);
+    /// Sends the filter's own response. Envoy may end this filter before that returns.
+    fn finish(request: &EnvoyStream<'_>, action: RequestAction) -> HeadersStatus {
         match action {
-            RequestAction::Continue | RequestAction::Wait => Headers::Continue,
+            RequestAction::Continue | RequestAction::Wait => HeadersStatus::Continue,
             RequestAction::Respond => {
                 request.respond();
-                Headers::Responded
+                HeadersStatus::Responded
             }
         }
+    }
+
+    /// A request that waited goes on, or one that does not wait.
+    fn resume(&self, request: &EnvoyStream<'_>) -> HeadersStatus {
+        let action =
+            worker::with(|worker| worker.on_resume(request, &mut self.pending.borrow_mut()));
+        RequestFilter::finish(request, action)
     }
 }
 
 impl Filter for RequestFilter {
-    fn on_request_headers(&self, stream: &Stream<'_>) -> Headers {
+    fn on_request_headers(&self, stream: &Stream<'_>) -> HeadersStatus {
         let request = EnvoyStream::new(stream, self.settings);
         #[cfg(feature = "fault-injection")]
         request.fail_if_asked();
-        let mut pending = Pending::default();
-        let mut action = worker::with(|worker| worker.on_request_headers(&request, &mut pending));
-        if action == RequestAction::Wait {
-            if self.settings.may_wait && waiting::wait(stream.scheduler()) {
-                return Headers::Wait;
-            }
-            action = worker::with(|worker| worker.on_resume(&request, &mut pending));
+        // What is pending is kept even if a panic follows: a client that was counted has to be counted out.
+        let action = worker::with(|worker| {
+            worker.on_request_headers(&request, &mut self.pending.borrow_mut())
+        });
+        if action != RequestAction::Wait {
+            return RequestFilter::finish(&request, action);
         }
-        self.finish(&request, action, pending)
+        if self.settings.may_wait && waiting::wait(|| stream.scheduler()) {
+            return HeadersStatus::Wait;
+        }
+        self.resume(&request)
     }
 
     fn on_event(&self, stream: &Stream<'_>, _event: u64) {
         let request = EnvoyStream::new(stream, self.settings);
-        let mut pending = Pending::default();
-        let action = worker::with(|worker| worker.on_resume(&request, &mut pending));
-        if self.finish(&request, action, pending) == Headers::Continue {
+        if self.resume(&request) == HeadersStatus::Continue {
             stream.resume();
         }
     }
@@ -75,10 +76,9 @@ impl Filter for RequestFilter {
     }
 
     fn on_complete(&self, stream: &Stream<'_>) {
-        let pending = self.pending.take();
-        if !pending.is_empty() {
+        if !self.pending.borrow().is_empty() {
             let request = EnvoyStream::new(stream, self.settings);
-            worker::with(|worker| worker.complete(&request, pending));
+            worker::with(|worker| worker.complete(&request, self.pending.take()));
         }
     }
 }
@@ -86,9 +86,8 @@ impl Filter for RequestFilter {
 /// For a stream that Envoy has not completed.
 impl Drop for RequestFilter {
     fn drop(&mut self) {
-        let pending = self.pending.take();
-        if !pending.is_empty() {
-            worker::with(|worker| worker.cancel(pending, clock::now()));
+        if !self.pending.borrow().is_empty() {
+            worker::with(|worker| worker.cancel(self.pending.take(), clock::now()));
         }
     }
 }

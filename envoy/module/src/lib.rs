@@ -15,7 +15,7 @@
 //! Joins `sluice-envoy-abi` (Envoy) and `sluice-filter-worker` (the filter), without `unsafe`.
 #![allow(
     missing_docs,
-    reason = "the only public items are the exports that `program!` makes"
+    reason = "the only public items are the exports that `module!` makes"
 )]
 #![deny(
     clippy::unwrap_used,
@@ -37,16 +37,16 @@ mod waiting;
 mod worker;
 mod zone;
 
-use sluice_envoy_abi::{Config, LogLevel, Program};
+use sluice_envoy_abi::{Config, LogLevel, Module};
 
 use configuration::Configuration;
 
 /// The module.
 pub struct Sluice;
 
-sluice_envoy_abi::program!(Sluice);
+sluice_envoy_abi::module!(Sluice);
 
-impl Program for Sluice {
+impl Module for Sluice {
     type Config = Configuration;
 
     fn configure(config: &Config<'_>, name: &str, document: &[u8]) -> Option<Configuration> {
@@ -56,7 +56,7 @@ impl Program for Sluice {
     fn on_panic(hook: &'static str) {
         worker::restart();
         let message = format!(
-            "panic in {hook}: this worker of the filter begins anew; Envoy's own balancing served the request"
+            "panic in {hook}: this worker of the filter begins anew, and Envoy goes on without it"
         );
         sluice_envoy_abi::log(LogLevel::Error, &message);
     }

@@ -4,8 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_filter_config::{Tables as Update, Version};
-use sluice_filter_core::ApplyError;
-use sluice_filter_worker::SharedLog;
+use sluice_filter_core::{ApplyError, News, SharedLog};
 
 use crate::lock::lock;
 
@@ -30,7 +29,7 @@ pub(crate) fn publish(update: Update) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// Updates that a worker lacks that has those up to a number, and the number that it has then.
-pub(crate) fn since(number: u64) -> (Vec<Update>, u64) {
+/// News for a worker that has the updates up to a number, and the number that it has with them.
+pub(crate) fn since(number: u64) -> Option<(News, u64)> {
     lock(&LOG).since(number)
 }

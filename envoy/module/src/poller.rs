@@ -39,13 +39,13 @@ struct Poller {
     last_refused: Option<Vec<u8>>,
 }
 
-/// A configuration that can poll.
-pub(crate) struct Membership {
+/// A configuration among those that can poll.
+pub(crate) struct Registration {
     id: u64,
     control: Control,
 }
 
-impl Membership {
+impl Registration {
     /// Polls from now on, in place of others.
     pub(crate) fn new(control: Control, config: &Config<'_>) -> Self {
         let mut poller = lock(&POLLER);
@@ -54,7 +54,7 @@ impl Membership {
         let scheduler = config.scheduler();
         scheduler.send(POLL);
         poller.pollers.push((id, scheduler));
-        Membership { id, control }
+        Registration { id, control }
     }
 
     /// Sends the next poll, if it is this configuration's turn and one is due.
@@ -85,14 +85,18 @@ impl Membership {
         }
     }
 
-    /// Takes the response to a poll, and sends the next one.
+    /// Takes the response to a poll, and sends the next one, even if a panic ends this.
     pub(crate) fn on_response(&self, config: &Config<'_>, response: Option<&Response<'_>>) {
-        let result = match response.and_then(Response::status) {
+        let mut call = Call {
+            registration: self,
+            config,
+            result: PollResult::Failed,
+        };
+        call.result = match response.and_then(Response::status) {
             Some(200) => apply(&response.map(Response::body).unwrap_or_default()),
             Some(204) => PollResult::Current,
             _ => PollResult::Failed,
         };
-        self.ended(config, result);
     }
 
     fn ended(&self, config: &Config<'_>, result: PollResult) {
@@ -117,14 +121,27 @@ impl Membership {
     }
 }
 
-impl Drop for Membership {
+/// A call that has been answered. It is over when this is dropped.
+struct Call<'a> {
+    registration: &'a Registration,
+    config: &'a Config<'a>,
+    result: PollResult,
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.registration.ended(self.config, self.result);
+    }
+}
+
+impl Drop for Registration {
     fn drop(&mut self) {
         let mut poller = lock(&POLLER);
         poller.pollers.retain(|(id, _)| *id != self.id);
         if poller.calling == Some(self.id) {
             // Envoy gives up the calls of a configuration that ends.
             poller.calling = None;
-            poller.long_poll.given_up();
+            poller.long_poll.cancelled();
             if let Some((_, scheduler)) = poller.pollers.last() {
                 scheduler.send(POLL);
             }
@@ -149,12 +166,8 @@ impl Poller {
 }
 
 fn apply(document: &[u8]) -> PollResult {
-    let tables = match PluginConfig::parse(document) {
-        Ok(PluginConfig {
-            tables: Some(tables),
-            ..
-        }) => tables,
-        Ok(_) => return refused(document, "expected `tables`, got none"),
+    let tables = match PluginConfig::parse_tables(document) {
+        Ok(tables) => tables,
         Err(error) => return refused(document, &error.to_string()),
     };
     match log::publish(tables) {

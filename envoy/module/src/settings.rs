@@ -1,12 +1,10 @@
 //! The part of a configuration that each request needs.
 
 use sluice_envoy_abi::Counter;
-use sluice_filter_config::Host;
 
 /// Settings of a filter.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
-    pub(crate) host: Host,
     pub(crate) is_before_lookup: bool,
     pub(crate) unknown_routes: Option<Counter>,
     /// True if there is a controller to wait for.

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use sluice_envoy_abi::{Attribute, Direction, Number};
-use sluice_filter_config::Host;
+use sluice_envoy_abi::{Attribute, Direction, NumericAttribute};
 use sluice_filter_config::host_contract::{
-    BACKEND_HEADER, COUNTED, ENDPOINT_HEADER, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER,
-    PATH_HEADER,
+    COUNTED, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, PATH_HEADER,
 };
 use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
 use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
@@ -19,7 +17,8 @@ use crate::settings::Settings;
 pub(crate) struct EnvoyStream<'a> {
     stream: &'a sluice_envoy_abi::Stream<'a>,
     settings: Settings,
-    /// The filter's own response. It waits until the worker is free: it passes the filter, as others do.
+    /// The filter's own response. It waits until the worker is free: Envoy may call the other filter of this chain, or end this one, before
+    /// the call that sends it returns.
     reply: Cell<Option<Reply>>,
 }
 
@@ -40,7 +39,7 @@ impl<'a> EnvoyStream<'a> {
     }
 
     fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
-        self.stream.text(attribute).map(Cow::Owned)
+        self.stream.text_attribute(attribute).map(Cow::Owned)
     }
 
     /// True if the request has the header by which an end-to-end test injects a fault.
@@ -71,10 +70,7 @@ impl Request for EnvoyStream<'_> {
     }
 
     fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
-        let may_be_decoded = self.settings.host == Host::ManagedEnvoy;
-        let sent = may_be_decoded
-            .then(|| self.first_header(PATH_HEADER))
-            .flatten();
+        let sent = self.first_header(PATH_HEADER);
         sent.filter(|path| !path.is_empty())
             .or_else(|| self.header(":path"))
     }
@@ -88,7 +84,7 @@ impl Request for EnvoyStream<'_> {
             Fact::ServerNameIndication => Attribute::RequestedServerName,
             Fact::Protocol => Attribute::Protocol,
         };
-        let text = self.stream.text(attribute)?;
+        let text = self.stream.text_attribute(attribute)?;
         Some(Cow::Owned(text.into_bytes()))
     }
 }
@@ -114,11 +110,11 @@ impl Stream for EnvoyStream<'_> {
     }
 
     fn is_forwarded(&self) -> bool {
-        self.stream.has(Attribute::ClusterName)
+        self.stream.has_attribute(Attribute::ClusterName)
     }
 
     fn is_managed_envoy(&self) -> bool {
-        self.settings.host == Host::ManagedEnvoy
+        true
     }
 
     fn is_before_lookup(&self) -> bool {
@@ -151,32 +147,18 @@ impl Stream for EnvoyStream<'_> {
 
     /// The cluster of the route depends on it.
     fn set_backend(&self, backend: &str) {
-        let header = match self.settings.host {
-            Host::ManagedEnvoy => MANAGED_BACKEND_HEADER,
-            _ => BACKEND_HEADER,
-        };
-        self.set_request_header(header, backend.as_bytes());
+        self.set_request_header(MANAGED_BACKEND_HEADER, backend.as_bytes());
     }
 
     /// Only the balancer reads it, after the route has been found.
     fn set_endpoints(&self, endpoints: &str) {
-        let header = match self.settings.host {
-            Host::ManagedEnvoy => MANAGED_ENDPOINT_HEADER,
-            _ => ENDPOINT_HEADER,
-        };
+        let endpoints = endpoints.as_bytes();
         self.stream
-            .set_header(Direction::Request, header, endpoints.as_bytes());
+            .set_header(Direction::Request, MANAGED_ENDPOINT_HEADER, endpoints);
     }
 
-    /// Only a drop-in Envoy takes them from headers of clients.
-    fn clear_choice(&self) {
-        if self.settings.host == Host::Envoy {
-            for name in [ENDPOINT_HEADER, BACKEND_HEADER] {
-                self.stream.remove_header(Direction::Request, name);
-            }
-            self.stream.clear_route_cache();
-        }
-    }
+    /// Clients cannot send the headers that a managed Envoy takes a choice from.
+    fn clear_choice(&self) {}
 
     fn count_unknown_route(&self) {
         if let Some(counter) = self.settings.unknown_routes {
@@ -197,7 +179,7 @@ impl Stream for EnvoyStream<'_> {
     }
 
     fn is_https(&self) -> bool {
-        self.stream.has(Attribute::TlsVersion)
+        self.stream.has_attribute(Attribute::TlsVersion)
     }
 
     fn response_headers(&self) -> CopiedHeaders {
@@ -216,14 +198,16 @@ impl Stream for EnvoyStream<'_> {
         let Some(endpoint) = self.upstream_address() else {
             return Observation::default();
         };
-        let number = |number| self.stream.number(number);
+        let number = |number| self.stream.numeric_attribute(number);
         let response_time = interest
             .latency
             .then(|| self.stream.upstream_time())
             .flatten();
         let is_status_read = interest.status || response_time.is_none();
-        let status = is_status_read.then(|| number(Number::ResponseCode));
-        let attempts = interest.failures.then(|| number(Number::AttemptCount));
+        let status = is_status_read.then(|| number(NumericAttribute::ResponseCode));
+        let attempts = interest
+            .failures
+            .then(|| number(NumericAttribute::AttemptCount));
         Observation {
             endpoint: Some(endpoint),
             status: status

@@ -1,53 +1,65 @@
 //! Requests that wait for the first tables, so that a starting Envoy breaks no session.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluice_envoy_abi::{LogLevel, Scheduler, log};
+use sluice_envoy_abi::{LogLevel, Scheduler};
 
 use crate::lock::lock;
+use crate::log;
 
 /// How long requests wait, from the first one on: a controller that is down must not hold traffic up.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-static WAITING: Mutex<Vec<Scheduler>> = Mutex::new(Vec::new());
-static DEADLINE: OnceLock<Instant> = OnceLock::new();
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting {
+    deadline: None,
+    streams: Vec::new(),
+});
 
-/// Keeps a request until there are tables, or it has waited long enough; `false` when the time is over.
-pub(crate) fn wait(stream: Scheduler) -> bool {
+struct Waiting {
+    deadline: Option<Instant>,
+    streams: Vec<Scheduler>,
+}
+
+/// Keeps a request until there are tables, or requests have waited long enough; `false` if it need not wait, or no longer.
+pub(crate) fn wait(stream: impl FnOnce() -> Scheduler) -> bool {
     let mut waiting = lock(&WAITING);
-    let deadline = DEADLINE.get_or_init(|| {
-        start_clock();
-        Instant::now() + MAX_WAIT
-    });
-    if Instant::now() >= *deadline {
+    // They may have come since the request asked. Whoever publishes them resumes those that wait, after this lock is free.
+    if log::latest() > 0 {
         return false;
     }
-    waiting.push(stream);
+    let now = Instant::now();
+    let deadline = match waiting.deadline {
+        Some(deadline) => deadline,
+        None if start_clock(now + MAX_WAIT) => *waiting.deadline.insert(now + MAX_WAIT),
+        None => *waiting.deadline.insert(now),
+    };
+    if now >= deadline {
+        return false;
+    }
+    waiting.streams.push(stream());
     true
 }
 
 /// Lets all go on.
 pub(crate) fn resume() {
-    for stream in std::mem::take(&mut *lock(&WAITING)) {
+    for stream in std::mem::take(&mut lock(&WAITING).streams) {
         stream.send(0);
     }
 }
 
-/// Without such a thread nobody would wait longer than a moment, so a failure to start it is none of the requests'.
-fn start_clock() {
+/// Resumes at the deadline those that still wait; `false` if there is no thread for it.
+fn start_clock(deadline: Instant) -> bool {
     let clock = thread::Builder::new().name("sluice-wait".to_owned());
-    let started = clock.spawn(|| {
-        thread::sleep(MAX_WAIT);
-        if !lock(&WAITING).is_empty() {
+    let started = clock.spawn(move || {
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        if !lock(&WAITING).streams.is_empty() {
             let message =
                 "no tables from the controller; Envoy's own balancing serves until they come";
-            log(LogLevel::Warn, message);
+            sluice_envoy_abi::log(LogLevel::Warn, message);
             resume();
         }
     });
-    if started.is_err() {
-        let _ = DEADLINE.set(Instant::now());
-    }
+    started.is_ok()
 }

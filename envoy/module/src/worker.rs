@@ -52,20 +52,26 @@ impl ThreadWorker {
 
     #[cold]
     fn catch_up(&mut self) {
-        self.worker.set_zone(zone::get());
-        let (updates, latest) = log::since(self.taken);
-        for update in updates {
+        if self.worker.set_zone(zone::get()) {
+            // Backends that are compiled know it with the next snapshot.
+            self.taken = 0;
+        }
+        let Some((news, latest)) = log::since(self.taken) else {
+            return;
+        };
+        self.taken = latest;
+        for update in news.updates() {
             match self.worker.apply(update, now()) {
                 Ok(changes) => {
                     changes.for_each(|change| sluice_envoy_abi::log(LogLevel::Info, &change));
                 }
-                // The log holds what can be applied, so this is a mistake of ours; tables of before serve.
+                // The log has only what can be applied, so this worker is out of step: a snapshot helps.
                 Err(error) => {
-                    let message = format!("log refused, the last good tables stay: {error}");
+                    let message = format!("the filter's tables are asked for again: {error}");
                     sluice_envoy_abi::log(LogLevel::Error, &message);
+                    self.taken = 0;
                 }
             }
         }
-        self.taken = latest;
     }
 }

@@ -210,6 +210,14 @@ impl PluginConfig {
         }
     }
 
+    /// Reads a document of the log.
+    pub fn parse_tables(bytes: &[u8]) -> Result<Tables, InvalidConfig> {
+        let config = PluginConfig::parse(bytes)?;
+        config
+            .tables
+            .ok_or_else(|| InvalidConfig("expected `tables`, got none".to_owned()))
+    }
+
     /// The bytes that [`PluginConfig::parse`] reads; the same bytes for the same document.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {

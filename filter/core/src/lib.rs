@@ -48,6 +48,7 @@ mod rng;
 mod route;
 pub mod scope;
 pub mod shared;
+mod shared_log;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -66,5 +67,6 @@ pub use reply::Reply;
 pub use request::{Fact, Request, variables};
 pub use rewriting::{Matching, Rewrites, Rewriting};
 pub use rng::{Rng, SplitMix64};
+pub use shared_log::{News, SharedLog};
 pub use tables::{AlgorithmChange, Tables};
 pub use time::Timestamp;

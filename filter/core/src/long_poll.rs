@@ -75,8 +75,8 @@ impl LongPoll {
         self.in_flight = true;
     }
 
-    /// Nothing will be heard of the call that went out.
-    pub fn given_up(&mut self) {
+    /// The call that went out was cancelled.
+    pub fn cancelled(&mut self) {
         self.in_flight = false;
     }
 

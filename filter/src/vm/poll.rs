@@ -49,22 +49,21 @@ impl Vm {
     }
 
     pub(super) fn apply_document(&mut self, document: &[u8]) -> PollResult {
-        let result = match PluginConfig::parse(document) {
-            Ok(config) => config.tables.map(|update| self.apply(update)),
+        let update = match PluginConfig::parse_tables(document) {
+            Ok(update) => update,
             Err(error) => return self.refused(document, &error),
         };
-        match result {
-            Some(Ok(())) => {
+        match self.apply(update) {
+            Ok(()) => {
                 self.last_refused = None;
                 PollResult::Current
             }
-            Some(Err(error @ ApplyError::Base { .. })) => {
+            Err(error @ ApplyError::Base { .. }) => {
                 let message = format!("log out of step, asking for a snapshot: {error}");
                 self.log_once(LogLevel::Info, document, &message);
                 PollResult::OutOfStep
             }
-            Some(Err(error)) => self.refused(document, &error),
-            None => self.refused(document, &"expected `tables`, got none"),
+            Err(error) => self.refused(document, &error),
         }
     }
 

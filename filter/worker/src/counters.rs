@@ -26,8 +26,8 @@ pub trait Counters {
     /// A request that was counted is over.
     fn leave(&mut self, client: Client);
 
-    /// True once, when the host shares no data: that is logged once, not with each request.
-    fn is_failure_news(&mut self) -> bool;
+    /// True the first time: that the host shares no data is logged once, not with each request.
+    fn take_failure_notice(&mut self) -> bool;
 }
 
 /// Counts in memory that workers share.
@@ -80,7 +80,7 @@ impl<S: Shared> Counters for SharedCounters<S> {
         self.connections.leave(client, &self.shared);
     }
 
-    fn is_failure_news(&mut self) -> bool {
+    fn take_failure_notice(&mut self) -> bool {
         !std::mem::replace(&mut self.is_failure_told, true)
     }
 }

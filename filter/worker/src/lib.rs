@@ -23,7 +23,6 @@ mod observation;
 mod pending;
 mod request_action;
 mod response;
-mod shared_log;
 mod stream;
 mod worker;
 
@@ -31,6 +30,5 @@ pub use counters::{Counters, SharedCounters};
 pub use observation::Observation;
 pub use pending::Pending;
 pub use request_action::RequestAction;
-pub use shared_log::SharedLog;
 pub use stream::{LogLevel, ResponseHeaders, Stream};
 pub use worker::Worker;

@@ -85,7 +85,7 @@ fn enter(
 }
 
 fn log_once(counters: &mut impl Counters, stream: &impl Stream) {
-    if counters.is_failure_news() {
+    if counters.take_failure_notice() {
         let message =
             "the host shares no data, so rates and concurrent requests of clients are not limited";
         stream.log(LogLevel::Error, message);

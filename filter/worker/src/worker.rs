@@ -36,6 +36,7 @@ impl<C: Counters> Worker<C> {
     }
 
     /// Says where the data plane runs; `true` when compiled backends are to be asked for again.
+    #[must_use]
     pub fn set_zone(&mut self, zone: Option<String>) -> bool {
         self.tables.set_zone(zone)
     }

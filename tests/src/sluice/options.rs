@@ -33,7 +33,6 @@ pub struct Options {
     envoy: Option<PathBuf>,
     xds: Option<String>,
     filter: Option<PathBuf>,
-    wasm: bool,
     nginx: Option<PathBuf>,
 }
 
@@ -77,7 +76,6 @@ impl Options {
             envoy: None,
             xds: None,
             filter: None,
-            wasm: artifacts::is_wasm_asked_for(),
             nginx: None,
         }
     }
@@ -170,12 +168,6 @@ impl Options {
     #[must_use]
     pub fn nginx(mut self, binary: &Path) -> Options {
         self.nginx = Some(binary.to_owned());
-        self
-    }
-
-    /// With the filter as wasm in an Envoy of its own, where other tests have it as a module.
-    pub fn wasm(mut self) -> Options {
-        self.wasm = true;
         self
     }
 
@@ -285,7 +277,7 @@ impl Options {
                 .arg("--envoy-concurrency")
                 .arg(self.workers.to_string());
             // A filter of the test itself is wasm.
-            if self.wasm || self.filter.is_some() {
+            if self.filter.is_some() || artifacts::is_wasm_asked_for() {
                 command.args(["--envoy-filter", "wasm"]);
             } else {
                 command

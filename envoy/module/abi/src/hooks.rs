@@ -1,11 +1,12 @@
-//! The functions that Envoy calls. [`program!`](crate::program) gives them the names of the ABI.
+//! The functions that Envoy calls. [`module!`](crate::module) gives them the names of the ABI.
 
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null;
+use std::rc::Rc;
 
 use crate::buffer::{EnvoyBuffer, EnvoyHeader};
-use crate::{Config, Filter, FilterConfig, Headers, Program, Response, Stream};
+use crate::{Config, Filter, FilterConfig, HeadersStatus, Module, Response, Stream};
 
 /// An object of ours, or of Envoy's.
 pub type Ptr = *mut c_void;
@@ -16,7 +17,7 @@ pub type Buffer = EnvoyBuffer;
 /// A header of Envoy's.
 pub type Header = EnvoyHeader;
 
-type FilterOf<P> = <<P as Program>::Config as FilterConfig>::Filter;
+type FilterOf<M> = <<M as Module>::Config as FilterConfig>::Filter;
 
 /// The version of the ABI that this was written for.
 pub const ABI_VERSION: &std::ffi::CStr = c"v0.2.0";
@@ -26,70 +27,84 @@ const STOP_ITERATION: c_uint = 1;
 const STOP_ALL_AND_WATERMARK: c_uint = 3;
 const SUCCESS: c_uint = 0;
 
-fn guarded<P: Program, R>(hook: &'static str, otherwise: R, work: impl FnOnce() -> R) -> R {
+fn guarded<M: Module, R>(hook: &'static str, otherwise: R, work: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         // A second panic, in what hears of the first, has nobody to tell.
-        let _ = catch_unwind(|| P::on_panic(hook));
+        let _ = catch_unwind(|| M::on_panic(hook));
         otherwise
     })
 }
 
+/// `envoy_dynamic_module_on_http_filter_config_new`
+///
 /// # Safety
 ///
-/// Called by Envoy: `envoy_dynamic_module_on_http_filter_config_new`.
-pub unsafe fn config_new<P: Program>(config: Ptr, name: Buffer, document: Buffer) -> ConstPtr {
-    guarded::<P, _>("config_new", null(), || {
-        // SAFETY: both are there during the hook, and so is the configuration.
-        let (name, document, handle) =
-            unsafe { (name.bytes(), document.bytes(), Config::new(config)) };
+/// Called by Envoy: all of it is there until this returns.
+pub unsafe fn config_new<M: Module>(config: Ptr, name: Buffer, document: Buffer) -> ConstPtr {
+    guarded::<M, _>("config_new", null(), || {
+        // SAFETY: Envoy's, until the hook returns; none of it is kept.
+        let (name, document) = unsafe { (name.bytes(), document.bytes()) };
+        // SAFETY: as above.
+        let handle = unsafe { Config::new(config) };
         let name = String::from_utf8_lossy(name);
-        P::configure(&handle, &name, document).map_or(null(), |made| {
+        M::configure(&handle, &name, document).map_or(null(), |made| {
             Box::into_raw(Box::new(made)).cast_const().cast()
         })
     })
 }
 
+/// `envoy_dynamic_module_on_http_filter_config_destroy`
+///
 /// # Safety
 ///
-/// Called by Envoy, once, with what [`config_new`] gave: `envoy_dynamic_module_on_http_filter_config_destroy`.
-pub unsafe fn config_destroy<P: Program>(config: ConstPtr) {
-    // SAFETY: see above.
-    guarded::<P, _>("config_destroy", (), || {
-        drop(unsafe { Box::from_raw(config.cast_mut().cast::<P::Config>()) });
+/// Called by Envoy, once, with what [`config_new`] gave and no other hook uses any more: Envoy counts references.
+pub unsafe fn config_destroy<M: Module>(config: ConstPtr) {
+    guarded::<M, _>("config_destroy", (), || {
+        // SAFETY: made by `Box::into_raw` of this type in `config_new`, and given back once.
+        drop(unsafe { Box::from_raw(config.cast_mut().cast::<M::Config>()) });
     });
 }
 
+/// A configuration that [`config_new`] made. Hooks share it: it is `Sync`, and Envoy ends it when no hook uses it.
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`config_new`] gave: `envoy_dynamic_module_on_http_filter_config_scheduled`.
-pub unsafe fn config_event<P: Program>(handle: Ptr, config: ConstPtr, event: u64) {
-    guarded::<P, _>("config_event", (), || {
-        // SAFETY: both are there during the hook.
-        let (config, handle) = unsafe { (&*config.cast::<P::Config>(), Config::new(handle)) };
+/// Envoy has passed it to a hook, and the reference does not outlive that.
+unsafe fn config<'a, M: Module>(config: ConstPtr) -> &'a M::Config {
+    // SAFETY: of this type, and alive, as above.
+    unsafe { &*config.cast::<M::Config>() }
+}
+
+/// `envoy_dynamic_module_on_http_filter_config_scheduled`
+///
+/// # Safety
+///
+/// Called by Envoy with what [`config_new`] gave.
+pub unsafe fn config_event<M: Module>(handle: Ptr, made: ConstPtr, event: u64) {
+    guarded::<M, _>("config_event", (), || {
+        // SAFETY: of this hook.
+        let (config, handle) = unsafe { (config::<M>(made), Config::new(handle)) };
         config.on_event(&handle, event);
     });
 }
 
+/// `envoy_dynamic_module_on_http_filter_config_http_callout_done`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`config_new`] gave: `envoy_dynamic_module_on_http_filter_config_http_callout_done`.
-pub unsafe fn config_response<P: Program>(
+/// Called by Envoy with what [`config_new`] gave; the arrays have as many elements as it says, until this returns.
+pub unsafe fn config_response<M: Module>(
     handle: Ptr,
-    config: ConstPtr,
+    made: ConstPtr,
     result: c_uint,
     headers: (*const Header, usize),
     body: (*const Buffer, usize),
 ) {
-    guarded::<P, _>("config_response", (), || {
-        // SAFETY: all of it is there during the hook.
-        let (config, handle, headers, body) = unsafe {
-            (
-                &*config.cast::<P::Config>(),
-                Config::new(handle),
-                slice(headers),
-                slice(body),
-            )
-        };
+    guarded::<M, _>("config_response", (), || {
+        // SAFETY: of this hook.
+        let (config, handle) = unsafe { (config::<M>(made), Config::new(handle)) };
+        // SAFETY: as above; neither is kept.
+        let (headers, body) = unsafe { (slice(headers), slice(body)) };
         let response = (result == SUCCESS).then(|| Response::new(headers, body));
         config.on_response(&handle, response.as_ref());
     });
@@ -97,116 +112,132 @@ pub unsafe fn config_response<P: Program>(
 
 /// # Safety
 ///
-/// The array is there as long as the result is used.
+/// The array has so many elements as long as the result is used.
 unsafe fn slice<'a, T>((first, len): (*const T, usize)) -> &'a [T] {
     if first.is_null() || len == 0 {
         return &[];
     }
-    // SAFETY: see above.
+    // SAFETY: not null, and the caller vouches for the rest.
     unsafe { std::slice::from_raw_parts(first, len) }
 }
 
+/// `envoy_dynamic_module_on_http_filter_new`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`config_new`] gave: `envoy_dynamic_module_on_http_filter_new`.
-pub unsafe fn filter_new<P: Program>(config: ConstPtr) -> ConstPtr {
-    guarded::<P, _>("filter_new", null(), || {
-        // SAFETY: it is there during the hook.
-        let config = unsafe { &*config.cast::<P::Config>() };
-        Box::into_raw(Box::new(config.filter())).cast_const().cast()
+/// Called by Envoy with what [`config_new`] gave.
+pub unsafe fn filter_new<M: Module>(made: ConstPtr) -> ConstPtr {
+    guarded::<M, _>("filter_new", null(), || {
+        // SAFETY: of this hook.
+        let config = unsafe { config::<M>(made) };
+        Rc::into_raw(Rc::new(config.filter())).cast()
     })
 }
 
+/// `envoy_dynamic_module_on_http_filter_destroy`
+///
 /// # Safety
 ///
-/// Called by Envoy, once, with what [`filter_new`] gave: `envoy_dynamic_module_on_http_filter_destroy`.
-pub unsafe fn filter_destroy<P: Program>(filter: ConstPtr) {
-    guarded::<P, _>("filter_destroy", (), || {
+/// Called by Envoy, once, with what [`filter_new`] gave, in the thread of the stream; perhaps within another hook of the same filter.
+pub unsafe fn filter_destroy<M: Module>(filter: ConstPtr) {
+    guarded::<M, _>("filter_destroy", (), || {
         if !filter.is_null() {
-            // SAFETY: see above.
-            drop(unsafe { Box::from_raw(filter.cast_mut().cast::<FilterOf<P>>()) });
+            // SAFETY: made by `Rc::into_raw` of this type in `filter_new`, and given back once.
+            drop(unsafe { Rc::from_raw(filter.cast::<FilterOf<M>>()) });
         }
     });
 }
 
+/// Calls a hook with a reference of its own to the filter, which Envoy may destroy meanwhile.
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`filter_new`] gave, in the thread of the stream.
-unsafe fn with<P: Program, R>(
+/// Called by Envoy with what [`filter_new`] gave and is not destroyed, in the thread of the stream.
+unsafe fn with<M: Module, R>(
     hook: &'static str,
     (stream, filter): (Ptr, ConstPtr),
     otherwise: R,
-    work: impl FnOnce(&FilterOf<P>, &Stream<'_>) -> R,
+    work: impl FnOnce(&FilterOf<M>, &Stream<'_>) -> R,
 ) -> R {
-    guarded::<P, _>(hook, otherwise, || {
-        // SAFETY: see above; both are there during the hook.
-        let (filter, stream) = unsafe { (&*filter.cast::<FilterOf<P>>(), Stream::new(stream)) };
-        work(filter, &stream)
+    // There is none where its making has panicked.
+    if filter.is_null() {
+        return otherwise;
+    }
+    guarded::<M, _>(hook, otherwise, || {
+        let filter = filter.cast::<FilterOf<M>>();
+        // SAFETY: made by `Rc::into_raw` of this type, and not yet given back. All references are of one thread.
+        let filter = unsafe {
+            Rc::increment_strong_count(filter);
+            Rc::from_raw(filter)
+        };
+        // SAFETY: Envoy's side of a filter that was destroyed is there until its event loop goes on, and answers that it has nothing.
+        let stream = unsafe { Stream::new(stream) };
+        work(&filter, &stream)
     })
 }
 
+/// `envoy_dynamic_module_on_http_filter_request_headers`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`filter_new`] gave: `envoy_dynamic_module_on_http_filter_request_headers`.
-pub unsafe fn request_headers<P: Program>(stream: Ptr, filter: ConstPtr) -> c_uint {
-    // SAFETY: see above.
-    let way = unsafe {
-        with::<P, _>(
-            "request_headers",
-            (stream, filter),
-            Headers::Continue,
+/// As [`with`].
+pub unsafe fn request_headers<M: Module>(stream: Ptr, filter: ConstPtr) -> c_uint {
+    let (hook, objects) = ("request_headers", (stream, filter));
+    // SAFETY: as this function.
+    let status = unsafe {
+        with::<M, _>(
+            hook,
+            objects,
+            HeadersStatus::Continue,
             Filter::on_request_headers,
         )
     };
-    match way {
-        Headers::Continue => CONTINUE,
-        Headers::Responded => STOP_ITERATION,
-        Headers::Wait => STOP_ALL_AND_WATERMARK,
+    match status {
+        HeadersStatus::Continue => CONTINUE,
+        HeadersStatus::Responded => STOP_ITERATION,
+        HeadersStatus::Wait => STOP_ALL_AND_WATERMARK,
     }
 }
 
+/// `envoy_dynamic_module_on_http_filter_response_headers`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`filter_new`] gave: `envoy_dynamic_module_on_http_filter_response_headers`.
-pub unsafe fn response_headers<P: Program>(stream: Ptr, filter: ConstPtr) -> c_uint {
-    // SAFETY: see above.
-    unsafe {
-        with::<P, _>(
-            "response_headers",
-            (stream, filter),
-            (),
-            Filter::on_response_headers,
-        );
-    }
+/// As [`with`].
+pub unsafe fn response_headers<M: Module>(stream: Ptr, filter: ConstPtr) -> c_uint {
+    let (hook, objects) = ("response_headers", (stream, filter));
+    // SAFETY: as this function.
+    unsafe { with::<M, _>(hook, objects, (), Filter::on_response_headers) };
     CONTINUE
 }
 
+/// `envoy_dynamic_module_on_http_filter_scheduled`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`filter_new`] gave: `envoy_dynamic_module_on_http_filter_scheduled`.
-pub unsafe fn filter_event<P: Program>(stream: Ptr, filter: ConstPtr, event: u64) {
-    // SAFETY: see above.
-    unsafe {
-        with::<P, _>("filter_event", (stream, filter), (), |filter, stream| {
-            filter.on_event(stream, event);
-        });
-    }
+/// As [`with`].
+pub unsafe fn filter_event<M: Module>(stream: Ptr, filter: ConstPtr, event: u64) {
+    let (hook, objects) = ("filter_event", (stream, filter));
+    let on_event = |filter: &FilterOf<M>, stream: &Stream<'_>| filter.on_event(stream, event);
+    // SAFETY: as this function.
+    unsafe { with::<M, _>(hook, objects, (), on_event) };
 }
 
+/// `envoy_dynamic_module_on_http_filter_stream_complete`
+///
 /// # Safety
 ///
-/// Called by Envoy with what [`filter_new`] gave: `envoy_dynamic_module_on_http_filter_stream_complete`.
-pub unsafe fn stream_complete<P: Program>(stream: Ptr, filter: ConstPtr) {
-    // SAFETY: see above.
-    unsafe {
-        with::<P, _>("stream_complete", (stream, filter), (), Filter::on_complete);
-    }
+/// As [`with`].
+pub unsafe fn stream_complete<M: Module>(stream: Ptr, filter: ConstPtr) {
+    let (hook, objects) = ("stream_complete", (stream, filter));
+    // SAFETY: as this function.
+    unsafe { with::<M, _>(hook, objects, (), Filter::on_complete) };
 }
 
-/// Makes a type the program of this library: exports what Envoy looks for in a module with an HTTP filter.
+/// Makes a type the module of this library: exports what Envoy looks for in a module with an HTTP filter.
 #[macro_export]
-macro_rules! program {
-    ($program:ty) => {
+macro_rules! module {
+    ($module:ty) => {
         #[allow(unsafe_code, reason = "the names of exports are Envoy's ABI")]
         mod exports {
             use std::ffi::{c_char, c_uint, c_void};
@@ -220,31 +251,31 @@ macro_rules! program {
                 hooks::ABI_VERSION.as_ptr()
             }
 
-            $crate::program! { @exports
-                config_new: unsafe { hooks::config_new::<$program>(config, name, document) },
+            $crate::module! { @exports
+                config_new: unsafe { hooks::config_new::<$module>(config, name, document) },
                 envoy_dynamic_module_on_http_filter_config_new(config: Ptr, name: Buffer, document: Buffer) -> ConstPtr;
-                config_destroy: unsafe { hooks::config_destroy::<$program>(config) },
+                config_destroy: unsafe { hooks::config_destroy::<$module>(config) },
                 envoy_dynamic_module_on_http_filter_config_destroy(config: ConstPtr) -> ();
-                config_event: unsafe { hooks::config_event::<$program>(handle, config, event) },
+                config_event: unsafe { hooks::config_event::<$module>(handle, config, event) },
                 envoy_dynamic_module_on_http_filter_config_scheduled(handle: Ptr, config: ConstPtr, event: u64) -> ();
                 config_response: unsafe {
-                    hooks::config_response::<$program>(handle, config, result, (headers, header_count), (body, chunk_count))
+                    hooks::config_response::<$module>(handle, config, result, (headers, header_count), (body, chunk_count))
                 },
                 envoy_dynamic_module_on_http_filter_config_http_callout_done(
                     handle: Ptr, config: ConstPtr, _callout: u64, result: c_uint,
                     headers: *const Header, header_count: usize, body: *const Buffer, chunk_count: usize
                 ) -> ();
-                filter_new: unsafe { hooks::filter_new::<$program>(config) },
+                filter_new: unsafe { hooks::filter_new::<$module>(config) },
                 envoy_dynamic_module_on_http_filter_new(config: ConstPtr, _stream: Ptr) -> ConstPtr;
-                filter_destroy: unsafe { hooks::filter_destroy::<$program>(filter) },
+                filter_destroy: unsafe { hooks::filter_destroy::<$module>(filter) },
                 envoy_dynamic_module_on_http_filter_destroy(filter: ConstPtr) -> ();
-                request_headers: unsafe { hooks::request_headers::<$program>(stream, filter) },
+                request_headers: unsafe { hooks::request_headers::<$module>(stream, filter) },
                 envoy_dynamic_module_on_http_filter_request_headers(stream: Ptr, filter: ConstPtr, _end: bool) -> c_uint;
-                response_headers: unsafe { hooks::response_headers::<$program>(stream, filter) },
+                response_headers: unsafe { hooks::response_headers::<$module>(stream, filter) },
                 envoy_dynamic_module_on_http_filter_response_headers(stream: Ptr, filter: ConstPtr, _end: bool) -> c_uint;
-                filter_event: unsafe { hooks::filter_event::<$program>(stream, filter, event) },
+                filter_event: unsafe { hooks::filter_event::<$module>(stream, filter, event) },
                 envoy_dynamic_module_on_http_filter_scheduled(stream: Ptr, filter: ConstPtr, event: u64) -> ();
-                stream_complete: unsafe { hooks::stream_complete::<$program>(stream, filter) },
+                stream_complete: unsafe { hooks::stream_complete::<$module>(stream, filter) },
                 envoy_dynamic_module_on_http_filter_stream_complete(stream: Ptr, filter: ConstPtr) -> ();
                 // Bodies, trailers and watermarks pass, and no stream makes calls or has a configuration of its own; Envoy
                 // looks for these all the same. Zero is `Continue`.

@@ -1,18 +1,19 @@
 //! Safe bindings to Envoy's dynamic modules, as far as an HTTP filter of ours needs them.
 //!
 //! ```text
-//!   Envoy --event hooks (hooks.rs)--> Program: FilterConfig, Filter      safe Rust
+//!   Envoy --event hooks (hooks.rs)--> Module: FilterConfig, Filter       safe Rust
 //!   Envoy <--callbacks (callbacks.rs)-- Stream, Config, Scheduler
 //! ```
 //!
-//! Envoy exports the callbacks from its executable; the loader binds them when it opens the module. Declared by hand from the ABI
-//! of Envoy 1.40 (`abi.h`): C names, C types. A test compares the names with the symbols of the Envoy in use.
+//! Envoy exports the callbacks from its executable; the loader binds all of them when it opens the module, or refuses it. Declared by hand from
+//! the ABI of Envoy 1.40 (`abi.h`): C names, C types, and numbers of attributes. A test compares the names with the symbols of the Envoy in
+//! use; that numbers and layouts are right shows in what the end-to-end tests read by them.
 //!
 //! Three rules make the safe half safe:
 //!
 //! 1. **A handle ends with its hook.** [`Stream`] and [`Config`] borrow from the call of the hook that they were made for.
 //! 2. **Bytes are copied.** What Envoy shows may be gone after the next change of the same stream, so nothing borrows from it.
-//! 3. **No panic leaves a hook.** It is caught, [`Program::on_panic`] hears of it, and Envoy goes on without the filter.
+//! 3. **No panic leaves a hook.** It is caught, [`Module::on_panic`] hears of it, and Envoy goes on without the filter.
 #![allow(
     unsafe_code,
     reason = "Envoy is C++; no other crate of the workspace binds to it"
@@ -30,13 +31,13 @@ mod config;
 #[doc(hidden)]
 pub mod hooks;
 mod log;
-mod program;
+mod module;
 mod scheduler;
 mod stream;
 mod timing;
 
 pub use config::{Config, Counter, Response};
 pub use log::{LogLevel, log};
-pub use program::{Filter, FilterConfig, Headers, Program};
+pub use module::{Filter, FilterConfig, HeadersStatus, Module};
 pub use scheduler::Scheduler;
-pub use stream::{Attribute, Direction, Number, Stream};
+pub use stream::{Attribute, Direction, NumericAttribute, Stream};

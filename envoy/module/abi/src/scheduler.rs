@@ -15,7 +15,8 @@ pub(crate) enum Target {
     Config,
 }
 
-// SAFETY: Envoy's schedulers are made to be used by threads of the module, also by several at once.
+// SAFETY: Envoy's schedulers hold a weak reference to their target and post to its event loop, which lives as long as Envoy serves; posting is
+// made for other threads, also for several at once (`abi.h` says so of both kinds).
 unsafe impl Send for Scheduler {}
 // SAFETY: as above.
 unsafe impl Sync for Scheduler {}

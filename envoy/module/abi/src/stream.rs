@@ -53,7 +53,7 @@ pub enum Attribute {
 
 /// A number that Envoy knows of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub enum NumericAttribute {
     /// `response.code`
     ResponseCode = 15,
     /// `upstream.request_attempt_count`
@@ -153,7 +153,7 @@ impl Stream<'_> {
 
     /// A text; `None` where Envoy has none, or an empty one.
     #[must_use]
-    pub fn text(&self, attribute: Attribute) -> Option<String> {
+    pub fn text_attribute(&self, attribute: Attribute) -> Option<String> {
         let mut value = EnvoyBuffer::NOTHING;
         // SAFETY: Envoy writes the out-parameter only.
         let found = unsafe { callbacks::get_text(self.filter, attribute as c_uint, &mut value) };
@@ -165,7 +165,7 @@ impl Stream<'_> {
 
     /// True if Envoy has such a text, and not an empty one.
     #[must_use]
-    pub fn has(&self, attribute: Attribute) -> bool {
+    pub fn has_attribute(&self, attribute: Attribute) -> bool {
         let mut value = EnvoyBuffer::NOTHING;
         // SAFETY: Envoy writes the out-parameter only.
         let found = unsafe { callbacks::get_text(self.filter, attribute as c_uint, &mut value) };
@@ -175,10 +175,10 @@ impl Stream<'_> {
 
     /// A number.
     #[must_use]
-    pub fn number(&self, number: Number) -> Option<u64> {
+    pub fn numeric_attribute(&self, attribute: NumericAttribute) -> Option<u64> {
         let mut value = 0;
         // SAFETY: Envoy writes one number.
-        let found = unsafe { callbacks::get_number(self.filter, number as c_uint, &mut value) };
+        let found = unsafe { callbacks::get_number(self.filter, attribute as c_uint, &mut value) };
         found.then_some(value)
     }
 

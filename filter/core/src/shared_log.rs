@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::{ApplyError, Tables};
 use sluice_filter_config::{Delta, Snapshot, Tables as Update, Version};
-use sluice_filter_core::{ApplyError, Tables};
 
 /// Updates for all workers.
 #[derive(Debug, Default)]
@@ -66,23 +66,39 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Updates that a worker lacks that has those up to a number, and the number that it has then.
+    /// News for a worker that has the updates up to a number, and the number that it has with them. Without tables there are none.
     #[must_use]
-    pub fn since(&self, number: u64) -> (Vec<Update>, u64) {
+    pub fn since(&self, number: u64) -> Option<(News, u64)> {
         let lacking = usize::try_from(self.latest.saturating_sub(number)).unwrap_or(usize::MAX);
-        let updates = match self.deltas.len().checked_sub(lacking) {
+        let news = match self.deltas.len().checked_sub(lacking) {
             Some(had) if number > 0 => {
-                let new = self.deltas.iter().skip(had);
-                new.map(|delta| Update::Delta((**delta).clone())).collect()
+                News::Deltas(self.deltas.iter().skip(had).cloned().collect())
             }
-            _ => self
-                .tables
-                .clone()
-                .map(Update::Snapshot)
-                .into_iter()
-                .collect(),
+            _ => News::Snapshot(self.tables.clone()?),
         };
-        (updates, self.latest)
+        Some((news, self.latest))
+    }
+}
+
+/// Updates that a worker lacks.
+#[derive(Debug)]
+pub enum News {
+    /// More than are kept.
+    Snapshot(Snapshot),
+    /// In their order.
+    Deltas(Vec<Arc<Delta>>),
+}
+
+impl News {
+    /// Each update, for a worker to apply. Shared deltas are copied here, not while the log is locked.
+    pub fn updates(self) -> Vec<Update> {
+        match self {
+            News::Snapshot(snapshot) => vec![Update::Snapshot(snapshot)],
+            News::Deltas(deltas) => {
+                let delta = |delta: Arc<Delta>| Update::Delta(Arc::unwrap_or_clone(delta));
+                deltas.into_iter().map(delta).collect()
+            }
+        }
     }
 }
 
@@ -98,7 +114,6 @@ fn merge(tables: &mut Snapshot, delta: &Delta) {
         hosts,
         removed_hosts,
     } = delta;
-    tables.version = *version;
     let routes = routes.iter().map(|(id, it)| (id.clone(), it.clone()));
     tables.routes.extend(routes);
     let backends = backends.iter().map(|(id, it)| (id.clone(), it.clone()));
@@ -113,6 +128,7 @@ fn merge(tables: &mut Snapshot, delta: &Delta) {
     for host in removed_hosts {
         tables.hosts.remove(host);
     }
+    tables.version = *version;
 }
 
 #[cfg(test)]
@@ -165,7 +181,10 @@ mod tests {
 
     impl Reader {
         fn catch_up(&mut self, log: &SharedLog) -> usize {
-            let (updates, latest) = log.since(self.taken);
+            let Some((news, latest)) = log.since(self.taken) else {
+                return 0;
+            };
+            let updates = news.updates();
             let count = updates.len();
             for update in updates {
                 match update {

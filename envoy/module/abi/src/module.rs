@@ -3,7 +3,7 @@
 use crate::{Config, Response, Stream};
 
 /// A module with an HTTP filter.
-pub trait Program {
+pub trait Module {
     /// A configuration of the filter.
     type Config: FilterConfig;
 
@@ -14,7 +14,7 @@ pub trait Program {
     fn on_panic(hook: &'static str);
 }
 
-/// A configuration of the filter. Hooks of it are called in the main thread, but it may end in any.
+/// A configuration of the filter. Its own hooks are called in the main thread; `filter` is called in workers, and it may end in any thread.
 pub trait FilterConfig: Send + Sync {
     /// The filter of a request.
     type Filter: Filter;
@@ -29,11 +29,11 @@ pub trait FilterConfig: Send + Sync {
     fn on_response(&self, config: &Config<'_>, response: Option<&Response<'_>>);
 }
 
-/// The filter of one request, in the worker of that request. A hook may run within another one of the same request: a response of
-/// the filter's own passes it as others do.
+/// The filter of one request, in the worker of that request. Envoy may call another hook of it, or of another filter of the same request, before
+/// a call that responds or resumes returns, and may end it then: it is dropped after the hook.
 pub trait Filter {
     /// Request headers have come.
-    fn on_request_headers(&self, stream: &Stream<'_>) -> Headers;
+    fn on_request_headers(&self, stream: &Stream<'_>) -> HeadersStatus;
 
     /// Response headers have come.
     fn on_response_headers(&self, stream: &Stream<'_>);
@@ -47,7 +47,7 @@ pub trait Filter {
 
 /// Envoy's way on after request headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Headers {
+pub enum HeadersStatus {
     /// The next filter.
     Continue,
     /// Nowhere: the filter has responded.

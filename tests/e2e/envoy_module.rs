@@ -104,6 +104,27 @@ async fn an_envoy_of_another_version_gets_the_filter_as_wasm() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_module_that_envoy_cannot_load_leaves_the_filter_as_wasm() -> Result<()> {
+    let fixture = Fixture::start(2, 2).await?;
+    let folder = TempDir::new()?;
+    let module = folder.path().join("libsluice_envoy.so");
+    fs::write(&module, "no library")?;
+    let sluice = with_module(&fixture, &module).start().await?;
+    sluice.log().wait_for("the filter runs as wasm").await?;
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    sluice.stop()?;
+
+    let insisted =
+        with_module(&fixture, &module).arguments(vec!["--envoy-filter=module".to_owned()]);
+    let error = match insisted.start().await {
+        Ok(_) => anyhow::bail!("it runs with a module that is none"),
+        Err(error) => format!("{error:#}"),
+    };
+    ensure!(error.contains("does not load"), "{error}");
+    Ok(())
+}
+
 /// A program keeps a library that it has opened, whatever its file says later.
 #[tokio::test]
 async fn an_envoy_with_another_module_is_replaced() -> Result<()> {

@@ -81,8 +81,7 @@ pub(crate) enum EnvoyFilter {
 /// Forms of the filter in an Envoy that somebody else starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilterForm {
-    /// A dynamic module: libsluice_envoy.so in a folder that Envoy's environment names as ENVOY_DYNAMIC_MODULES_SEARCH_PATH; the zone
-    /// is in SLUICE_ZONE.
+    /// A dynamic module: libsluice_envoy.so in a folder that Envoy's environment names as ENVOY_DYNAMIC_MODULES_SEARCH_PATH.
     Module,
     /// WebAssembly.
     Wasm,

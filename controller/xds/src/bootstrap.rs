@@ -4,10 +4,14 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use sluice_filter_config::{Control, Host, PluginConfig};
 
+use crate::render::FILTER;
 use crate::settings::{AUTH_CLUSTER, FIREWALL_CLUSTER, XDS_CLUSTER};
-use crate::{CONTROLLER_CLUSTER, FILTER_METADATA, FilterForm, MODULE_FORM, MutualTls};
+use crate::{CONTROLLER_CLUSTER, FILTER_METADATA, FilterForm, MODULE_FORM, MODULE_NAME, MutualTls};
 
+const MODULE_EXTENSION: &str =
+    "envoy.extensions.bootstrap.dynamic_modules.v3.DynamicModuleBootstrapExtension";
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 /// More than a machine holds: only because Envoy warns at every start when there is no limit.
 const UNLIMITED: u64 = 1_000_000;
@@ -52,6 +56,10 @@ pub enum ControllerAddress {
 pub fn bootstrap(settings: &BootstrapSettings) -> Value {
     json!({
         "node": node(settings),
+        "bootstrap_extensions": match settings.filter {
+            FilterForm::Module => json!([module(settings.zone.as_deref())]),
+            FilterForm::Wasm => json!([]),
+        },
         "admin": {"address": {"pipe": {"path": settings.admin_socket, "mode": 0o600}}},
         "dynamic_resources": {
             "ads_config": ads(),
@@ -85,6 +93,12 @@ fn runtime() -> Value {
     })
 }
 
+/// The smallest bootstrap of an Envoy that loads the filter as a module.
+#[must_use]
+pub fn module_bootstrap() -> Value {
+    json!({"bootstrap_extensions": [module(None)]})
+}
+
 fn node(settings: &BootstrapSettings) -> Value {
     let mut node = json!({"id": settings.node_id, "cluster": "sluice"});
     if let Some(zone) = &settings.zone {
@@ -94,6 +108,30 @@ fn node(settings: &BootstrapSettings) -> Value {
         node["metadata"] = json!({FILTER_METADATA: MODULE_FORM});
     }
     node
+}
+
+/// The filter as a module asks for its log in the main thread, from the start to the end of the process.
+fn module(zone: Option<&str>) -> Value {
+    let control = Control {
+        upstream: CONTROLLER_CLUSTER.to_owned(),
+        authority: "sluice".to_owned(),
+    };
+    let config = PluginConfig {
+        host: Some(Host::ManagedEnvoy),
+        zone: zone.map(str::to_owned),
+        control: Some(control),
+        ..PluginConfig::empty()
+    };
+    let config = String::from_utf8_lossy(&config.to_json()).into_owned();
+    json!({
+        "name": FILTER,
+        "typed_config": {
+            "@type": format!("type.googleapis.com/{MODULE_EXTENSION}"),
+            "dynamic_module_config": {"name": MODULE_NAME, "do_not_close": true},
+            "extension_name": FILTER,
+            "extension_config": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": config},
+        },
+    })
 }
 
 /// Without a policy of its own, Envoy waits up to 30 s before it looks for a controller that went away.

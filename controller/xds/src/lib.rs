@@ -19,7 +19,7 @@ mod resource;
 mod settings;
 mod update;
 
-pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
+pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap, module_bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::{PROBE, Probe, TLS_PROBE, is_probe};
 pub use render::{Discovery, HTTPS, RouteCache};
@@ -30,6 +30,5 @@ pub use settings::{
     Certificate, ENDPOINT_HEADER, FILTER_METADATA, FilterCode, FilterForm, Https, MODULE_FORM,
     MODULE_NAME, MOST_COOKIES, OTHER_HOSTS, PATH_HEADER, PROTOCOL_METADATA, ROUTE_KEY,
     ROUTE_METADATA, RULES_METADATA, SCOPES_FROM, SERVER_METADATA, Settings, TRANSACTION_METADATA,
-    ZONE_VARIABLE,
 };
 pub use update::{Change, Update};

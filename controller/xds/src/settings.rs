@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, LIMITED_HEADER, SCOPE_HEADER};
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
-    OTHER_HOSTS, PATH_HEADER, ZONE_VARIABLE,
+    OTHER_HOSTS, PATH_HEADER,
 };
 
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.

@@ -1,6 +1,7 @@
-//! The clock of the process.
+//! The clocks of the process.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sluice_filter_core::Timestamp;
 
@@ -9,5 +10,15 @@ pub(crate) fn now() -> Timestamp {
     let elapsed = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
+    timestamp(elapsed)
+}
+
+/// Since a moment of this process; nobody sets it back.
+pub(crate) fn monotonic() -> Timestamp {
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    timestamp(BEGIN.elapsed())
+}
+
+fn timestamp(elapsed: Duration) -> Timestamp {
     Timestamp::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
 }

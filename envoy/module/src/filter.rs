@@ -54,7 +54,7 @@ impl Filter for RequestFilter {
         if action != RequestAction::Wait {
             return RequestFilter::finish(&request, action);
         }
-        if self.settings.may_wait && waiting::wait(|| stream.scheduler()) {
+        if waiting::wait(|| stream.scheduler()) {
             return HeadersStatus::Wait;
         }
         self.resume(&request)

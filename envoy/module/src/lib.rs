@@ -1,7 +1,7 @@
 //! `libsluice_envoy.so`: the filter as a dynamic module of Envoy, for an Envoy of our own.
 //!
 //! ```text
-//!   main thread:   configuration --> poller --long poll through Envoy's cluster--> controller
+//!   main thread:   bootstrap --> feed --long poll through Envoy's cluster--> controller
 //!                                      |
 //!                                    log: deltas, parsed once, shared by all workers
 //!                                      |
@@ -27,19 +27,19 @@
 mod clock;
 mod configuration;
 mod counters;
+mod feed;
 mod filter;
 mod lock;
 mod log;
-mod poller;
 mod settings;
 mod stream;
 mod waiting;
 mod worker;
-mod zone;
 
-use sluice_envoy_abi::{Config, LogLevel, Module};
+use sluice_envoy_abi::{Config, LogLevel, Module, Process};
 
 use configuration::Configuration;
+use feed::Feed;
 
 /// The module.
 pub struct Sluice;
@@ -48,6 +48,11 @@ sluice_envoy_abi::module!(Sluice);
 
 impl Module for Sluice {
     type Config = Configuration;
+    type Extension = Feed;
+
+    fn extend(process: &Process<'_>, _name: &str, document: &[u8]) -> Option<Feed> {
+        Feed::new(process, document)
+    }
 
     fn configure(config: &Config<'_>, name: &str, document: &[u8]) -> Option<Configuration> {
         Configuration::new(config, name, document)

@@ -7,6 +7,4 @@ use sluice_envoy_abi::Counter;
 pub(crate) struct Settings {
     pub(crate) is_before_lookup: bool,
     pub(crate) unknown_routes: Option<Counter>,
-    /// True if there is a controller to wait for.
-    pub(crate) may_wait: bool,
 }

@@ -9,7 +9,7 @@ use sluice_filter_worker::Worker;
 
 use crate::clock::now;
 use crate::counters::ProcessCounters;
-use crate::{log, zone};
+use crate::{feed, log};
 
 struct ThreadWorker {
     worker: Worker<ProcessCounters>,
@@ -52,7 +52,7 @@ impl ThreadWorker {
 
     #[cold]
     fn catch_up(&mut self) {
-        if self.worker.set_zone(zone::get()) {
+        if self.worker.set_zone(feed::zone()) {
             // Backends that are compiled know it with the next snapshot.
             self.taken = 0;
         }

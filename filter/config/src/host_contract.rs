@@ -42,9 +42,6 @@ pub const LOOKUP_FILTER: &str = "sluice.lookup";
 /// Property of a request that counted for the rates of its route before access control.
 pub const COUNTED: &str = "sluice.counted";
 
-/// Environment variable with the zone of an Envoy, for the filter as its module.
-pub const ZONE_VARIABLE: &str = "SLUICE_ZONE";
-
 /// Counter of requests whose route the filter does not know.
 pub const UNKNOWN_ROUTES: &str = "sluice.unknown_routes";
 

@@ -9,6 +9,7 @@
 pub mod admin;
 mod drain;
 mod log_lines;
+mod module;
 mod version;
 
 use std::ffi::OsString;
@@ -23,7 +24,7 @@ use futures::future::OptionFuture;
 use hyper::Method;
 use rustix::process::Pid;
 use sluice_tasks::Tasks;
-use sluice_xds::{BootstrapSettings, ControllerAddress, FilterForm, ZONE_VARIABLE};
+use sluice_xds::{BootstrapSettings, ControllerAddress, FilterForm};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -37,10 +38,8 @@ use crate::supervisor::{
 };
 use crate::{memory, open_files, private_file};
 use drain::{CloseListeners, drain};
+pub use module::try_module;
 pub use version::version;
-
-/// Folders that Envoy looks for modules in.
-const MODULES_VARIABLE: &str = "ENVOY_DYNAMIC_MODULES_SEARCH_PATH";
 
 /// How to run Envoy.
 #[derive(Clone, Debug)]
@@ -67,7 +66,6 @@ pub struct Envoy {
     program: PathBuf,
     arguments: Vec<OsString>,
     bootstrap: String,
-    zone: Option<String>,
     /// The module that it will load, and its hash.
     module: Option<(PathBuf, String)>,
     files: Files,
@@ -113,7 +111,7 @@ impl Envoy {
         };
         let bootstrap = BootstrapSettings {
             node_id: settings.node_id,
-            zone: settings.zone.clone(),
+            zone: settings.zone,
             admin_socket: files.admin_socket.clone(),
             controller: settings.controller,
             filter: match &settings.module {
@@ -132,7 +130,6 @@ impl Envoy {
             program: settings.program,
             arguments: arguments(&files.bootstrap, settings.concurrency),
             bootstrap,
-            zone: settings.zone,
             module: settings.module.zip(hash),
             drain_timeout: settings.drain_timeout,
             log,
@@ -284,10 +281,8 @@ impl Program for Envoy {
         let mut command = Command::new(&self.program);
         // Ctrl-C signals the foreground process group, and Envoy has to be drained before it exits.
         command.args(&self.arguments).process_group(0);
-        // A module of Envoy cannot read the bootstrap.
-        command.envs(self.zone.iter().map(|zone| (ZONE_VARIABLE, zone)));
         let folder = self.module.as_ref().and_then(|(path, _)| path.parent());
-        command.envs(folder.map(|folder| (MODULES_VARIABLE, folder)));
+        command.envs(folder.map(|folder| (module::SEARCH_PATH, folder)));
         // Its standard output is the access log, and ours carries nothing else.
         command
             .stdin(Stdio::null())

@@ -85,18 +85,6 @@ callbacks! {
     new_scheduler = envoy_dynamic_module_callback_http_filter_scheduler_new(filter: EnvoyPtr) -> EnvoyPtr;
     commit = envoy_dynamic_module_callback_http_filter_scheduler_commit(scheduler: EnvoyPtr, event: u64);
     delete_scheduler = envoy_dynamic_module_callback_http_filter_scheduler_delete(scheduler: EnvoyPtr);
-    new_config_scheduler = envoy_dynamic_module_callback_http_filter_config_scheduler_new(config: EnvoyPtr) -> EnvoyPtr;
-    commit_config = envoy_dynamic_module_callback_http_filter_config_scheduler_commit(scheduler: EnvoyPtr, event: u64);
-    delete_config_scheduler = envoy_dynamic_module_callback_http_filter_config_scheduler_delete(scheduler: EnvoyPtr);
-    call = envoy_dynamic_module_callback_http_filter_config_http_callout(
-        config: EnvoyPtr,
-        callout: *mut u64,
-        cluster: ModuleBuffer,
-        headers: *const ModuleHeader,
-        count: usize,
-        body: ModuleBuffer,
-        timeout_millis: u64,
-    ) -> c_uint;
     define_counter = envoy_dynamic_module_callback_http_filter_config_define_counter(
         config: EnvoyPtr,
         name: ModuleBuffer,
@@ -104,6 +92,19 @@ callbacks! {
         label_count: usize,
         counter: *mut usize,
     ) -> c_uint;
+    call = envoy_dynamic_module_callback_bootstrap_extension_http_callout(
+        extension: EnvoyPtr,
+        callout: *mut u64,
+        cluster: ModuleBuffer,
+        headers: *const ModuleHeader,
+        count: usize,
+        body: ModuleBuffer,
+        timeout_millis: u64,
+    ) -> c_uint;
+    new_timer = envoy_dynamic_module_callback_bootstrap_extension_timer_new(extension: EnvoyPtr) -> EnvoyPtr;
+    start_timer = envoy_dynamic_module_callback_bootstrap_extension_timer_enable(timer: EnvoyPtr, millis: u64);
+    delete_timer = envoy_dynamic_module_callback_bootstrap_extension_timer_delete(timer: EnvoyPtr);
+    signal_init_complete = envoy_dynamic_module_callback_bootstrap_extension_config_signal_init_complete(extension: EnvoyPtr);
     increment_counter = envoy_dynamic_module_callback_http_filter_increment_counter(
         filter: EnvoyPtr,
         counter: usize,

@@ -1,8 +1,8 @@
 //! Safe bindings to Envoy's dynamic modules, as far as an HTTP filter of ours needs them.
 //!
 //! ```text
-//!   Envoy --event hooks (hooks.rs)--> Module: FilterConfig, Filter       safe Rust
-//!   Envoy <--callbacks (callbacks.rs)-- Stream, Config, Scheduler
+//!   Envoy --event hooks (hooks.rs, extension_hooks.rs)--> Module: FilterConfig, Filter, Extension       safe Rust
+//!   Envoy <--callbacks (callbacks.rs)-- Stream, Scheduler, Config, Process, Timer
 //! ```
 //!
 //! Envoy exports the callbacks from its executable; the loader binds all of them when it opens the module, or refuses it. Declared by hand from
@@ -11,7 +11,7 @@
 //!
 //! Three rules make the safe half safe:
 //!
-//! 1. **A handle ends with its hook.** [`Stream`] and [`Config`] borrow from the call of the hook that they were made for.
+//! 1. **A handle ends with its hook.** [`Stream`], [`Config`] and [`Process`] borrow from the call of the hook that they were made for.
 //! 2. **Bytes are copied.** What Envoy shows may be gone after the next change of the same stream, so nothing borrows from it.
 //! 3. **No panic leaves a hook.** It is caught, [`Module::on_panic`] hears of it, and Envoy goes on without the filter.
 #![allow(
@@ -28,16 +28,23 @@
 mod buffer;
 mod callbacks;
 mod config;
+mod exports;
+#[doc(hidden)]
+pub mod extension_hooks;
 #[doc(hidden)]
 pub mod hooks;
 mod log;
 mod module;
+mod process;
+mod response;
 mod scheduler;
 mod stream;
 mod timing;
 
-pub use config::{Config, Counter, Response};
+pub use config::{Config, Counter};
 pub use log::{LogLevel, log};
-pub use module::{Filter, FilterConfig, HeadersStatus, Module};
+pub use module::{Extension, Filter, FilterConfig, HeadersStatus, Module};
+pub use process::{Process, Timer};
+pub use response::Response;
 pub use scheduler::Scheduler;
 pub use stream::{Attribute, Direction, NumericAttribute, Stream};

@@ -1,6 +1,6 @@
 //! The module, as Envoy calls it.
 
-use crate::{Config, Response, Stream};
+use crate::{Config, Process, Response, Stream};
 
 /// A module with an HTTP filter.
 pub trait Module {
@@ -10,23 +10,32 @@ pub trait Module {
     /// A configuration has come for a filter of this name; without a result Envoy refuses it. In the main thread.
     fn configure(config: &Config<'_>, name: &str, document: &[u8]) -> Option<Self::Config>;
 
+    /// An extension of the process.
+    type Extension: Extension;
+
+    /// The bootstrap has an extension of this name; without a result Envoy does not start. In the main thread.
+    fn extend(process: &Process<'_>, name: &str, document: &[u8]) -> Option<Self::Extension>;
+
     /// A hook has panicked: Envoy goes on as if it had done nothing.
     fn on_panic(hook: &'static str);
 }
 
-/// A configuration of the filter. Its own hooks are called in the main thread; `filter` is called in workers, and it may end in any thread.
+/// A configuration of the filter. It is made in the main thread, and may end in any.
 pub trait FilterConfig: Send + Sync {
     /// The filter of a request.
     type Filter: Filter;
 
     /// A request has come. In a worker.
     fn filter(&self) -> Self::Filter;
+}
 
-    /// An event of a [`Scheduler`](crate::Scheduler) has come.
-    fn on_event(&self, config: &Config<'_>, event: u64);
+/// An extension of the process, in its main thread.
+pub trait Extension {
+    /// A timer has fired.
+    fn on_timer(&self, process: &Process<'_>);
 
     /// A call has ended; without a response it failed.
-    fn on_response(&self, config: &Config<'_>, response: Option<&Response<'_>>);
+    fn on_response(&self, process: &Process<'_>, response: Option<&Response<'_>>);
 }
 
 /// The filter of one request, in the worker of that request. Envoy may call another hook of it, or of another filter of the same request, before

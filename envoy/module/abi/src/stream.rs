@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use crate::buffer::{EnvoyBuffer, EnvoyHeader, ModuleBuffer, ModuleHeader};
 use crate::callbacks::{self, EnvoyPtr};
-use crate::scheduler::Target;
 use crate::timing::Timing;
 use crate::{Counter, Scheduler};
 
@@ -233,7 +232,7 @@ impl Stream<'_> {
     pub fn scheduler(&self) -> Scheduler {
         // SAFETY: the filter is there during the hook.
         let scheduler = unsafe { callbacks::new_scheduler(self.filter) };
-        Scheduler::new(scheduler, Target::Stream)
+        Scheduler::new(scheduler)
     }
 
     /// Adds one to a counter of the filter's configuration.

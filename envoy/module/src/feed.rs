@@ -1,0 +1,172 @@
+//! The long poll for the log: an extension of the bootstrap, so that it is there as long as the process.
+//!
+//! A configuration of the filter cannot poll: it may end in a worker, and Envoy would cancel its call from there.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sluice_envoy_abi::{Extension, LogLevel, Process, Response, Timer};
+use sluice_filter_config::{Control, PluginConfig};
+use sluice_filter_core::{ApplyError, LongPoll, PollResult};
+
+use crate::clock::monotonic;
+use crate::lock::lock;
+use crate::{log, waiting};
+
+/// Longer than the controller holds a poll, so that only a dead connection times out.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
+static ZONE: Mutex<Option<String>> = Mutex::new(None);
+
+/// True if the bootstrap of this Envoy has the extension.
+pub(crate) fn is_started() -> bool {
+    IS_STARTED.load(Ordering::Acquire)
+}
+
+/// The zone of this Envoy.
+pub(crate) fn zone() -> Option<String> {
+    lock(&ZONE).clone()
+}
+
+/// Asks the controller for the log.
+pub struct Feed {
+    control: Control,
+    timer: Timer,
+    long_poll: RefCell<LongPoll>,
+    is_calling: Cell<bool>,
+    /// The document that was refused last, and logged; `None` once another one is applied.
+    last_refused: RefCell<Option<Vec<u8>>>,
+}
+
+impl Feed {
+    /// Reads the configuration of the extension; without a result Envoy does not start.
+    pub(crate) fn new(process: &Process<'_>, document: &[u8]) -> Option<Self> {
+        let config = PluginConfig::parse(document).map_err(|error| error.to_string());
+        let control = config.and_then(|config| {
+            *lock(&ZONE) = config.zone;
+            let missing = || "plugin configuration: expected `control`, got none".to_owned();
+            config.control.ok_or_else(missing)
+        });
+        let control = control.map_err(|error| sluice_envoy_abi::log(LogLevel::Error, &error));
+        let feed = Feed {
+            control: control.ok()?,
+            timer: process.timer(),
+            long_poll: RefCell::default(),
+            is_calling: Cell::new(false),
+            last_refused: RefCell::default(),
+        };
+        // As soon as Envoy knows its clusters.
+        feed.timer.start(Duration::ZERO);
+        IS_STARTED.store(true, Ordering::Release);
+        Some(feed)
+    }
+
+    fn poll(&self, process: &Process<'_>) {
+        let path = {
+            let mut long_poll = self.long_poll.borrow_mut();
+            if !long_poll.is_due(monotonic()) {
+                return;
+            }
+            long_poll.sent();
+            long_poll.path(log::version())
+        };
+        self.is_calling.set(true);
+        let Control {
+            upstream,
+            authority,
+        } = &self.control;
+        // Envoy may answer before this returns.
+        if !process.get(upstream, authority, &path, TIMEOUT) {
+            self.ended(process, PollResult::Failed);
+        }
+    }
+
+    fn ended(&self, process: &Process<'_>, result: PollResult) {
+        if !self.is_calling.replace(false) {
+            return;
+        }
+        self.long_poll.borrow_mut().ended(result, monotonic());
+        let wait = self.long_poll.borrow().not_before().since(monotonic());
+        if wait.is_zero() {
+            self.poll(process);
+        } else {
+            self.timer.start(wait.max(Duration::from_millis(1)));
+        }
+    }
+
+    fn apply(&self, document: &[u8]) -> PollResult {
+        let tables = match PluginConfig::parse_tables(document) {
+            Ok(tables) => tables,
+            Err(error) => return self.refused(document, &error.to_string()),
+        };
+        match log::publish(tables) {
+            Ok(()) => {
+                self.last_refused.replace(None);
+                waiting::resume();
+                PollResult::Current
+            }
+            Err(error @ ApplyError::Base { .. }) => {
+                let message = format!("log out of step, asking for a snapshot: {error}");
+                self.log_once(LogLevel::Info, document, &message);
+                PollResult::OutOfStep
+            }
+            Err(error) => self.refused(document, &error.to_string()),
+        }
+    }
+
+    fn refused(&self, document: &[u8], error: &str) -> PollResult {
+        let message = format!("log refused, the last good tables stay: {error}");
+        self.log_once(LogLevel::Error, document, &message);
+        PollResult::Failed
+    }
+
+    /// A document that is refused comes again with the next poll, until the controller has another one.
+    fn log_once(&self, level: LogLevel, document: &[u8], message: &str) {
+        let refused = self.last_refused.replace(Some(document.to_vec()));
+        if refused.as_deref() != Some(document) {
+            sluice_envoy_abi::log(level, message);
+        }
+    }
+}
+
+impl Extension for Feed {
+    fn on_timer(&self, process: &Process<'_>) {
+        // It may have fired a little early.
+        let wait = self.long_poll.borrow().not_before().since(monotonic());
+        if wait.is_zero() {
+            self.poll(process);
+        } else {
+            self.timer.start(wait.max(Duration::from_millis(1)));
+        }
+    }
+
+    /// Takes the response to a poll, and sends the next one, even if a panic ends this.
+    fn on_response(&self, process: &Process<'_>, response: Option<&Response<'_>>) {
+        let mut call = Call {
+            feed: self,
+            process,
+            result: PollResult::Failed,
+        };
+        call.result = match response.and_then(Response::status) {
+            Some(200) => self.apply(&response.map(Response::body).unwrap_or_default()),
+            Some(204) => PollResult::Current,
+            _ => PollResult::Failed,
+        };
+    }
+}
+
+/// A call that has been answered. It is over when this is dropped.
+struct Call<'a> {
+    feed: &'a Feed,
+    process: &'a Process<'a>,
+    result: PollResult,
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.feed.ended(self.process, self.result);
+    }
+}

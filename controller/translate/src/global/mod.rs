@@ -15,7 +15,7 @@ mod keys;
 mod limits;
 mod redirects;
 mod response_rewrite;
-mod server_snippet;
+mod snippets;
 mod streams;
 mod tracing;
 mod trust;
@@ -30,7 +30,7 @@ use sluice_ir::GlobalConfig;
 use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
 
 use crate::Options;
-use crate::snippet::{Alternatives, Effective, ServerSnippet};
+use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet};
 use view::View;
 
 pub(crate) use access::Access;
@@ -60,6 +60,8 @@ pub(crate) struct Globals {
     pub(crate) config: GlobalConfig,
     /// `server-snippet`: of all servers.
     pub(crate) server_snippet: Option<Arc<ServerSnippet>>,
+    /// `location-snippet`: of all locations of Ingresses, and of the default backend.
+    pub(crate) location_snippet: Option<Arc<LocationSnippet>>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
 }
@@ -69,7 +71,7 @@ impl Globals {
     pub(crate) fn read(
         cluster: &ObjectCache,
         options: &Options,
-        alternatives: Alternatives,
+        catalogues: Catalogues,
         reports: &mut Vec<Report>,
     ) -> Self {
         let mut globals = Globals::default();
@@ -85,7 +87,7 @@ impl Globals {
                     tracker: &tracker,
                     across_namespaces: true,
                 },
-                alternatives,
+                catalogues,
             );
         }
         globals
@@ -95,7 +97,7 @@ impl Globals {
         &mut self,
         view: &mut View<'_, '_>,
         references: References<'_>,
-        alternatives: Alternatives,
+        catalogues: Catalogues,
     ) {
         self.trust.take(view);
         self.upstream.take(view);
@@ -115,10 +117,13 @@ impl Globals {
         let effective = Effective {
             largest_body: self.limits.largest_body,
         };
-        let (snippet, is_open) = server_snippet::take(view, &self.config, effective, alternatives);
+        let (snippet, is_open) = snippets::of_servers(view, &self.config, effective, catalogues);
         self.server_snippet = snippet;
         self.closed |= !is_open;
-        self.closed |= !view.judge_snippets(effective, alternatives);
+        let (snippet, is_open) = snippets::of_locations(view, &self.config, effective, catalogues);
+        self.location_snippet = snippet;
+        self.closed |= !is_open;
+        self.closed |= !view.judge_snippets(effective, catalogues.alternatives);
     }
 }
 

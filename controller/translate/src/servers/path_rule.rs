@@ -130,12 +130,15 @@ impl PathRule {
             headers: names.iter().flat_map(RouteNames::headers).collect(),
         });
         let is_served = action != Action::Denied;
-        let answers_or_forwards = matches!(action, Action::Forward(_) | Action::Respond(_));
+        let is_redirect = matches!(action, Action::Redirect(_));
         let annotations = &self.annotations;
-        let filters = annotations.filters.iter().filter(|_| answers_or_forwards);
+        let is_filtered = |filter: &&Filter| {
+            is_served && !(is_redirect && matches!(filter, Filter::RequestHeaders(_)))
+        };
+        let filters = annotations.filters.iter().filter(is_filtered);
         let filters = filters.cloned().chain(self.route_headers());
         let header_variants = annotations.header_variants.iter();
-        let header_variants = header_variants.filter(|_| answers_or_forwards);
+        let header_variants = header_variants.filter(|_| is_served);
         let direct_responses = annotations.direct_responses.iter().filter(|_| is_served);
         let route = HttpRoute::new(server, path, action, policy);
         let route = HttpRoute {

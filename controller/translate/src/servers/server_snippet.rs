@@ -12,7 +12,7 @@ use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
-use crate::snippet::ServerSnippet;
+use crate::snippet::{ServerSnippet, access_size, expires_size};
 
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespace of routes without an Ingress. No object has it.
@@ -237,10 +237,8 @@ impl NamespaceSnippet {
         snippet_rewrites::rewrite(&self.snippet.direct_responses)
     }
 
-    /// Its responses and their conditions, and 50 networks for one, which every path has.
+    /// Its responses and their conditions, and its lists of networks, which every path has.
     pub(super) fn size(&self) -> usize {
-        /// A network costs proxies as much as a fiftieth of a condition.
-        const NETWORKS: usize = 50;
         let ServerSnippet {
             direct_responses,
             access,
@@ -248,8 +246,7 @@ impl NamespaceSnippet {
             ..
         } = self.snippet.as_ref();
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
-        let networks = (access.allow.len() + access.deny.len()).div_ceil(NETWORKS);
-        responses + networks + super::snippet_budget::expires(filters)
+        responses + access_size(access) + expires_size(filters)
     }
 
     /// The same of its locations, which every host has once.

@@ -155,6 +155,7 @@ mod tests {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            adds_to_errors: false,
         };
         BlockHeaders::read(&directives(block).unwrap(), options)
     }

@@ -118,6 +118,11 @@ impl<'a> Responses<'a> {
         }
     }
 
+    /// Goes on with the directives of a second snippet.
+    pub(super) fn go_on_behind(&mut self, adds_to_errors: bool) {
+        self.header_options.adds_to_errors = adds_to_errors;
+    }
+
     /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
     /// otherwise something else in nginx may.
     pub(super) fn finish(mut self, around: &[Filter]) -> Result<Answers, SnippetError> {
@@ -186,20 +191,6 @@ impl<'a> Responses<'a> {
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
         directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
         Ok(())
-    }
-
-    /// Checks that a variable is set on every way: nginx, its operator or another snippet may have set it.
-    fn check_is_set(&self, name: &str, branches: &[Branch]) -> Result<(), SnippetError> {
-        let mut branches = branches.iter();
-        match self.flags.get(name) {
-            Some(line) if !branches.all(|branch| branch.flags.contains_key(name)) => {
-                let reason = format!(
-                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                );
-                Err(SnippetError::new(*line, reason))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Checks that nginx does not go on in another block: headers of a block before would no longer be there.

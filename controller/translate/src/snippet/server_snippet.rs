@@ -6,7 +6,8 @@ use sluice_ir::{
     DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute, IpAccess,
 };
 
-use super::compile::Compiled;
+use super::access;
+use super::compiled::Compiled;
 use super::locations::{Location, LocationPath};
 
 /// Policies of a server.
@@ -45,11 +46,7 @@ impl ServerSnippet {
         both.filters.extend(second.filters.iter().cloned());
         let responses = second.direct_responses.iter().cloned();
         both.direct_responses.extend(responses);
-        if both.access.allow.is_empty() {
-            let IpAccess { allow, deny } = second.access.clone();
-            both.access.allow = allow;
-            both.access.deny.extend(deny);
-        }
+        both.access = access::behind(&self.access, &second.access);
         both.access_log_off |= second.access_log_off;
         both.locations.retain(|own| !second.has_location(&own.path));
         both.locations.extend(second.locations.iter().cloned());

@@ -58,14 +58,21 @@ impl HeaderChanges<'_> {
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
         let mut added = self.response.add.iter();
         let is_added = added.any(|it| is_same(it.header.name.as_str()));
-        let name = if is_added {
+        // nginx adds behind all that replaces.
+        let lower = name.to_ascii_lowercase();
+        let is_set = self.response.set.iter().any(|it| it.name.is_alike(name));
+        if !is_set && self.of_first.contains(&lower) && !is_added {
+            return None;
+        }
+        let is_beside = is_added || is_set && self.of_first.contains(&lower);
+        let name = if is_beside {
             self.name(name, OF_RESPONSES)?
         } else {
             self.response_name(name)?
         };
         let value = self.response_value(value)?;
         let header = Header { name, value };
-        let added = match unless_error {
+        let added = match unless_error && !self.options.adds_to_errors {
             true => AddedHeader::unless_error(header.clone()),
             false => None,
         };
@@ -131,7 +138,20 @@ impl HeaderChanges<'_> {
 
     fn response_name(&mut self, name: &str) -> Option<HeaderName> {
         let name = self.name(name, OF_RESPONSES)?;
-        let is_new = self.of_response.insert(name.as_str().to_ascii_lowercase());
-        is_new.then_some(name)
+        let lower = name.as_str().to_ascii_lowercase();
+        let is_new = self.of_response.insert(lower.clone());
+        (is_new || self.takes_place(&name, &lower)).then_some(name)
+    }
+
+    /// A second snippet replaces what the first has made of a header, unless that is added behind both.
+    fn takes_place(&mut self, name: &HeaderName, lower: &str) -> bool {
+        let is_same = |other: &HeaderName| other.is_alike(name.as_str());
+        let is_added = self.response.add.iter().any(|it| is_same(&it.header.name));
+        if is_added || !self.of_first.remove(lower) {
+            return false;
+        }
+        self.response.set.retain(|it| !is_same(&it.name));
+        self.response.remove.retain(|it| !is_same(it));
+        true
     }
 }

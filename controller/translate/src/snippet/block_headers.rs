@@ -112,11 +112,7 @@ impl BlockHeaders {
         if self.adds {
             all.add.clear();
         }
-        all.expires = self.changes.expires.or(all.expires);
-        all.set.extend(self.changes.set);
-        all.add.extend(self.changes.add);
-        all.remove.extend(self.changes.remove);
-        all
+        all.followed_by(self.changes)
     }
 }
 

@@ -58,13 +58,8 @@ impl HeaderChanges<'_> {
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
         let mut added = self.response.add.iter();
         let is_added = added.any(|it| is_same(it.header.name.as_str()));
-        // nginx adds behind all that replaces.
-        let lower = name.to_ascii_lowercase();
-        let is_set = self.response.set.iter().any(|it| it.name.is_alike(name));
-        if !is_set && self.of_first.contains(&lower) && !is_added {
-            return None;
-        }
-        let is_beside = is_added || is_set && self.of_first.contains(&lower);
+        // nginx adds behind all that replaces or removes, also where another snippet does.
+        let is_beside = is_added || self.of_first.contains(&name.to_ascii_lowercase());
         let name = if is_beside {
             self.name(name, OF_RESPONSES)?
         } else {
@@ -143,15 +138,14 @@ impl HeaderChanges<'_> {
         (is_new || self.takes_place(&name, &lower)).then_some(name)
     }
 
-    /// A second snippet replaces what the first has made of a header, unless that is added behind both.
+    /// A second snippet replaces what the first has made of a header, but for what is added behind both.
     fn takes_place(&mut self, name: &HeaderName, lower: &str) -> bool {
-        let is_same = |other: &HeaderName| other.is_alike(name.as_str());
-        let is_added = self.response.add.iter().any(|it| is_same(&it.header.name));
-        if is_added || !self.of_first.remove(lower) {
-            return false;
+        let is_other = |other: &HeaderName| !other.is_alike(name.as_str());
+        let is_of_first = self.of_first.remove(lower);
+        if is_of_first {
+            self.response.set.retain(|it| is_other(&it.name));
+            self.response.remove.retain(is_other);
         }
-        self.response.set.retain(|it| !is_same(&it.name));
-        self.response.remove.retain(|it| !is_same(it));
-        true
+        is_of_first
     }
 }

@@ -66,6 +66,8 @@ pub(super) struct Responses<'a> {
     lacks_hosts: bool,
     /// It is for the servers of all Ingresses.
     of_all_servers: bool,
+    /// Responses are the ConfigMap's.
+    of_operator: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
@@ -103,6 +105,7 @@ impl<'a> Responses<'a> {
             hosts: options.hosts,
             lacks_hosts: false,
             of_all_servers: options.of_all_servers,
+            of_operator: options.of_all_servers,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -120,6 +123,7 @@ impl<'a> Responses<'a> {
 
     /// Goes on with the directives of a second snippet.
     pub(super) fn go_on_behind(&mut self, adds_to_errors: bool) {
+        self.of_operator = true;
         self.header_options.adds_to_errors = adds_to_errors;
     }
 
@@ -300,6 +304,7 @@ impl<'a> Responses<'a> {
                     .collect(),
                 status,
                 precedes_preflight: false,
+                of_operator: self.of_operator,
                 content: content.clone(),
                 headers: None,
             });

@@ -27,7 +27,7 @@ mod waf;
 use std::sync::Arc;
 
 use sluice_ir::GlobalConfig;
-use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
+use sluice_translate_engine::{DependencyTracker, ObjectCache, ObjectRef, References, Report};
 
 use crate::Options;
 use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet};
@@ -58,6 +58,8 @@ pub(crate) struct Globals {
     pub(crate) streams: Streams,
     /// Settings of the data plane as a whole.
     pub(crate) config: GlobalConfig,
+    /// The ConfigMap that was read.
+    pub(crate) config_map: Option<ObjectRef>,
     /// `server-snippet`: of all servers.
     pub(crate) server_snippet: Option<Arc<ServerSnippet>>,
     /// `location-snippet`: of all locations of Ingresses, and of the default backend.
@@ -80,6 +82,7 @@ impl Globals {
         globals.config.native_balancing = options.native_balancing;
         globals.streams.connections = options.stream_connections;
         if let Some(mut view) = View::read(cluster, options, reports) {
+            globals.config_map = Some(view.object().clone());
             let tracker = DependencyTracker::new(cluster, &options.addresses);
             globals.take(
                 &mut view,
@@ -91,6 +94,13 @@ impl Globals {
             );
         }
         globals
+    }
+
+    /// Name of the `server-snippet` in reports.
+    pub(crate) fn server_snippet_name(&self) -> String {
+        let config_map = self.config_map.as_ref();
+        let config_map = config_map.map_or("the ConfigMap".to_owned(), ToString::to_string);
+        format!("server-snippet of {config_map}")
     }
 
     fn take(

@@ -19,7 +19,9 @@ impl Assembly<'_> {
             location_snippet,
             ..
         } = self.globals;
-        let of_server = server_snippet.as_ref().map(|_| self.operators_snippet());
+        let of_server = server_snippet
+            .as_ref()
+            .map(|_| self.globals.server_snippet_name());
         let of_location = location_snippet.as_ref().map(|it| it.name.clone());
         let snippets: Vec<String> = of_server.into_iter().chain(of_location).collect();
         if snippets.is_empty() {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use sluice_explain::{Explanation, Request};
+use sluice_explain::{Explanation, OperatorSnippet, Request};
 use sluice_ir::PathMatch;
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Location, Places, Problem, Reading, read_inputs};
@@ -25,6 +25,9 @@ struct Answer<'a> {
     /// The path in its manifest.
     #[serde(flatten)]
     location: Option<Location>,
+    /// The snippet of the ConfigMap that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snippet: Option<Snippet>,
     #[serde(flatten)]
     explanation: &'a Explanation,
     /// Reports about that Ingress; without one, about those that name the host.
@@ -32,6 +35,15 @@ struct Answer<'a> {
     /// Documents that cannot be read: what they say of the request is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unread: Vec<&'a Problem>,
+}
+
+/// Where a snippet of the ConfigMap is.
+#[derive(Serialize)]
+struct Snippet {
+    object: String,
+    field: String,
+    #[serde(flatten)]
+    location: Option<Location>,
 }
 
 /// Reads, explains, prints.
@@ -52,7 +64,8 @@ fn text(args: &Explain) -> anyhow::Result<String> {
     };
     let translation = translate(&objects.collected.resources, &options);
     let explanation = sluice_explain::explain(translation.config(), &request);
-    let answer = objects.answer(&request, &explanation, &translation);
+    let config_map = options.configmap.as_ref();
+    let answer = objects.answer(&request, &explanation, &translation, config_map);
     Ok(match args.output {
         ExplainOutput::Text => answer.text(),
         ExplainOutput::Json => serde_json::to_string_pretty(&answer)? + "\n",
@@ -71,8 +84,11 @@ impl Objects {
         request: &Request,
         explanation: &'a Explanation,
         translation: &'a Translation,
+        config_map: Option<&ObjectKey>,
     ) -> Answer<'a> {
-        let route = explanation.route.as_ref();
+        let snippet = explanation.answered_by.zip(config_map);
+        let snippet = snippet.map(|(snippet, key)| self.snippet(snippet, key));
+        let route = explanation.route.as_ref().filter(|it| !it.of_operator);
         let owner = route.and_then(|route| translation.owners().get(&route.id));
         let object = owner.map(ingress);
         let location = object.as_ref().zip(route).and_then(|(object, route)| {
@@ -91,9 +107,23 @@ impl Objects {
             request: request.to_string(),
             ingress: owner.map(ToString::to_string),
             location,
+            snippet,
             explanation,
             reports: translation.reports().into_iter().filter(is_asked).collect(),
             unread: problems.filter(|problem| !problem.harmless).collect(),
+        }
+    }
+
+    fn snippet(&self, snippet: OperatorSnippet, key: &ObjectKey) -> Snippet {
+        let object = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: key.clone(),
+        };
+        let field = format!("data.{}", snippet.key());
+        Snippet {
+            object: object.to_string(),
+            location: self.places.find(&object, &field),
+            field,
         }
     }
 
@@ -142,14 +172,23 @@ fn ingress(key: &ObjectKey) -> ObjectRef {
     }
 }
 
+fn place(location: Option<&Location>) -> String {
+    let place = location.map(|at| format!("  ({}:{})", at.file, at.line));
+    place.unwrap_or_default()
+}
+
 impl Answer<'_> {
     fn text(&self) -> String {
         let mut lines = vec![("request", self.request.clone())];
         lines.extend(sluice_explain::way(self.explanation));
         lines.extend(self.ingress.iter().map(|ingress| {
-            let place = self.location.as_ref();
-            let place = place.map(|at| format!("  ({}:{})", at.file, at.line));
-            ("ingress", format!("{ingress}{}", place.unwrap_or_default()))
+            let place = place(self.location.as_ref());
+            ("ingress", format!("{ingress}{place}"))
+        }));
+        lines.extend(self.snippet.iter().map(|snippet| {
+            let place = place(snippet.location.as_ref());
+            let Snippet { object, field, .. } = snippet;
+            ("answered by", format!("{object} {field}{place}"))
         }));
         lines.extend(sluice_explain::end(&self.explanation.outcome, &ids::shown));
         lines.extend(self.reports.iter().map(|report| {
@@ -320,6 +359,109 @@ canary       Service default/new port 80
         let main = "goes to      main backend Service default/web port 80; canary Service default/new port 80: no rule selects it\n";
         let other = explained(&[]);
         assert!(other.contains(main), "{other}");
+    }
+
+    /// Of the ConfigMap's snippets: what answers every path, a location, and what leaves the request to the Ingress.
+    #[test]
+    fn the_configmap_is_named_where_its_snippet_answers() {
+        let config_map = "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: cm, namespace: sys }
+data:
+  allow-snippet-annotations: \"true\"
+  annotations-risk-level: Critical
+  server-snippet: |
+    if ($http_x_bad) { return 403; }
+    location = /metrics { return 410; }
+  location-snippet: |
+    if ($http_x_worse) { return 402; }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: own
+  namespace: default
+  annotations:
+    nginx.ingress.kubernetes.io/server-snippet: if ($http_x_own) { return 418; }
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: own.example
+      http:
+        paths:
+          - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
+";
+        let manifests = format!("{MANIFESTS}{config_map}");
+        let explained = |url: &str, header: &str| {
+            let flags = ["--configmap", "sys/cm", "-H", header];
+            explained_of(&manifests, url, &flags)
+        };
+        let server = "answered by  ConfigMap sys/cm data.server-snippet  (shop.yaml:24)\n";
+        let location = "answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n";
+        let (shop, own) = ("ingress      default/shop", "ingress      default/own");
+        for (url, header, ingress, snippet, status) in [
+            (
+                "http://shop.example/old",
+                "X-Bad: 1",
+                Some(shop),
+                Some(server),
+                "403",
+            ),
+            (
+                "http://shop.example/old",
+                "X-Worse: 1",
+                Some(shop),
+                Some(location),
+                "402",
+            ),
+            (
+                "http://own.example/metrics",
+                "X-A: 1",
+                None,
+                Some(server),
+                "410",
+            ),
+            (
+                "http://own.example/metrics",
+                "X-Bad: 1",
+                None,
+                Some(server),
+                "403",
+            ),
+            ("http://own.example/metrics", "X-Own: 1", None, None, "418"),
+            ("http://own.example/", "X-Own: 1", Some(own), None, "418"),
+            (
+                "http://own.example/",
+                "X-Bad: 1",
+                Some(own),
+                Some(server),
+                "403",
+            ),
+        ] {
+            let text = explained(url, header);
+            let response = format!("response     {status}\n");
+            assert!(text.contains(&response), "{url} {header}: {text}");
+            assert_eq!(
+                text.contains("answered by"),
+                snippet.is_some(),
+                "{url} {header}: {text}"
+            );
+            assert!(
+                text.contains(snippet.unwrap_or_default()),
+                "{url} {header}: {text}"
+            );
+            assert_eq!(
+                text.contains("ingress "),
+                ingress.is_some(),
+                "{url} {header}: {text}"
+            );
+            assert!(
+                text.contains(ingress.unwrap_or_default()),
+                "{url} {header}: {text}"
+            );
+        }
     }
 
     #[test]

@@ -267,6 +267,13 @@ the ConfigMap's holds, and the snippet of the Ingress is reported; nginx would l
 Ingress that is longer, exact or a pattern comes before a plain `location` of the ConfigMap. No pod is reached past
 `if ($uri ~ PATTERN) { return 403; }`.
 
+The ConfigMap's `location-snippet` is in every location of an Ingress and in that of the default backend, behind the Ingress's own
+`configuration-snippet`, as in ingress-nginx: of the same header in `more_set_headers` the ConfigMap's value counts. Not in a `location` of a
+`server-snippet`, on pages of `custom-http-errors` or on redirects to a path with a slash. It needs no permission, and has no `rewrite` and no
+groups of the host; its `add_header` is as that of `server-snippet`. Address lists of annotations come before its own, and an allow list leaves nobody to
+ask. `custom-headers` and CORS replace its headers. A `configuration-snippet` that cannot be combined with it is not served. It is not
+served where `x-forwarded-prefix`, `auth-response-headers` or `limit-rate` set the same, which closes the paths if it may be access control.
+
 An `auth-snippet` is served if all of it is `proxy_set_header NAME VALUE` or a default: the request to the service of `auth-url` has
 these headers in place of the client's. Values have the variables of `auth-proxy-set-headers`, which must not set the same header.
 
@@ -290,7 +297,7 @@ close nothing: leaving them out admits no client, forwards no forged header and 
 - `server-snippet`: all paths that its namespace has on its hosts;
 - `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on; [waf.md](waf.md) says what of it is served): the
   paths of its Ingress;
-- a snippet of the ConfigMap (`server-snippet` is served as [above](#snippets), the others are not): the paths of all Ingresses.
+- a snippet of the ConfigMap (`server-snippet` and `location-snippet` are served as [above](#snippets), the others are not): the paths of all Ingresses.
 ";
 
 fn snippets() -> Result<String> {

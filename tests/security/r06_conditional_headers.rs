@@ -1,5 +1,5 @@
 //! R6: a header of a pod that the operator or the Ingress hides or replaces stays so, whatever a condition of a snippet does with the same
-//! header under another spelling. `X-Accel-*` of pods reaches no client.
+//! header under another spelling. `X-Accel-*` of pods reaches no client. As in nginx the condition's own value is sent.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -72,6 +72,8 @@ async fn conditions_bring_no_header_of_pods_back(plane: Plane) -> Result<()> {
             ensure!(!of_pod, "{}", said());
             ensure!(response.header("x-app") == Some(app), "{}", said());
             ensure!(response.header("x-op") == Some(operator), "{}", said());
+            let set = (value == "1").then_some("condition");
+            ensure!(response.header("x-powered-by") == set, "{}", said());
         }
     }
     sluice.stop()

@@ -183,7 +183,7 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
         ("server-snippet", "satisfy any;"),
         ("server-snippet", "rewrite ^/a /b permanent;"),
         ("server-snippet", "location @a { return 403; }"),
-        ("location-snippet", "proxy_set_header X-Remote-User '';"),
+        ("location-snippet", "satisfy any;"),
         ("http-snippet", "server { listen 80; return 444; }"),
         ("main-snippet", "http { deny all; }"),
         ("stream-snippet", "deny all;"),

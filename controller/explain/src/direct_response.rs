@@ -6,7 +6,7 @@ use sluice_ir::{
     RequestTest, ResponseContent,
 };
 
-use crate::explanation::Outcome;
+use crate::explanation::{Answered, OperatorSnippet, Outcome};
 use crate::request::Request;
 use crate::value::{self, Matched};
 use crate::{answer, path};
@@ -16,10 +16,18 @@ pub(crate) fn find(
     route: &HttpRoute,
     request: &Request,
     precedes_preflight: bool,
-) -> Option<Outcome> {
+) -> Option<Answered> {
     let responses = route.direct_responses.iter();
     let mut responses = responses.filter(|it| it.precedes_preflight == precedes_preflight);
-    responses.find_map(|response| answered(response, request))
+    responses.find_map(|response| {
+        let source = match response.of_operator {
+            true if precedes_preflight => Some(OperatorSnippet::Servers),
+            true => Some(OperatorSnippet::Locations),
+            // A location of the operator's has responses of its own, and those of the tenant's server.
+            false => OperatorSnippet::of_route(route).filter(|_| !precedes_preflight),
+        };
+        Some((answered(response, request)?, source))
+    })
 }
 
 fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {

@@ -22,13 +22,47 @@ pub struct Explanation {
     /// The route that takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Route>,
+    /// The snippet of the operator that answers; `None`: the Ingress decides, or nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<OperatorSnippet>,
     /// The response, or the backends.
     pub outcome: Outcome,
+}
+
+/// An outcome, and the snippet of the operator that it is of.
+pub(crate) type Answered = (Outcome, Option<OperatorSnippet>);
+
+/// Snippet of the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum OperatorSnippet {
+    /// For all servers.
+    #[serde(rename = "server-snippet")]
+    Servers,
+    /// For all locations.
+    #[serde(rename = "location-snippet")]
+    Locations,
+}
+
+impl OperatorSnippet {
+    /// The key of the ConfigMap that it is.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            OperatorSnippet::Servers => "server-snippet",
+            OperatorSnippet::Locations => "location-snippet",
+        }
+    }
+
+    /// That of a route that no Ingress has asked for.
+    pub(crate) fn of_route(route: &HttpRoute) -> Option<Self> {
+        route.of_operator.then_some(OperatorSnippet::Servers)
+    }
 }
 
 impl Explanation {
     pub(crate) fn of(outcome: Outcome) -> Explanation {
         Explanation {
+            answered_by: None,
             server: None,
             certificate: None,
             client_certificates: None,
@@ -43,6 +77,9 @@ impl Explanation {
 pub struct Route {
     /// Its id.
     pub id: RouteId,
+    /// It is a `location` of the operator's snippet, and no path of an Ingress.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub of_operator: bool,
     /// The path that it takes.
     pub path: PathMatch,
     /// Its policies that are not the defaults, by name.
@@ -65,6 +102,7 @@ impl Route {
         };
         Route {
             id: route.id.clone(),
+            of_operator: route.of_operator,
             path: route.matches.path.clone(),
             policies,
             filters: route.filters.clone(),

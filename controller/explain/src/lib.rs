@@ -22,12 +22,14 @@ mod value;
 
 pub use canary::canary_rules;
 pub use explanation::{
-    Backend, Choice, Explanation, NotChosen, Outcome, Route, Selection, Share, WeightedShare,
+    Backend, Choice, Explanation, NotChosen, OperatorSnippet, Outcome, Route, Selection, Share,
+    WeightedShare,
 };
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
 
+use explanation::Answered;
 use sluice_ir::{Config, HttpRoute};
 
 /// Explains what becomes of a request.
@@ -65,9 +67,11 @@ pub fn explain(config: &Config, request: &Request) -> Explanation {
     let Some(route) = routes.find(|route| path::takes(&route.matches, request)) else {
         return of_server(Outcome::Respond { status: 404 });
     };
+    let (outcome, answered_by) = outcome(config, route, request);
     Explanation {
         route: Some(explanation::Route::of(route)),
-        ..of_server(outcome(config, route, request))
+        answered_by,
+        ..of_server(outcome)
     }
 }
 
@@ -83,14 +87,14 @@ fn as_forwarded(config: &Config, request: &Request) -> Request {
 }
 
 /// In the order of data planes: responses of server-snippets, preflights, responses of other snippets, the redirect to https, policies, the action.
-fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
+fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Answered {
     if let Some(response) = direct_response::find(route, request, true) {
         return response;
     }
     let origin = request.header("origin");
     let cors = route.policy.cors.as_ref();
     if request.method == "OPTIONS" && cors.is_some_and(|it| it.origins.allow(origin.as_deref())) {
-        return Outcome::Respond { status: 204 };
+        return (Outcome::Respond { status: 204 }, None);
     }
     if let Some(response) = direct_response::find(route, request, false) {
         return response;
@@ -98,7 +102,8 @@ fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Outcome {
     if let Some(redirect) = &route.https_redirect
         && request.scheme == "http"
     {
-        return answer::to_https(redirect, request);
+        return (answer::to_https(redirect, request), None);
     }
-    answer::of_action(config, route, request)
+    let outcome = answer::of_action(config, route, request);
+    (outcome, OperatorSnippet::of_route(route))
 }

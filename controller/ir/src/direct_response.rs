@@ -16,6 +16,9 @@ pub struct DirectResponse {
     /// It comes before the answer to a preflight, as what a server says before any of its locations.
     #[serde(skip_serializing_if = "is_default")]
     pub precedes_preflight: bool,
+    /// The operator's, of every route alike.
+    #[serde(skip_serializing_if = "is_default")]
+    pub of_operator: bool,
     /// Content.
     pub content: ResponseContent,
     /// Changes of its headers, in place of those by the route's filters.

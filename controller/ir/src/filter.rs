@@ -14,7 +14,7 @@ pub enum Filter {
     ResponseHeaders(HeaderModification),
 }
 
-/// Modification of headers, in this order: set, add, remove.
+/// Modification of headers, in this order: set, remove, add. nginx adds headers (`add_header`) behind all that replaces or removes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HeaderModification {
     /// Replace what is there.
@@ -97,6 +97,21 @@ impl HeaderModification {
         }
     }
 
+    /// Both, one after the other: a header that the second sets is not taken away because the first removes it.
+    #[must_use]
+    pub fn followed_by(mut self, second: HeaderModification) -> HeaderModification {
+        let is_set = |name: &HeaderName| {
+            let mut set = second.set.iter();
+            set.any(|header| header.name.is_alike(name.as_str()))
+        };
+        self.remove.retain(|name| !is_set(name));
+        self.set.extend(second.set);
+        self.add.extend(second.add);
+        self.remove.extend(second.remove);
+        self.expires = second.expires.or(self.expires);
+        self
+    }
+
     /// Headers that are changed.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -170,6 +185,11 @@ fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> V
                 }],
             };
         }
+        for name in remove {
+            let change = change(&mut changes, name);
+            change.replaces = true;
+            change.values.clear();
+        }
         for AddedHeader {
             header,
             unless_error,
@@ -180,11 +200,6 @@ fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> V
                 value: header.value.clone(),
                 unless_error: *unless_error,
             });
-        }
-        for name in remove {
-            let change = change(&mut changes, name);
-            change.replaces = true;
-            change.values.clear();
         }
     }
     changes
@@ -214,6 +229,43 @@ mod tests {
         Header {
             name: HeaderName::parse(name).unwrap(),
             value: Expression::literal(value),
+        }
+    }
+
+    /// As nginx runs them: those of a block behind those around it, what is added behind both.
+    #[test]
+    fn one_modification_does_what_both_do_one_after_the_other() {
+        let set = |value: &str| HeaderModification {
+            set: vec![header("X-A", value)],
+            ..HeaderModification::default()
+        };
+        let add = || HeaderModification {
+            add: vec![header("x-a", "3").into()],
+            ..HeaderModification::default()
+        };
+        let remove = || HeaderModification {
+            remove: vec![header("x-A", "").name],
+            ..HeaderModification::default()
+        };
+        for (first, second, values) in [
+            (set("1"), set("2"), &["2"][..]),
+            (set("1"), remove(), &[]),
+            (remove(), set("2"), &["2"]),
+            (remove(), add(), &["3"]),
+            (add(), remove(), &["3"]),
+            (set("1"), add(), &["1", "3"]),
+            (add(), set("2"), &["2", "3"]),
+            (remove(), remove(), &[]),
+        ] {
+            let both = Filter::ResponseHeaders(first.clone().followed_by(second.clone()));
+            let changes = response_header_changes([&both]);
+            let [change] = changes.as_slice() else {
+                panic!("{changes:?}")
+            };
+            let found = change.values.iter();
+            let found: Vec<String> = found.map(|it| it.value.to_string()).collect();
+            assert_eq!(found, values, "{first:?} {second:?}");
+            assert!(change.replaces, "{first:?} {second:?}");
         }
     }
 

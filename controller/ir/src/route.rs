@@ -56,6 +56,9 @@ pub struct HttpRoute {
     /// Policies, which routes of one owner share.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Arc<Policy>,
+    /// The operator's, on every server alike.
+    #[serde(skip_serializing_if = "is_default")]
+    pub of_operator: bool,
 }
 
 impl HttpRoute {
@@ -80,6 +83,7 @@ impl HttpRoute {
             filters: Vec::new(),
             header_variants: Vec::new(),
             policy,
+            of_operator: false,
         }
     }
 

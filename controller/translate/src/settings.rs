@@ -6,7 +6,7 @@ use sluice_translate_engine::{
     BackendRefs, Kind, ObjectRef, PrecedenceTier, Report, Severity, SharedInputs, key_of,
 };
 
-use crate::annotations::alternatives;
+use crate::annotations::CATALOGUES;
 use crate::class::{ClassDecision, Classes};
 use crate::global::Globals;
 use crate::servers::default_backend;
@@ -35,7 +35,7 @@ impl Settings {
     /// Reads the settings, and what follows from them for every listener.
     pub(crate) fn read(resources: &Resources, options: &Options) -> SharedInputs<Settings> {
         let mut reports = Vec::new();
-        let globals = Globals::read(&resources.cluster, options, alternatives, &mut reports);
+        let globals = Globals::read(&resources.cluster, options, CATALOGUES, &mut reports);
         let mut backend_refs = BackendRefs::new(&globals.upstream.transport);
         backend_refs.set_tier(PrecedenceTier::Flags);
         let fallback = default_backend(options, &globals, &mut backend_refs);

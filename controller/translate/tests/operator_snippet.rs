@@ -1,8 +1,11 @@
 //! `server-snippet` of the ConfigMap: it is that of every server, whether an Ingress names it or not (R6 of the security rules).
 
+mod configmap;
+
 use serde_json::{Value, json};
-use sluice_ir::{Action, Config, HttpRoute, PathMatch, ServerName};
-use sluice_translate::{Object, ObjectKey, Options, Resources, Translation, translate};
+use sluice_ir::{Action, Filter, HttpRoute, PathMatch};
+
+use crate::configmap::{ingress, routes, translated};
 
 const SNIPPET: &str = "more_set_headers \"X-Operator: yes\"; access_log off; deny 10.0.0.0/8;
 if ($http_x_block = 1) { return 418; }
@@ -10,66 +13,6 @@ location /metrics { deny all; }
 location ^~ /internal/ { return 404; }
 location ~ \\.php$ { return 403; }
 location = /exact { return 410; }";
-
-fn path(text: &str) -> Value {
-    json!({"path": text, "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}})
-}
-
-/// An Ingress of a namespace; without paths if there are none.
-fn ingress(namespace: &str, host: &str, annotations: &Value, paths: &[&str]) -> Value {
-    let annotations = annotations.as_object().into_iter().flatten();
-    let annotations: serde_json::Map<String, Value> = annotations
-        .map(|(name, value)| (format!("nginx.ingress.kubernetes.io/{name}"), value.clone()))
-        .collect();
-    let paths: Vec<Value> = paths.iter().map(|text| path(text)).collect();
-    let mut rule = json!({"http": {"paths": paths}});
-    let name = if host.is_empty() { "web" } else { host };
-    if !host.is_empty() {
-        rule["host"] = json!(host);
-    }
-    json!({
-        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
-        "spec": {"ingressClassName": "nginx", "rules": [rule]},
-    })
-}
-
-/// With a default backend, and these keys of the ConfigMap beside those that permit snippets.
-fn translated(keys: &Value, ingresses: &[Value]) -> Translation {
-    let mut data =
-        json!({"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"});
-    for (key, value) in keys.as_object().into_iter().flatten() {
-        data[key] = value.clone();
-    }
-    let settings = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "sys"}, "data": data,
-    });
-    let service = |namespace: &str| {
-        json!({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": namespace},
-            "spec": {"ports": [{"port": 80}]},
-        })
-    };
-    let mut resources = Resources::default();
-    let objects = [settings, service("a"), service("b")];
-    for object in objects.iter().chain(ingresses) {
-        resources.apply(Object::from_value(object.clone()).unwrap());
-    }
-    let options = Options {
-        class_is_implied: true,
-        configmap: Some(ObjectKey::new("sys", "cm")),
-        default_backend_service: Some(ObjectKey::new("a", "web")),
-        ..Options::default()
-    };
-    translate(&resources, &options)
-}
-
-fn routes<'a>(config: &'a Config, host: &str) -> Vec<&'a HttpRoute> {
-    let name = ServerName::parse(host).unwrap();
-    let is_health = |route: &&HttpRoute| route.matches.path.text() == "/healthz";
-    let routes = config.servers[&name].routes.iter();
-    routes.filter(|route| !is_health(route)).collect()
-}
 
 /// All that is of snippets, in the order of the routes.
 fn of_snippet(routes: &[&HttpRoute]) -> Vec<String> {
@@ -165,6 +108,11 @@ fn something_that_guards_and_cannot_be_read_closes_every_route() {
     for keys in [
         json!({"server-snippet": "satisfy any; deny all;"}),
         json!({"server-snippet": "nonsense_of_nobody on;"}),
+        json!({"location-snippet": "satisfy any; deny all;"}),
+        json!({"location-snippet": "nonsense_of_nobody on;"}),
+        json!({"location-snippet": "rewrite ^/a /b break;"}),
+        json!({"location-snippet": "if ($host ~ ^(.*)$) { return 302 https://a.test/$1; }"}),
+        json!({"location-snippet": "return 403; }"}),
         json!({"http-snippet": "deny all;"}),
         json!({"block-cidrs": "nonsense"}),
         json!({"server-snippet": "location /x { return 200 x; }", "block-cidrs": "nonsense"}),
@@ -258,6 +206,144 @@ fn location_of_the_operator_keeps_its_place_and_who_wrote_the_same_is_told() {
     }
 }
 
+/// Reports about the Ingress of `a.test`.
+fn told(config_map: &str, annotations: &Value, path: (&str, &str)) -> Vec<String> {
+    let mut ingress = ingress("a", "a.test", annotations, &[path.0]);
+    ingress["spec"]["rules"][0]["http"]["paths"][0]["pathType"] = json!(path.1);
+    let translation = translated(&json!({"server-snippet": config_map}), &[ingress]);
+    let reports = translation.reports().into_iter().map(ToString::to_string);
+    let is_about_it = |report: &String| report.starts_with("Ingress a/a.test: ");
+    let is_of_backends = |report: &String| report.contains("endpoint");
+    reports
+        .filter(|it| is_about_it(it) && !is_of_backends(it))
+        .collect()
+}
+
+#[test]
+fn a_path_with_the_text_of_a_location_of_the_operator_is_reported() {
+    for (location, path, consequence) in [
+        ("= /x", ("/x", "Exact"), "this path is not used"),
+        ("= /x", ("/x", "Prefix"), "those below it are served"),
+        ("= /x/", ("/x/", "Exact"), "this path is not used"),
+        ("/x/", ("/x", "Prefix"), "this path is not used"),
+        ("^~ /x/", ("/x", "Prefix"), "this path is not used"),
+        ("/x/", ("/x/", "Prefix"), "this path is not used"),
+        ("/", ("/", "Prefix"), "this path is not used"),
+    ] {
+        let snippet = format!("location {location} {{ return 410; }}");
+        let reports = told(&snippet, &json!({}), path);
+        let [report] = reports.as_slice() else {
+            panic!("{location} {path:?}: {reports:?}");
+        };
+        let expected = format!(
+            "Ingress a/a.test: spec.rules[0].http.paths[0].path: server-snippet of ConfigMap sys/cm has a location with the same text \
+             ({location:?})"
+        );
+        assert!(report.starts_with(&expected), "{report}");
+        assert!(report.contains(consequence), "{report}");
+    }
+    for (location, path) in [
+        ("= /x", ("/x/", "Prefix")),
+        ("= /x", ("/y", "Exact")),
+        ("/x", ("/x", "Prefix")),
+        ("/x", ("/x", "Exact")),
+        ("~ ^/x", ("/x", "Prefix")),
+        ("/x/y/", ("/x", "Prefix")),
+    ] {
+        let snippet = format!("location {location} {{ return 410; }}");
+        assert_eq!(
+            told(&snippet, &json!({}), path),
+            Vec::<String>::new(),
+            "{location} {path:?}"
+        );
+    }
+    let patterns = json!({"use-regex": "true"});
+    let reports = told("location = /x { return 410; }", &patterns, ("/x", "Prefix"));
+    assert_eq!(reports, Vec::<String>::new());
+}
+
+/// Envoy has both patterns in one route, and Sluice does not know how to write them there.
+#[test]
+fn a_rewrite_beside_a_long_location_of_the_operator_closes_and_names_it() {
+    // Served alone, and too long for RE2 beside another one.
+    let long = format!("~ ^/{}$", ".".repeat(175));
+    let rewrite = json!({"server-snippet": "rewrite ^/old/(.*)$ /new/$1 permanent;"});
+    let of_path = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /new/$1 permanent;"});
+    for (location, annotations, is_closed) in [
+        (long.as_str(), &rewrite, true),
+        ("~ ^/short$", &rewrite, false),
+        // Its responses are those of its paths alone.
+        (long.as_str(), &of_path, false),
+    ] {
+        let snippet = format!("location {location} {{ return 410; }}");
+        let reports = told(&snippet, annotations, ("/", "Prefix"));
+        let named = reports.iter().any(|report| {
+            report.contains("annotation server-snippet: rewrite is not supported")
+                && report.contains("of server-snippet of ConfigMap sys/cm")
+        });
+        assert_eq!(named, is_closed, "{location} {annotations}: {reports:?}");
+    }
+}
+
+#[test]
+fn a_location_of_the_operator_in_the_way_of_last_is_named() {
+    let last = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /new/$1 last;"});
+    let expected = "(location \"\\\\.php$\" of server-snippet of ConfigMap sys/cm)";
+    let reports = told("location ~ \\.php$ { return 410; }", &last, ("/", "Prefix"));
+    assert!(
+        reports.iter().any(|it| it.contains(expected)),
+        "{reports:?}"
+    );
+    // It is not in the way, and the path is not that of the pattern anyway.
+    let reports = told("location = /x { return 410; }", &last, ("/", "Prefix"));
+    assert_eq!(reports, Vec::<String>::new());
+    let other = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /old/$1 last;"});
+    let reports = told(
+        "location ~ \\.php$ { return 410; }",
+        &other,
+        ("/", "Prefix"),
+    );
+    assert!(
+        reports.iter().all(|it| !it.contains("location \"")),
+        "{reports:?}"
+    );
+    assert!(!reports.is_empty());
+}
+
+/// The ConfigMap's has no path that goes without it, whoever has it; on Envoy none of its headers is a program.
+#[test]
+fn no_path_goes_without_it_and_no_header_of_it_is_a_program_on_envoy() {
+    let snippet = "add_header X-A b; deny 10.0.0.0/8; if ($http_x_bad) { return 403; }";
+    let condition =
+        json!({"configuration-snippet": "if ($http_x_a) { more_set_headers \"X-C: d\"; }"});
+    let ingresses = [
+        ingress("a", "a.test", &condition, &["/"]),
+        ingress("b", "a.test", &json!({}), &["/b"]),
+    ];
+    for key in ["server-snippet", "location-snippet"] {
+        let translation = translated(&json!({key: snippet}), &ingresses);
+        let reports = translation.reports();
+        assert!(
+            reports
+                .iter()
+                .all(|it| !it.reason.contains("other namespaces")),
+            "{key}: {reports:?}"
+        );
+        for route in routes(translation.config(), "a.test") {
+            assert_eq!(route.direct_responses.len(), 1, "{key}: {route:?}");
+            let of_route = route.filters.iter().filter_map(|filter| match filter {
+                Filter::ResponseHeaders(all) => Some(all),
+                Filter::RequestHeaders(_) => None,
+            });
+            let variants = route.header_variants.iter().map(|it| &it.headers);
+            for headers in of_route.chain(variants) {
+                assert_eq!(headers.programs(), 0, "{key}: {route:?}");
+                assert_eq!(headers.add.len(), 1, "{key}: {route:?}");
+            }
+        }
+    }
+}
+
 /// An Ingress with so many paths on so many hosts.
 fn large(annotations: &Value, paths: usize, hosts: usize) -> Value {
     let texts: Vec<String> = (0..paths).map(|n| format!("/p{n}")).collect();
@@ -277,29 +363,38 @@ fn large(annotations: &Value, paths: usize, hosts: usize) -> Value {
 fn paths_that_have_too_much_of_it_are_closed_and_their_ingress_is_told() {
     let each = |n| format!("if ($http_x_k{n} = a) {{ return 403; }}\n");
     let ifs = |n: usize| -> String { (0..n).map(each).collect() };
-    let origins: Vec<String> = (0..50).map(|n| format!("https://o{n}.test")).collect();
-    let cors = json!({"enable-cors": "true", "cors-allow-origin": origins.join(",")});
+    let cors_of = |count| {
+        let origins: Vec<String> = (0..count).map(|n| format!("https://o{n}.test")).collect();
+        json!({"enable-cors": "true", "cors-allow-origin": origins.join(",")})
+    };
+    let cors = cors_of(50);
     let located = format!("location /x {{ {} }}", ifs(6));
     let headers = "more_set_headers \"X-A: b\";".to_owned();
+    const SERVER: &str = "server-snippet";
+    const LOCATION: &str = "location-snippet";
     let rows = [
-        (ifs(10), json!({}), 20, 1, false),
-        (ifs(10), json!({}), 500, 1, true),
-        (ifs(10), cors.clone(), 2, 1, false),
-        (ifs(10), cors, 50, 1, true),
-        (located.clone(), json!({}), 1, 100, false),
-        (located, json!({}), 1, 500, true),
-        (headers, json!({}), 500, 1, false),
+        (SERVER, ifs(10), json!({}), 20, 1, false),
+        (SERVER, ifs(10), json!({}), 500, 1, true),
+        (SERVER, ifs(10), cors.clone(), 2, 1, false),
+        (SERVER, ifs(10), cors, 50, 1, true),
+        (SERVER, located.clone(), json!({}), 1, 100, false),
+        (SERVER, located, json!({}), 1, 500, true),
+        (SERVER, headers.clone(), json!({}), 500, 1, false),
+        (LOCATION, ifs(10), json!({}), 20, 1, false),
+        (LOCATION, ifs(10), json!({}), 500, 1, true),
+        (LOCATION, ifs(10), cors_of(50), 50, 1, true),
+        (LOCATION, headers, json!({}), 500, 1, false),
     ];
-    for (snippet, annotations, paths, hosts, is_beyond) in rows {
+    for (key, snippet, annotations, paths, hosts, is_beyond) in rows {
         let other = ingress("b", "other.test", &json!({}), &["/"]);
         let objects = [large(&annotations, paths, hosts), other];
-        let translation = translated(&json!({"server-snippet": snippet}), &objects);
-        let said = format!("{paths} paths, {hosts} hosts, {annotations}");
+        let translation = translated(&json!({key: snippet}), &objects);
+        let said = format!("{key}: {paths} paths, {hosts} hosts, {annotations}");
         let reports = translation.reports();
         let reports: Vec<String> = reports.iter().map(ToString::to_string).collect();
         let told = |report: &&String| {
             report.starts_with("Ingress a/0.test: spec.rules: expected at most 5000")
-                && report.contains("server-snippet of ConfigMap sys/cm")
+                && report.contains(&format!("{key} of ConfigMap sys/cm"))
         };
         let told = reports.iter().filter(told).count();
         assert_eq!(told, usize::from(is_beyond), "{said}: {reports:?}");

@@ -26,7 +26,7 @@ const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("proxy-set-headers", &["absent", "absent/absent", "a/b/c", "sluice/unreadable-name"]),
     ("global-auth-snippet", &["proxy_set_header X-User $remote_user;"]),
     ("http-snippet", &["server { listen 80; }"]),
-    ("location-snippet", &["deny all;"]),
+    ("location-snippet", &["satisfy any;", "deny nonsense;", "deny all; limit_req zone=a;", "if ($http_a ~ (?!b)) { return 403; }", "return 403; }", "rewrite ^/a /b break;"]),
     ("main-snippet", &["include a;"]),
     ("modsecurity-snippet", &["SecRuleEngine On\nSecTmpDir /tmp", "SecRuleEngine"]),
     ("server-snippet", &["satisfy any;", "deny nonsense;", "deny all; limit_req zone=a;", "if ($http_a ~ (?!b)) { return 403; }", "return 403; }"]),

@@ -57,6 +57,7 @@ impl DirectResponses {
                 conditions: Vec::new(),
                 status: 302,
                 precedes_preflight: false,
+                of_operator: false,
                 content: ResponseContent::Location(Expression::literal(url)),
                 headers: None,
             },

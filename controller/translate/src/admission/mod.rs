@@ -21,7 +21,7 @@ use sluice_translate_engine::{
     Kind, ObjectKey, ObjectRef, Report, Seniority, Severity, age, key_of,
 };
 
-use crate::annotations::alternatives;
+use crate::annotations::CATALOGUES;
 use crate::claims::paths;
 use crate::global::Globals;
 use crate::translate::translate_these;
@@ -83,7 +83,7 @@ pub fn admit(
         return Admission::default();
     }
     let mut admission = Admission::default();
-    let globals = Globals::read(&resources.cluster, options, alternatives, &mut Vec::new());
+    let globals = Globals::read(&resources.cluster, options, CATALOGUES, &mut Vec::new());
     rules::check(ingress, globals.trust.admission, &mut admission);
     admission
         .errors

@@ -4,11 +4,17 @@ use std::collections::BTreeMap;
 
 use super::catalogue::find;
 use crate::global::KEYS;
-use crate::snippet::AdviceFor;
+use crate::snippet::{AdviceFor, Catalogues};
 use crate::support::{DataPlane, Support};
 
 /// Maximum number of alternatives that are named for one snippet.
 const MOST: usize = 8;
+
+/// Facts for snippets.
+pub(crate) const CATALOGUES: Catalogues = Catalogues {
+    alternatives,
+    not_needed,
+};
 
 /// Alternatives, best first.
 #[derive(Clone, Copy, Debug)]

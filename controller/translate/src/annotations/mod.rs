@@ -61,6 +61,8 @@ use view::{Rules, View};
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{PathChange, ServerSnippet};
+pub(crate) use alternatives::CATALOGUES;
+#[cfg(test)]
 pub(crate) use alternatives::alternatives;
 pub(crate) use backend::MAX_PARAMS_BYTES;
 pub(crate) use catalogue::canonical;
@@ -125,6 +127,8 @@ pub(crate) struct Annotations {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
+    /// Responses and conditions of the ConfigMap's `location-snippet` among them.
+    pub(crate) size_of_location_snippet: usize,
 }
 
 /// Settings of an Ingress for its hosts as a whole.
@@ -243,8 +247,7 @@ impl Annotations {
             globals,
             data_plane: options.data_plane,
         };
-        let mut snippets = snippets::apply(view, settings);
-        take_effect(&mut snippets, &mut host, &mut backend);
+        let mut snippets = apply(view, settings, &mut host, &mut backend);
         let clients = clients.map(|it| it.with_locations(&snippets.named, view));
         Annotations {
             refused: view.blocked,
@@ -267,14 +270,22 @@ impl Annotations {
             direct_responses: snippets.direct_responses,
             header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
+            size_of_location_snippet: snippets.size_of_configmap,
         }
     }
 }
 
-/// Effect of snippets on hosts and backends.
-fn take_effect(snippets: &mut snippets::Effect, host: &mut Host, backend: &mut UpstreamSettings) {
+/// Applies snippets, with their effect on hosts and backends.
+fn apply(
+    view: &mut View<'_, '_>,
+    settings: snippets::Settings<'_>,
+    host: &mut Host,
+    backend: &mut UpstreamSettings,
+) -> snippets::Effect {
+    let mut snippets = snippets::apply(view, settings);
     (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
     backend.tell_name(snippets.upstream.server_name.take());
+    snippets
 }
 
 fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPlane>) -> Policy {

@@ -6,7 +6,7 @@ use sluice_ir::ReasonCode;
 
 use super::alternatives::alternatives;
 use super::snippets::Snippet;
-use crate::snippet::{AdviceFor, Block, SnippetErrors, first_of};
+use crate::snippet::{AdviceFor, Block, SnippetErrors};
 use crate::support::DataPlane;
 
 /// Reason why a snippet is not served.
@@ -52,23 +52,9 @@ fn of_content(
     snippet: Snippet<'_>,
     data_plane: Option<DataPlane>,
 ) -> String {
-    let errors = errors.by_line();
-    let said = errors.iter();
-    let said = said.map(|error| format!("line {}: {}", error.line, error.reason));
-    let reason = first_of(said, "; ", "; and ");
-    // The alternatives are those of a location that leads to pods.
-    if snippet.block() == Some(Block::AuthRequest) {
-        return reason;
-    }
-    let directives = errors.into_iter().filter_map(|error| error.directive);
-    match alternatives(
-        &directives.collect::<Vec<_>>(),
-        data_plane,
-        AdviceFor::Ingresses,
-    )
-    .as_str()
-    {
-        "" => reason,
-        instead => format!("{reason}; use {instead}"),
-    }
+    errors.reason(|directives| match snippet.block() {
+        // The alternatives are those of a location that leads to pods.
+        Some(Block::AuthRequest) => String::new(),
+        _ => alternatives(directives, data_plane, AdviceFor::Ingresses),
+    })
 }

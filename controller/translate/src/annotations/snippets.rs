@@ -3,6 +3,7 @@
 
 mod beside;
 mod notes;
+mod operators;
 mod rules;
 
 use std::sync::Arc;
@@ -24,8 +25,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, NamedLocation, PathChange,
-    ServerSnippet, Upstream,
+    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
+    NamedLocation, PathChange, ServerSnippet, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -116,6 +117,10 @@ pub(super) struct Effect {
     pub(super) rules: Option<SecLang>,
     /// Locations of its hosts that no path leads to.
     pub(super) named: Vec<NamedLocation>,
+    /// The ConfigMap's snippet of locations is among them.
+    has_configmaps: bool,
+    /// Its responses and conditions.
+    pub(super) size_of_configmap: usize,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -140,6 +145,16 @@ pub(super) struct Settings<'a> {
     pub(super) data_plane: Option<DataPlane>,
 }
 
+/// Everything that decides about the snippets of an Ingress.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    settings: Settings<'a>,
+    /// The annotation of allowed networks, as it is written.
+    allowlist: &'a str,
+    /// All hosts that they are for, where they are known.
+    hosts: Option<&'a [Hostname]>,
+}
+
 impl Settings<'_> {
     /// Authentication service that the Ingress names, and not the ConfigMap.
     fn own_auth_service(&self) -> Option<&ExternalAuth> {
@@ -158,8 +173,12 @@ impl Settings<'_> {
 /// Serves the snippets that can be served, reports all others, and closes the paths of those that may guard.
 pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
-    let allowlist = view.written_name("allowlist-source-range");
     let hosts: Option<Vec<Hostname>> = view.hosts.take().map(|all| all.into_iter().collect());
+    let context = Context {
+        settings,
+        allowlist: view.written_name("allowlist-source-range"),
+        hosts: hosts.as_deref(),
+    };
     for snippet in std::mem::take(&mut view.snippets) {
         if settings.is_canary {
             note_no_effect(
@@ -167,28 +186,66 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
                 snippet,
                 "a canary has the snippets of its main Ingress",
             );
-            continue;
-        }
-        if snippet::language(snippet.annotation.name) == Some(Language::ModSecurity) {
+        } else if snippet::language(snippet.annotation.name) == Some(Language::ModSecurity) {
             effect.take_rules(view, snippet, settings);
-            continue;
+        } else {
+            effect.serve(view, snippet, context);
         }
-        match compiled(snippet, settings, allowlist, hosts.as_deref()) {
-            Err(obstacle) => effect.closes_host |= refuse(view, snippet, obstacle, settings),
-            Ok(mut compiled) => {
-                let not_needed = std::mem::take(&mut compiled.not_needed);
-                let has_no_effect = compiled == Compiled::default() && !snippet.is_too_risky;
-                if !has_no_effect && !settings.permit(snippet) {
-                    effect.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
-                    continue;
-                }
-                note_not_needed(view, snippet, not_needed, has_no_effect);
-                note_differences(view, snippet, &compiled, settings.data_plane);
-                effect.take(compiled, snippet);
-            }
+    }
+    let of_configmap = settings.globals.location_snippet.as_deref();
+    let of_configmap = of_configmap.filter(|_| !settings.is_canary && !effect.has_configmaps);
+    if let Some(snippet) = of_configmap {
+        match operators::alone(snippet, context) {
+            Ok(compiled) => effect.take_with(compiled, snippet),
+            Err(reason) => operators::refuse(&reason, snippet, settings, view),
         }
     }
     effect
+}
+
+impl Effect {
+    /// Serves a snippet, or says why not.
+    fn serve(&mut self, view: &mut View<'_, '_>, snippet: Snippet<'_>, context: Context<'_>) {
+        let settings = context.settings;
+        let mut compiled = match compiled(snippet, context) {
+            Ok(compiled) => compiled,
+            Err(obstacle) => {
+                self.closes_host |= refuse(view, snippet, obstacle, settings);
+                return;
+            }
+        };
+        let not_needed = std::mem::take(&mut compiled.not_needed);
+        let has_no_effect = compiled == Compiled::default() && !snippet.is_too_risky;
+        if !has_no_effect && !settings.permit(snippet) {
+            self.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
+            return;
+        }
+        let of_configmap = settings.globals.location_snippet.as_deref();
+        let of_configmap = of_configmap.filter(|_| snippet.block() == Some(Block::Location));
+        let both = of_configmap.map(|of_configmap| {
+            operators::behind(snippet, of_configmap, context).map(|both| (both, of_configmap))
+        });
+        let both = match both.transpose() {
+            Ok(both) => both,
+            Err(obstacle) => {
+                self.closes_host |= refuse(view, snippet, obstacle, settings);
+                return;
+            }
+        };
+        note_not_needed(view, snippet, not_needed, has_no_effect);
+        note_differences(view, snippet, &compiled, settings.data_plane);
+        match both {
+            Some((both, of_configmap)) => self.take_with(both, of_configmap),
+            None => self.take(compiled, snippet.block()),
+        }
+    }
+
+    /// With the ConfigMap's snippet of locations.
+    fn take_with(&mut self, compiled: Compiled, of_configmap: &LocationSnippet) {
+        self.take(compiled, Some(Block::Location));
+        self.has_configmaps = true;
+        self.size_of_configmap = of_configmap.size();
+    }
 }
 
 impl Effect {
@@ -212,7 +269,7 @@ impl Effect {
     }
 
     /// With several data planes a snippet is here once for each.
-    fn take(&mut self, compiled: Compiled, snippet: Snippet<'_>) {
+    fn take(&mut self, compiled: Compiled, block: Option<Block>) {
         let Compiled {
             filters,
             route_headers,
@@ -229,7 +286,7 @@ impl Effect {
             upstream,
             not_needed: _,
         } = compiled;
-        match snippet.block() {
+        match block {
             Some(Block::Server) => {
                 self.named = named;
                 self.server = Some(Arc::new(ServerSnippet {

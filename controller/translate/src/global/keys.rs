@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     access, access_log, blocked, buffering, compression, errors, ext_auth, headers, http, limits,
-    redirects, response_rewrite, server_snippet, streams, tracing, trust, upstream, waf,
+    redirects, response_rewrite, snippets, streams, tracing, trust, upstream, waf,
 };
 use crate::support::{Support, Supports};
 
@@ -102,7 +102,7 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
         access_log::KEYS,
         redirects::KEYS,
         response_rewrite::KEYS,
-        server_snippet::KEYS,
+        snippets::KEYS,
         streams::KEYS,
         tracing::KEYS,
         trust::KEYS,
@@ -145,7 +145,6 @@ const UNREAD: &[Key] = &[
     key("http2-max-header-size", "").instead("use large-client-header-buffers"),
     key("http2-max-requests", "0").instead("use keep-alive-requests"),
     key("limit-conn-zone-variable", "").instead("clients are identified by address"),
-    key("location-snippet", "").instead(NO_SNIPPETS),
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),

@@ -15,7 +15,7 @@ mod keys;
 mod limits;
 mod redirects;
 mod response_rewrite;
-mod server_snippet;
+mod snippets;
 mod streams;
 mod tracing;
 mod trust;
@@ -27,10 +27,10 @@ mod waf;
 use std::sync::Arc;
 
 use sluice_ir::GlobalConfig;
-use sluice_translate_engine::{DependencyTracker, ObjectCache, References, Report};
+use sluice_translate_engine::{DependencyTracker, ObjectCache, ObjectRef, References, Report};
 
 use crate::Options;
-use crate::snippet::{Alternatives, Effective, ServerSnippet};
+use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet};
 use view::View;
 
 pub(crate) use access::Access;
@@ -58,8 +58,12 @@ pub(crate) struct Globals {
     pub(crate) streams: Streams,
     /// Settings of the data plane as a whole.
     pub(crate) config: GlobalConfig,
+    /// The ConfigMap that was read.
+    pub(crate) config_map: Option<ObjectRef>,
     /// `server-snippet`: of all servers.
     pub(crate) server_snippet: Option<Arc<ServerSnippet>>,
+    /// `location-snippet`: of all locations of Ingresses, and of the default backend.
+    pub(crate) location_snippet: Option<Arc<LocationSnippet>>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
 }
@@ -69,7 +73,7 @@ impl Globals {
     pub(crate) fn read(
         cluster: &ObjectCache,
         options: &Options,
-        alternatives: Alternatives,
+        catalogues: Catalogues,
         reports: &mut Vec<Report>,
     ) -> Self {
         let mut globals = Globals::default();
@@ -78,6 +82,7 @@ impl Globals {
         globals.config.native_balancing = options.native_balancing;
         globals.streams.connections = options.stream_connections;
         if let Some(mut view) = View::read(cluster, options, reports) {
+            globals.config_map = Some(view.object().clone());
             let tracker = DependencyTracker::new(cluster, &options.addresses);
             globals.take(
                 &mut view,
@@ -85,17 +90,24 @@ impl Globals {
                     tracker: &tracker,
                     across_namespaces: true,
                 },
-                alternatives,
+                catalogues,
             );
         }
         globals
+    }
+
+    /// Name of the `server-snippet` in reports.
+    pub(crate) fn server_snippet_name(&self) -> String {
+        let config_map = self.config_map.as_ref();
+        let config_map = config_map.map_or("the ConfigMap".to_owned(), ToString::to_string);
+        format!("server-snippet of {config_map}")
     }
 
     fn take(
         &mut self,
         view: &mut View<'_, '_>,
         references: References<'_>,
-        alternatives: Alternatives,
+        catalogues: Catalogues,
     ) {
         self.trust.take(view);
         self.upstream.take(view);
@@ -115,10 +127,13 @@ impl Globals {
         let effective = Effective {
             largest_body: self.limits.largest_body,
         };
-        let (snippet, is_open) = server_snippet::take(view, &self.config, effective, alternatives);
+        let (snippet, is_open) = snippets::of_servers(view, &self.config, effective, catalogues);
         self.server_snippet = snippet;
         self.closed |= !is_open;
-        self.closed |= !view.judge_snippets(effective, alternatives);
+        let (snippet, is_open) = snippets::of_locations(view, &self.config, effective, catalogues);
+        self.location_snippet = snippet;
+        self.closed |= !is_open;
+        self.closed |= !view.judge_snippets(effective, catalogues.alternatives);
     }
 }
 

@@ -4,13 +4,10 @@ use sluice_translate_engine::{Object, ObjectKey};
 use super::*;
 use crate::risk::Risk;
 
-fn no_alternatives(
-    _: &[Vec<String>],
-    _: Option<crate::DataPlane>,
-    _: crate::snippet::AdviceFor,
-) -> String {
-    String::new()
-}
+const NONE: Catalogues = Catalogues {
+    alternatives: |_, _, _| String::new(),
+    not_needed: |_, _| None,
+};
 
 fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
     let mut cluster = ObjectCache::default();
@@ -22,7 +19,7 @@ fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
         ..Options::default()
     };
     let mut reports = Vec::new();
-    let globals = Globals::read(&cluster, &options, no_alternatives, &mut reports);
+    let globals = Globals::read(&cluster, &options, NONE, &mut reports);
     (globals, reports.iter().map(ToString::to_string).collect())
 }
 
@@ -65,7 +62,7 @@ fn every_key_that_is_honoured_is_read() {
         tracker: &tracker,
         across_namespaces: true,
     };
-    Globals::default().take(&mut view, references, no_alternatives);
+    Globals::default().take(&mut view, references, NONE);
     assert_eq!(view.unread(), Vec::<&str>::new());
 }
 
@@ -105,7 +102,7 @@ fn only_references_of_the_keys_look_up_config_maps() {
             tracker: &tracker,
             across_namespaces: true,
         };
-        Globals::default().take(&mut view, references, no_alternatives);
+        Globals::default().take(&mut view, references, NONE);
         let looked_up = tracker
             .into_dependencies()
             .iter()

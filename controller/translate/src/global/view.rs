@@ -174,6 +174,11 @@ impl<'a, 'r> View<'a, 'r> {
         self.values.get(name).copied()
     }
 
+    /// The ConfigMap.
+    pub(super) fn object(&self) -> &ObjectRef {
+        self.reporter.object()
+    }
+
     /// Of the ConfigMap.
     pub(super) fn namespace(&self) -> String {
         self.reporter.object().key.namespace.clone()

@@ -16,6 +16,7 @@ mod canary;
 mod certificates;
 mod claimed_paths;
 mod closing;
+mod configmap_locations;
 mod header_budget;
 mod host_ownership;
 mod ingress;
@@ -209,7 +210,7 @@ impl Assembly<'_> {
         self.limit_cost_of_snippets();
         self.limit_operators_snippet();
         self.report_paths_without_snippet();
-        self.report_locations_of_operator();
+        self.report_locations_of_configmap();
         self.close_rewrites_beside_long_paths();
     }
 

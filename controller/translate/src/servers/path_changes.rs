@@ -16,16 +16,18 @@ use sluice_ir::{
     RouteMatch, ServerName, TemplatePart,
 };
 use sluice_pattern::Subject;
+use sluice_syntax::shortened;
 use sluice_translate_engine::{Report, Reporter, Severity, closed_text};
 
 use super::last_rewrites;
-use super::path_rule::{PathRule, RuleRoute};
+use super::path_rule::{Origin, PathRule, RuleRoute};
+use crate::global::Globals;
 use crate::snippet::PathChange;
 
 /// The routes with those of changed paths among them.
 pub(super) fn among<'a>(
     routes: Vec<RuleRoute<'a>>,
-    name: &ServerName,
+    (name, globals): (&ServerName, &Globals),
     reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'a>> {
     let has_changes = |(_, rule): &RuleRoute<'_>| {
@@ -37,6 +39,10 @@ pub(super) fn among<'a>(
     let paths: Vec<PathMatch> = routes
         .iter()
         .map(|(route, _)| route.matches.path.clone())
+        .collect();
+    let all_routes: Vec<(PathMatch, Option<&PathRule>)> = routes
+        .iter()
+        .map(|(route, rule)| (route.matches.path.clone(), *rule))
         .collect();
     let mut all: Vec<RuleRoute<'a>> = Vec::new();
     // The first of the same path takes all of it.
@@ -56,7 +62,8 @@ pub(super) fn among<'a>(
             })
             .collect();
         let Ok(changed) = changed else {
-            report(rule, changes, reports);
+            let cause = in_the_way(&route, changes, &all_routes, globals);
+            report(rule, changes, &cause, reports);
             let path = route.matches.path;
             let closed = HttpRoute::new(name, path, Action::Denied, Arc::default());
             all.push((closed, Some(rule)));
@@ -138,13 +145,45 @@ fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
     parts.collect::<Result<_, _>>().map(Some)
 }
 
-fn report(rule: &PathRule, changes: &[PathChange], reports: &mut Vec<Report>) {
+/// The location of the ConfigMap without which nginx would find the same location again, if it is one.
+fn in_the_way(
+    route: &HttpRoute,
+    changes: &[PathChange],
+    routes: &[(PathMatch, Option<&PathRule>)],
+    globals: &Globals,
+) -> String {
+    let is_of_configmap = |rule: &Option<&PathRule>| {
+        let origin = rule.map(|rule| rule.origin);
+        origin == Some(Origin::ConfigMap)
+    };
+    let own = routes.iter().filter(|(_, rule)| !is_of_configmap(rule));
+    let own: Vec<PathMatch> = own.map(|(path, _)| path.clone()).collect();
+    let is_found = |paths: &[PathMatch]| {
+        let mut changes = changes.iter();
+        changes.all(|change| is_found_again(route, change, paths))
+    };
+    let mut others = routes.iter().filter(|(_, rule)| is_of_configmap(rule));
+    let other = others.find(|(path, _)| {
+        let with_it: Vec<PathMatch> = own.iter().chain([path]).cloned().collect();
+        !is_found(&with_it)
+    });
+    match other.filter(|_| is_found(&own)) {
+        Some((path, _)) => format!(
+            " (location {:?} of {})",
+            shortened(path.text()),
+            globals.server_snippet_name()
+        ),
+        None => String::new(),
+    }
+}
+
+fn report(rule: &PathRule, changes: &[PathChange], cause: &str, reports: &mut Vec<Report>) {
     let mut reporter = Reporter::new(rule.owner.clone(), reports);
     let path = &rule.path;
     let reason = match changes.iter().any(|change| change.is_last) {
         true => format!(
-            "rewrite with last is not supported for the path {path:?}: the new path may be one of another location, or be rewritten again; use \
-             break"
+            "rewrite with last is not supported for the path {path:?}: the new path may be one of another location{cause}, or be rewritten \
+             again; use break"
         ),
         false => format!(
             "rewrite with break is not supported for the path {path:?}, which its pattern does not begin with"

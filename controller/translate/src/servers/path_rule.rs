@@ -68,6 +68,17 @@ impl RouteTarget {
 /// A route, and the path rule that it comes from if it comes from one.
 pub(super) type RuleRoute<'a> = (HttpRoute, Option<&'a PathRule>);
 
+/// Text that a path rule is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The rules of an Ingress, or its default backend.
+    Ingress,
+    /// A `location` of its `server-snippet`.
+    ServerSnippet,
+    /// A `location` of the ConfigMap's, which every namespace has. No report is about it.
+    ConfigMap,
+}
+
 /// One path of one host.
 #[derive(Clone, Debug)]
 pub(super) struct PathRule {
@@ -78,6 +89,7 @@ pub(super) struct PathRule {
     pub(super) owner: ObjectRef,
     /// Field of the Ingress that it is from.
     pub(super) field: String,
+    pub(super) origin: Origin,
     /// It is no path of its Ingress: it closes everything below one that cannot be served.
     pub(super) closing: Option<Closing>,
 }
@@ -92,6 +104,7 @@ impl PathRule {
             annotations: Arc::clone(&context.annotations),
             owner: context.object.clone(),
             field,
+            origin: Origin::Ingress,
             closing: None,
         }
     }
@@ -130,12 +143,15 @@ impl PathRule {
             headers: names.iter().flat_map(RouteNames::headers).collect(),
         });
         let is_served = action != Action::Denied;
-        let answers_or_forwards = matches!(action, Action::Forward(_) | Action::Respond(_));
+        let is_redirect = matches!(action, Action::Redirect(_));
         let annotations = &self.annotations;
-        let filters = annotations.filters.iter().filter(|_| answers_or_forwards);
+        let is_filtered = |filter: &&Filter| {
+            is_served && !(is_redirect && matches!(filter, Filter::RequestHeaders(_)))
+        };
+        let filters = annotations.filters.iter().filter(is_filtered);
         let filters = filters.cloned().chain(self.route_headers());
         let header_variants = annotations.header_variants.iter();
-        let header_variants = header_variants.filter(|_| answers_or_forwards);
+        let header_variants = header_variants.filter(|_| is_served);
         let direct_responses = annotations.direct_responses.iter().filter(|_| is_served);
         let route = HttpRoute::new(server, path, action, policy);
         let route = HttpRoute {
@@ -146,6 +162,7 @@ impl PathRule {
             error_pages,
             filters: filters.collect(),
             header_variants: header_variants.cloned().collect(),
+            of_operator: self.origin == Origin::ConfigMap,
             ..route
         };
         match host.snippets.get(self.owner.key.namespace.as_str()) {

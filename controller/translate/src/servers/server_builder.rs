@@ -78,11 +78,11 @@ impl ServerBuilder {
     }
 
     /// With the ConfigMap's snippet in every namespace.
-    fn with_operators(mut self, globals: &Globals) -> Self {
+    fn with_configmap_snippet(mut self, globals: &Globals) -> Self {
         if globals.server_snippet.is_some() {
             let snippets = std::mem::take(&mut self.snippets);
             let rules: Vec<&PathRule> = self.rules().collect();
-            self.snippets = server_snippet::with_operators(snippets, globals, &rules);
+            self.snippets = server_snippet::with_configmap_snippet(snippets, globals, &rules);
         }
         self
     }
@@ -109,7 +109,7 @@ impl ServerBuilder {
             snippets,
             tls,
             ..
-        } = self.with_operators(globals);
+        } = self.with_configmap_snippet(globals);
         let operators = NamespaceSnippet::of_nobody(globals);
         let inherited = server_snippet::inherited(&snippets, operators.as_ref());
         let host = HostContext {
@@ -155,7 +155,7 @@ fn changed<'r>(
     (name, host): (&ServerName, HostContext<'_>),
     reports: &mut Vec<Report>,
 ) -> Vec<(HttpRoute, Option<&'r PathRule>)> {
-    let mut routes = path_changes::among(routes, name, reports);
+    let mut routes = path_changes::among(routes, (name, host.globals), reports);
     if host.globals.closed {
         unmatched::close(&mut routes, name);
     }

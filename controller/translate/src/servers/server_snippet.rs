@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{Action, DirectResponse, IpAccess, ReasonCode, ServerName};
-use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
 
 use super::Assembly;
@@ -12,7 +11,7 @@ use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
-use crate::snippet::ServerSnippet;
+use crate::snippet::{ServerSnippet, access_size, expires_size};
 
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespace of routes without an Ingress. No object has it.
@@ -102,43 +101,6 @@ impl Assembly<'_> {
     }
 }
 
-impl Assembly<'_> {
-    /// nginx would not load both, so nobody has counted on either of them yet.
-    pub(super) fn report_locations_of_operator(&mut self) {
-        let Some(operators) = &self.globals.server_snippet else {
-            return;
-        };
-        let mut found = BTreeSet::new();
-        for snippet in self.builders.values().flat_map(|it| it.snippets.values()) {
-            let replaced = snippet.locations.iter();
-            let replaced = replaced.filter(|location| location.is_replaced_by(operators));
-            found.extend(replaced.map(|it| (snippet.owner.clone(), it.text().to_owned())));
-        }
-        let operators = self.operators_snippet();
-        for (owner, text) in found {
-            let text = shortened(&text);
-            self.report(&owner).report(
-                ReasonCode::Conflicted,
-                Severity::Warning,
-                FIELD,
-                format!("location {text:?} is one of {operators}, too"),
-                "that one holds, this location is not used; take it out, or write another path",
-            );
-        }
-    }
-
-    /// Name of the ConfigMap's in reports.
-    pub(super) fn operators_snippet(&self) -> String {
-        let key = self.options.configmap.clone();
-        let config_map = key.map(|key| {
-            let kind = Kind::ConfigMap;
-            ObjectRef { kind, key }.to_string()
-        });
-        let config_map = config_map.unwrap_or_else(|| "the ConfigMap".to_owned());
-        format!("server-snippet of {config_map}")
-    }
-}
-
 /// The snippet that the routes of each namespace inherit from. `operators`: [`NamespaceSnippet::of_nobody`].
 pub(super) fn inherited<'a>(
     snippets: &'a BTreeMap<String, NamespaceSnippet>,
@@ -154,7 +116,7 @@ pub(super) fn inherited<'a>(
 
 /// The snippets of all namespaces on a host, with that of the ConfigMap behind each. `rules`: paths of the host. A namespace whose paths
 /// are all closed has none: it would cost as much as if they were open.
-pub(super) fn with_operators(
+pub(super) fn with_configmap_snippet(
     mut snippets: BTreeMap<String, NamespaceSnippet>,
     globals: &Globals,
     rules: &[&PathRule],
@@ -220,6 +182,10 @@ impl NamespaceSnippet {
         }
     }
 
+    pub(super) fn locations(&self) -> &[LocationRule] {
+        &self.locations
+    }
+
     pub(super) fn owner(&self) -> &ObjectRef {
         &self.owner
     }
@@ -237,10 +203,8 @@ impl NamespaceSnippet {
         snippet_rewrites::rewrite(&self.snippet.direct_responses)
     }
 
-    /// Its responses and their conditions, and 50 networks for one, which every path has.
+    /// Its responses and their conditions, and its lists of networks, which every path has.
     pub(super) fn size(&self) -> usize {
-        /// A network costs proxies as much as a fiftieth of a condition.
-        const NETWORKS: usize = 50;
         let ServerSnippet {
             direct_responses,
             access,
@@ -248,8 +212,7 @@ impl NamespaceSnippet {
             ..
         } = self.snippet.as_ref();
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
-        let networks = (access.allow.len() + access.deny.len()).div_ceil(NETWORKS);
-        responses + networks + super::snippet_budget::expires(filters)
+        responses + access_size(access) + expires_size(filters)
     }
 
     /// The same of its locations, which every host has once.

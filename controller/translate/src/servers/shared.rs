@@ -13,7 +13,7 @@ use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
 use super::host_ownership::Tenants;
-use super::path_rule::{HostContext, PathRule, RuleRoute};
+use super::path_rule::{HostContext, Origin, PathRule, RuleRoute};
 use super::precedence;
 use super::server_builder::{ServerBuilder, routes_of_namespace};
 use super::server_snippet::NamespaceSnippet;
@@ -150,7 +150,7 @@ fn claimed(rule: &PathRule, owner: &ObjectRef, reports: &mut Vec<Report>) {
 }
 
 fn not_used(rule: &PathRule, reason: String, reports: &mut Vec<Report>) {
-    if snippet_locations::is_of_operator(rule) {
+    if rule.origin == Origin::ConfigMap {
         return;
     }
     let mut reporter = Reporter::new(rule.owner.clone(), reports);

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Action, AllowedOrigins, DirectResponse, Filter, HeaderVariant, ReasonCode};
+use sluice_ir::{Action, AllowedOrigins, DirectResponse, HeaderVariant, ReasonCode};
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
 use super::path_rule::{PathRule, RouteTarget};
 use super::{Assembly, server_snippet};
+use crate::snippet::expires_size;
 
 /// Responses of a snippet and their conditions, times the paths that it is for and their CORS origins.
 pub(crate) const MAX_SNIPPET_CONDITIONS: usize = 5000;
@@ -84,7 +85,9 @@ impl Assembly<'_> {
                 let changes = annotations.path_changes.len();
                 let variants = annotations.header_variants.iter();
                 let variants: usize = variants.map(HeaderVariant::size).sum();
-                let own = own.sum::<usize>() + variants + changes + expires(&annotations.filters);
+                let own =
+                    own.sum::<usize>() + variants + changes + expires_size(&annotations.filters);
+                let own = own.saturating_sub(annotations.size_of_location_snippet);
                 let own = own * (1 + changes) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
@@ -97,11 +100,6 @@ impl Assembly<'_> {
         }
         sizes
     }
-}
-
-/// Of `expires`: two headers under a condition.
-pub(super) fn expires(filters: &[Filter]) -> usize {
-    2 * usize::from(sluice_ir::response_expires(filters).is_some())
 }
 
 /// How often Envoy has the responses of a path.

@@ -19,14 +19,12 @@ use sluice_ir::{Action, HttpRoute, PathMatch, PathRegex, Policy, RouteId, RouteM
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::ObjectRef;
 
-use super::path_rule::{HostContext, PathRule, RouteTarget, RuleRoute};
+use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
 use crate::snippet::{Location, LocationPath, ServerSnippet};
 
 const NOT_FOUND: u16 = 404;
-/// Field of a location that every namespace has from the ConfigMap. No report is about it.
-const OPERATORS: &str = "server-snippet of the ConfigMap";
 
 /// A location as a path rule.
 #[derive(Clone, Debug)]
@@ -68,6 +66,7 @@ impl LocationRule {
             annotations: Arc::new(annotations),
             owner: owner.clone(),
             field: FIELD.to_owned(),
+            origin: Origin::ServerSnippet,
             closing: None,
         };
         LocationRule { path, rule }
@@ -76,7 +75,7 @@ impl LocationRule {
     /// One that the ConfigMap has for all namespaces.
     pub(super) fn of_operator(location: &Location, owner: &ObjectRef) -> Self {
         let mut rule = LocationRule::new(location, owner);
-        rule.rule.field = OPERATORS.to_owned();
+        rule.rule.origin = Origin::ConfigMap;
         rule
     }
 
@@ -125,16 +124,7 @@ fn starting_with(text: &str) -> PathMatch {
 pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a str> {
     let path = &route.matches.path;
     let is_literal = matches!(path, PathMatch::Exact(_)) || *path == starting_with(&rule.path);
-    (is_location(rule) && is_literal).then_some(rule.path.as_str())
-}
-
-fn is_location(rule: &PathRule) -> bool {
-    rule.field == FIELD || is_of_operator(rule)
-}
-
-/// True if every namespace of the host has the same.
-pub(super) fn is_of_operator(rule: &PathRule) -> bool {
-    rule.field == OPERATORS
+    (rule.origin != Origin::Ingress && is_literal).then_some(rule.path.as_str())
 }
 
 /// Routes of a namespace on a host with the locations of its snippet among them.
@@ -210,7 +200,7 @@ fn twins<'a>(routes: &[RuleRoute<'a>], name: &ServerName) -> Vec<RuleRoute<'a>> 
 }
 
 /// Text of the location that ingress-nginx writes for a path; patterns have none.
-fn nginx_text(path: &PathMatch) -> Option<String> {
+pub(super) fn nginx_text(path: &PathMatch) -> Option<String> {
     match path {
         PathMatch::Prefix(path) if path.ends_with('/') => Some(path.clone()),
         PathMatch::Prefix(path) => Some(format!("{path}/")),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Action, DirectResponse, ReasonCode, ResponseContent};
 use sluice_pattern::Subject;
+use sluice_syntax::shortened;
 use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 
 use super::closing::Closing;
@@ -16,7 +17,8 @@ const CONFIGURATION_SNIPPET: &str = "annotation configuration-snippet";
 impl Assembly<'_> {
     /// Closes the paths of such snippets.
     pub(super) fn close_rewrites_beside_long_paths(&mut self) {
-        let mut closed: BTreeSet<(ObjectRef, &str, ObjectRef)> = BTreeSet::new();
+        let mut closed: BTreeSet<(ObjectRef, &str, String)> = BTreeSet::new();
+        let of_configmap = self.location_beside_rewrites();
         for builder in self.builders.values_mut() {
             let mut causes = BTreeMap::new();
             for rule in builder.rules().filter(|rule| !is_comparable(rule)) {
@@ -25,12 +27,14 @@ impl Assembly<'_> {
                     .entry(namespace)
                     .or_insert_with(|| rule.owner.clone());
             }
-            if causes.is_empty() {
+            if causes.is_empty() && of_configmap.is_none() {
                 continue;
             }
             builder.snippets.retain(|namespace, snippet| {
-                let cause = causes.get(namespace).filter(|_| snippet.rewrites());
-                if let Some(cause) = cause {
+                let cause = || Some(shown(snippet.owner(), causes.get(namespace)?));
+                let cause = cause().or_else(|| of_configmap.clone());
+                let cause = cause.filter(|_| snippet.rewrites());
+                if let Some(cause) = &cause {
                     let closing = Closing::new(snippet.owner(), server_snippet::FIELD);
                     builder.closed.entry(namespace.clone()).or_insert(closing);
                     closed.insert((
@@ -47,22 +51,40 @@ impl Assembly<'_> {
                     continue;
                 };
                 rule.target = RouteTarget::from_action(Action::Denied);
-                closed.insert((rule.owner.clone(), CONFIGURATION_SNIPPET, cause.clone()));
+                let cause = shown(&rule.owner, cause);
+                closed.insert((rule.owner.clone(), CONFIGURATION_SNIPPET, cause));
             }
         }
         for (object, field, cause) in closed {
-            let of_another = match object == cause {
-                true => String::new(),
-                false => format!(", as in {cause}"),
-            };
             self.report(&object).report(
                 ReasonCode::Unsupported,
                 Severity::Error,
                 field,
-                format!("rewrite is not supported where paths are as long or complex as this one{of_another}"),
+                format!(
+                    "rewrite is not supported where paths are as long or complex as this one{cause}"
+                ),
                 concat!("snippet not served; ", closed_text!()),
             );
         }
+    }
+}
+
+impl Assembly<'_> {
+    /// A location of the ConfigMap that Envoy cannot compare beside a `rewrite`, which it has of the `server-snippet` of each namespace.
+    fn location_beside_rewrites(&self) -> Option<String> {
+        let locations = &self.globals.server_snippet.as_ref()?.locations;
+        let mut paths = locations.iter().map(|location| &location.path);
+        let path = paths.find(|path| !path.is_comparable())?.written();
+        let name = self.globals.server_snippet_name();
+        Some(format!(", as in location {:?} of {name}", shortened(&path)))
+    }
+}
+
+/// Addition to a report to an Ingress about a path of its own, or of another one.
+fn shown(object: &ObjectRef, cause: &ObjectRef) -> String {
+    match object == cause {
+        true => String::new(),
+        false => format!(", as in {cause}"),
     }
 }
 

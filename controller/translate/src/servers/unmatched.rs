@@ -61,8 +61,11 @@ fn route<'a>(
         None => {
             let action = Action::to(host.error_service?.clone());
             let route = HttpRoute::new(name, path, action, Arc::default());
-            let operators = host.globals.server_snippet.as_ref();
-            let route = match operators {
+            let route = match &host.globals.location_snippet {
+                Some(snippet) => snippet.within(route),
+                None => route,
+            };
+            let route = match &host.globals.server_snippet {
                 Some(snippet) => snippet.inherited_by(route),
                 None => route,
             };

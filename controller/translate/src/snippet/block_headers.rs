@@ -112,11 +112,7 @@ impl BlockHeaders {
         if self.adds {
             all.add.clear();
         }
-        all.expires = self.changes.expires.or(all.expires);
-        all.set.extend(self.changes.set);
-        all.add.extend(self.changes.add);
-        all.remove.extend(self.changes.remove);
-        all
+        all.followed_by(self.changes)
     }
 }
 
@@ -155,6 +151,7 @@ mod tests {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            adds_to_errors: false,
         };
         BlockHeaders::read(&directives(block).unwrap(), options)
     }

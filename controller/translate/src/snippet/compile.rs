@@ -11,17 +11,14 @@
 //!   what is so without it                    defaults.rs         nothing
 //! ```
 
-use std::collections::BTreeSet;
-
-use sluice_ir::{
-    DirectResponse, Filter, HeaderVariant, Hostname, IpAccess, ResponseContent, UpstreamHeader,
-};
+use sluice_ir::{DirectResponse, Hostname, ResponseContent};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
 use super::comparable::Comparable;
+use super::compiled::Compiled;
 use super::defaults;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
@@ -29,41 +26,10 @@ use super::locations::{Location, LocationPath, MAX_LOCATIONS};
 use super::media_type::MediaTypes;
 use super::named::{self, NamedLocation};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
-use super::rewrites::PathChange;
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::{Upstream, UpstreamDirectives};
-use crate::route_names::RouteHeader;
+use super::upstream::UpstreamDirectives;
 use crate::support::DataPlane;
-
-/// Policies that do what a snippet says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Compiled {
-    pub(crate) filters: Vec<Filter>,
-    /// Request headers whose values name the route.
-    pub(crate) route_headers: Vec<RouteHeader>,
-    /// Differences from ingress-nginx that are served.
-    pub(crate) differences: BTreeSet<Difference>,
-    pub(crate) direct_responses: Vec<DirectResponse>,
-    /// Headers of responses under conditions.
-    pub(crate) header_variants: Vec<HeaderVariant>,
-    /// Paths that pods see in place of those that clients asked for.
-    pub(crate) path_changes: Vec<PathChange>,
-    pub(crate) access: IpAccess,
-    /// Requests are not logged.
-    pub(crate) access_log_off: bool,
-    pub(crate) locations: Vec<Location>,
-    /// Locations that no path leads to.
-    pub(crate) named: Vec<NamedLocation>,
-    /// Of an `auth-snippet` alone.
-    pub(crate) auth_request: AuthRequest,
-    /// Request headers from the response of its authentication service.
-    pub(crate) auth_headers: Vec<UpstreamHeader>,
-    /// In place of annotations.
-    pub(crate) upstream: Upstream,
-    /// Lines that this data plane has nothing to do for, and why.
-    pub(crate) not_needed: Vec<String>,
-}
 
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
@@ -84,8 +50,38 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) not_needed: &'a dyn Fn(&str) -> Option<&'static str>,
 }
 
-/// Compiles a snippet.
+/// Compiles a snippet. Errors say which of them nginx has not.
 pub(crate) fn compile(
+    text: &str,
+    block: Block,
+    options: CompileOptions<'_>,
+) -> Result<Compiled, SnippetErrors> {
+    compile_as(text, block, options).map_err(|mut errors| {
+        if options.data_plane == Some(DataPlane::Envoy) {
+            let comparable = Comparable::BY_NGINX;
+            let with_nginx = CompileOptions {
+                comparable,
+                ..options
+            };
+            errors.mark_served_by_nginx(compile_as(text, block, with_nginx).err());
+        }
+        errors
+    })
+}
+
+/// Compiles a snippet of a location, and that of the ConfigMap behind it.
+pub(crate) fn compile_behind(
+    own: &str,
+    of_configmap: &str,
+    options: CompileOptions<'_>,
+) -> Result<Compiled, SnippetErrors> {
+    let mut all = directives(own)?;
+    let own = all.len();
+    all.extend(directives(of_configmap)?);
+    compile_in_order((&all, own), Block::Location, None, options)
+}
+
+fn compile_as(
     text: &str,
     block: Block,
     options: CompileOptions<'_>,
@@ -107,6 +103,16 @@ fn compile_directives(
     path: Option<&str>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
+    compile_in_order((all, all.len()), block, path, options)
+}
+
+/// `own`: number of directives in front of those of the ConfigMap.
+fn compile_in_order(
+    (all, own): (&[Directive], usize),
+    block: Block,
+    path: Option<&str>,
+    options: CompileOptions<'_>,
+) -> Result<Compiled, SnippetErrors> {
     let mut errors = SnippetErrors::default();
     let media_types = errors.take(MediaTypes::read(all, block, path))?;
     let variables = match block {
@@ -114,7 +120,12 @@ fn compile_directives(
         _ => AuthVariables::default(),
     };
     let mut parts = Parts::new(media_types.unwrap_or_default(), variables, block, options);
-    for directive in all {
+    for (position, directive) in all.iter().enumerate() {
+        if position == own {
+            let adds_to_errors = options.data_plane != Some(DataPlane::Nginx);
+            parts.headers.go_on_behind(adds_to_errors);
+            parts.responses.go_on_behind(adds_to_errors);
+        }
         errors.take(parts.add(directive))?;
     }
     errors.check()?;

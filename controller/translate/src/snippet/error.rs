@@ -2,6 +2,24 @@
 
 use std::borrow::Cow;
 
+/// So many of many things are named in a report.
+const MOST: usize = 5;
+
+/// The first of many texts, and how many more there are.
+pub(crate) fn first_of(
+    texts: impl ExactSizeIterator<Item = String>,
+    between: &str,
+    last: &str,
+) -> String {
+    let more = texts.len().saturating_sub(MOST);
+    let first: Vec<String> = texts.take(MOST).collect();
+    let first = first.join(between);
+    match more {
+        0 => first,
+        more => format!("{first}{last}{more} more"),
+    }
+}
+
 /// One thing in a snippet that cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SnippetError {
@@ -84,8 +102,27 @@ impl SnippetErrors {
     }
 
     /// All of them, in the order of their lines.
-    pub(crate) fn by_line(mut self) -> Vec<SnippetError> {
+    pub(super) fn by_line(mut self) -> Vec<SnippetError> {
         self.0.sort_by_key(|error| error.line);
         self.0
+    }
+
+    /// The first of them with their lines, and what to use in place of the directives among them.
+    pub(crate) fn reason(self, alternatives: impl FnOnce(&[Vec<String>]) -> String) -> String {
+        let errors = self.by_line();
+        let said = errors.iter();
+        let said = said.map(|error| format!("line {}: {}", error.line, error.reason));
+        let reason = first_of(said, "; ", "; and ");
+        let directives = errors.into_iter().filter_map(|error| error.directive);
+        match alternatives(&directives.collect::<Vec<_>>()).as_str() {
+            "" => reason,
+            instead => format!("{reason}; use {instead}"),
+        }
+    }
+
+    /// The same without lines, which are those of two snippets.
+    pub(crate) fn reason_without_lines(&self) -> String {
+        let said = self.0.iter().map(|error| error.reason.to_string());
+        first_of(said, "; ", "; and ")
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) underscores: bool,
     /// Things that are believed of clients, and told to pods.
     pub(crate) forwarded: &'a Forwarded,
+    /// Headers that nginx would not send with errors are sent with them, too.
+    pub(crate) adds_to_errors: bool,
 }
 
 /// Changes of headers by a snippet, in the making.
@@ -55,6 +57,8 @@ pub(super) struct HeaderChanges<'a> {
     /// Headers that are changed, in lower case.
     of_request: BTreeSet<String>,
     of_response: BTreeSet<String>,
+    /// Those of them that a directive of the next snippet may change once more.
+    of_first: BTreeSet<String>,
     /// Request headers that values read, in lower case.
     read: BTreeSet<String>,
     /// Headers with a scheme that pods are told, in lower case.
@@ -88,10 +92,17 @@ impl<'a> HeaderChanges<'a> {
             response: HeaderModification::default(),
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
+            of_first: BTreeSet::new(),
             read: BTreeSet::new(),
             schemes: BTreeMap::new(),
             differences: BTreeSet::new(),
         }
+    }
+
+    /// Goes on with the directives of a second snippet. As in nginx its changes of response headers come behind those of the first.
+    pub(super) fn go_on_behind(&mut self, adds_to_errors: bool) {
+        self.options.adds_to_errors = adds_to_errors;
+        self.of_first.clone_from(&self.of_response);
     }
 
     /// True if a directive sets a variable that values may have.

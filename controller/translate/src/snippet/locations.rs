@@ -68,8 +68,21 @@ impl LocationPath {
         }
     }
 
+    /// As nginx has it, without `location`.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            LocationPath::Exact(text) => format!("= {text}"),
+            LocationPath::PrefixBeforePatterns(text) => format!("^~ {text}"),
+            LocationPath::Prefix(text) => text.clone(),
+            LocationPath::Pattern(regex) => match regex.scope {
+                RegexScope::AnywhereInAnyCase => format!("~* {}", regex.pattern),
+                RegexScope::Anywhere | RegexScope::Beginning => format!("~ {}", regex.pattern),
+            },
+        }
+    }
+
     /// True if Envoy can compare it beside the pattern of a `rewrite`.
-    pub(super) fn is_comparable(&self) -> bool {
+    pub(crate) fn is_comparable(&self) -> bool {
         match self {
             LocationPath::Pattern(regex) => {
                 let subject = match regex.scope {

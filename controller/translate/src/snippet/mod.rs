@@ -19,6 +19,7 @@ mod branch;
 mod captures;
 mod comparable;
 mod compile;
+mod compiled;
 mod conditions;
 mod defaults;
 mod error;
@@ -30,6 +31,7 @@ mod harmless_headers;
 mod header_changes;
 mod header_variants;
 mod host_groups;
+mod location_snippet;
 mod locations;
 mod media_type;
 mod mod_security;
@@ -44,16 +46,19 @@ mod tuning;
 mod upstream;
 mod variables;
 
+pub(crate) use access::{behind as access_behind, size as access_size};
 pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
 pub(crate) use comparable::Comparable;
-pub(crate) use compile::{CompileOptions, Compiled, compile};
+pub(crate) use compile::{CompileOptions, compile, compile_behind};
+pub(crate) use compiled::Compiled;
 pub(crate) use defaults::{are_all as are_defaults, why_without_effect};
-pub(crate) use error::{SnippetError, SnippetErrors};
+pub(crate) use error::{SnippetError, SnippetErrors, first_of};
 pub(crate) use forwarded::told_by;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub(crate) use header_changes::{Difference, HeaderOptions};
+pub(crate) use location_snippet::{LocationSnippet, expires as expires_size};
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use named::{NamedLocation, is_name as is_location_name};
@@ -80,6 +85,14 @@ pub(crate) enum Language {
 
 /// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
 pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>, AdviceFor) -> String;
+
+/// Facts about directives from catalogues that come after this module.
+#[derive(Clone, Copy)]
+pub(crate) struct Catalogues {
+    pub(crate) alternatives: Alternatives,
+    /// Reason why a data plane has nothing to do for a directive.
+    pub(crate) not_needed: fn(&str, Option<DataPlane>) -> Option<&'static str>,
+}
 
 /// Users of the alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,24 +166,6 @@ pub(crate) fn judge(
         advice,
         closing,
         is_default,
-    }
-}
-
-/// So many of many things are named in a report.
-const MOST: usize = 5;
-
-/// The first of many texts, and how many more there are.
-pub(crate) fn first_of(
-    texts: impl ExactSizeIterator<Item = String>,
-    between: &str,
-    last: &str,
-) -> String {
-    let more = texts.len().saturating_sub(MOST);
-    let first: Vec<String> = texts.take(MOST).collect();
-    let first = first.join(between);
-    match more {
-        0 => first,
-        more => format!("{first}{last}{more} more"),
     }
 }
 

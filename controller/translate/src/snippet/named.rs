@@ -3,7 +3,7 @@
 
 use sluice_ir::{DirectResponse, Filter, HeaderModification, IpAccess, ResponseContent};
 
-use super::compile::Compiled;
+use super::compiled::Compiled;
 use super::responses::NO_RESPONSE;
 
 /// Bytes of a response as it is written down, so that each word of it fits into nginx's 4,096.

@@ -66,6 +66,8 @@ pub(super) struct Responses<'a> {
     lacks_hosts: bool,
     /// It is for the servers of all Ingresses.
     of_all_servers: bool,
+    /// Responses are the ConfigMap's.
+    of_operator: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
     /// Those that `if` has asked for.
@@ -103,6 +105,7 @@ impl<'a> Responses<'a> {
             hosts: options.hosts,
             lacks_hosts: false,
             of_all_servers: options.of_all_servers,
+            of_operator: options.of_all_servers,
             headers: None,
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
@@ -116,6 +119,12 @@ impl<'a> Responses<'a> {
             directives: 0,
             errors: SnippetErrors::default(),
         }
+    }
+
+    /// Goes on with the directives of a second snippet.
+    pub(super) fn go_on_behind(&mut self, adds_to_errors: bool) {
+        self.of_operator = true;
+        self.header_options.adds_to_errors = adds_to_errors;
     }
 
     /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
@@ -186,20 +195,6 @@ impl<'a> Responses<'a> {
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
         directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
         Ok(())
-    }
-
-    /// Checks that a variable is set on every way: nginx, its operator or another snippet may have set it.
-    fn check_is_set(&self, name: &str, branches: &[Branch]) -> Result<(), SnippetError> {
-        let mut branches = branches.iter();
-        match self.flags.get(name) {
-            Some(line) if !branches.all(|branch| branch.flags.contains_key(name)) => {
-                let reason = format!(
-                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                );
-                Err(SnippetError::new(*line, reason))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Checks that nginx does not go on in another block: headers of a block before would no longer be there.
@@ -309,6 +304,7 @@ impl<'a> Responses<'a> {
                     .collect(),
                 status,
                 precedes_preflight: false,
+                of_operator: self.of_operator,
                 content: content.clone(),
                 headers: None,
             });

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute, IpAccess,
+    AddedHeader, DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute,
+    IpAccess,
 };
 
-use super::compile::Compiled;
+use super::access;
+use super::compiled::Compiled;
 use super::locations::{Location, LocationPath};
 
 /// Policies of a server.
@@ -45,11 +47,7 @@ impl ServerSnippet {
         both.filters.extend(second.filters.iter().cloned());
         let responses = second.direct_responses.iter().cloned();
         both.direct_responses.extend(responses);
-        if both.access.allow.is_empty() {
-            let IpAccess { allow, deny } = second.access.clone();
-            both.access.allow = allow;
-            both.access.deny.extend(deny);
-        }
+        both.access = access::behind(&self.access, &second.access);
         both.access_log_off |= second.access_log_off;
         both.locations.retain(|own| !second.has_location(&own.path));
         both.locations.extend(second.locations.iter().cloned());
@@ -96,10 +94,7 @@ impl ServerSnippet {
         let mut variants = std::mem::take(&mut route.header_variants);
         for headers in variants.iter_mut().map(|variant| &mut variant.headers) {
             let inherited = self.inherited_headers(&route, !headers.add.is_empty());
-            headers.set.splice(0..0, inherited.set);
-            headers.add.splice(0..0, inherited.add);
-            headers.remove.splice(0..0, inherited.remove);
-            headers.expires = headers.expires.or(inherited.expires);
+            *headers = inherited.followed_by(std::mem::take(headers));
         }
         route.header_variants = variants;
         let of_server = self.direct_responses.iter().cloned();
@@ -120,14 +115,11 @@ impl ServerSnippet {
             let Filter::ResponseHeaders(all) = filter else {
                 continue;
             };
-            inherited
-                .set
-                .extend(all.set.iter().filter(is_left).cloned());
-            let add = all.add.iter().filter(|_| !adds_own);
-            let add = add.filter(|added| is_left(&&added.header));
-            inherited.add.extend(add.cloned());
-            inherited.remove.extend(all.remove.iter().cloned());
-            inherited.expires = inherited.expires.or(all.expires);
+            let mut all = all.clone();
+            all.set.retain(|header| is_left(&header));
+            let is_added = |added: &AddedHeader| !adds_own && is_left(&&added.header);
+            all.add.retain(is_added);
+            inherited = inherited.followed_by(all);
         }
         inherited
     }

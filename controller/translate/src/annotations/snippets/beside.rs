@@ -1,36 +1,53 @@
 //! Snippets beside the other settings of their Ingress.
 
-use sluice_ir::{ExpressionPart, HeaderName, Hostname, IpAccess};
+use sluice_ir::{ExpressionPart, HeaderName, IpAccess};
 
-use super::{Settings, Snippet};
+use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
 use crate::annotations::snippet_obstacle::Obstacle;
 use crate::snippet::{
     self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, Upstream,
     compile,
 };
-use crate::support::DataPlane;
 
-/// Compiles a snippet, as far as the settings beside it let it. `allowlist`: the annotation of allowed networks, as it is written.
-/// `hosts`: all that it is for, where they are known.
-pub(super) fn compiled(
-    snippet: Snippet<'_>,
-    settings: Settings<'_>,
-    allowlist: &str,
-    hosts: Option<&[Hostname]>,
-) -> Result<Compiled, Obstacle> {
+/// Compiles a snippet, as far as the settings beside it let it.
+pub(super) fn compiled(snippet: Snippet<'_>, context: Context<'_>) -> Result<Compiled, Obstacle> {
+    let Context {
+        settings,
+        allowlist,
+        ..
+    } = context;
     let block = snippet.block().ok_or(Obstacle::Kind)?;
     if block == Block::Location && settings.is_redirect {
         return Err(Obstacle::Conflict(
             "not supported beside a redirect of all requests".into(),
         ));
     }
-    let options = CompileOptions {
+    let is_set_elsewhere = |name: &HeaderName| is_set_elsewhere(name, settings);
+    let compiled = with_options(context, &is_set_elsewhere, |options| {
+        compile(snippet.text, block, options)
+    });
+    let compiled = compiled.map_err(Obstacle::Content)?;
+    check(&compiled, block, settings, allowlist)?;
+    Ok(compiled)
+}
+
+/// Compiles by the settings of an Ingress. `is_set_elsewhere`: another one has a say about the header.
+pub(super) fn with_options<T>(
+    context: Context<'_>,
+    is_set_elsewhere: &dyn Fn(&HeaderName) -> bool,
+    compile: impl FnOnce(CompileOptions<'_>) -> T,
+) -> T {
+    let Context {
+        settings, hosts, ..
+    } = context;
+    compile(CompileOptions {
         headers: HeaderOptions {
-            is_set_elsewhere: &|name| is_set_elsewhere(name, settings),
+            is_set_elsewhere,
             speaks_grpc: settings.speaks_grpc,
             underscores: settings.globals.config.underscores_in_headers,
             forwarded: &settings.globals.config.forwarded,
+            adds_to_errors: false,
         },
         has_auth_service: settings
             .policy
@@ -42,24 +59,7 @@ pub(super) fn compiled(
         of_all_servers: false,
         data_plane: settings.data_plane,
         not_needed: &|name| not_needed(name, settings.data_plane),
-    };
-    let compiled = compile(snippet.text, block, options).map_err(|mut errors| {
-        if settings.data_plane == Some(DataPlane::Envoy) {
-            let comparable = Comparable::BY_NGINX;
-            let with_nginx = compile(
-                snippet.text,
-                block,
-                CompileOptions {
-                    comparable,
-                    ..options
-                },
-            );
-            errors.mark_served_by_nginx(with_nginx.err());
-        }
-        Obstacle::Content(errors)
-    })?;
-    check(&compiled, block, settings, allowlist)?;
-    Ok(compiled)
+    })
 }
 
 /// Checks that no other setting has a say about the same.
@@ -72,7 +72,9 @@ fn check(
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
-    check_upstream(&compiled.upstream, settings)?;
+    if let Some(reason) = upstream_conflict(&compiled.upstream, settings) {
+        return Err(Obstacle::Conflict(reason.into()));
+    }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
         let reason = "rewrite with break is not supported beside x-forwarded-prefix";
         return Err(Obstacle::Conflict(reason.into()));
@@ -91,16 +93,17 @@ fn check(
 }
 
 /// nginx takes no directive twice.
-fn check_upstream(upstream: &Upstream, settings: Settings<'_>) -> Result<(), Obstacle> {
-    let reason = if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some()
-    {
-        "limit_rate is set by limit-rate, too"
+pub(super) fn upstream_conflict(
+    upstream: &Upstream,
+    settings: Settings<'_>,
+) -> Option<&'static str> {
+    if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
+        Some("limit_rate is set by limit-rate, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
-        "proxy_ssl_server_name is set with proxy-ssl-secret, too"
+        Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")
     } else {
-        return Ok(());
-    };
-    Err(Obstacle::Conflict(reason.into()))
+        None
+    }
 }
 
 /// The service has to be the Ingress's own, and a header is set by one setting alone.
@@ -122,7 +125,7 @@ fn check_auth_request(request: &AuthRequest, settings: Settings<'_>) -> Result<(
 }
 
 /// Another setting has a say about the header, or says it in another one.
-fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
+pub(super) fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> bool {
     let (policy, global) = (settings.policy, &settings.globals.config);
     let set = || {
         policy

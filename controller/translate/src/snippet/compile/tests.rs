@@ -1,4 +1,4 @@
-use sluice_ir::Forwarded;
+use sluice_ir::{Forwarded, UpstreamHeader};
 
 use super::*;
 
@@ -17,6 +17,7 @@ fn compiled_for(
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            adds_to_errors: false,
         },
         has_auth_service: true,
         comparable: Comparable::ALL,

@@ -58,14 +58,16 @@ impl HeaderChanges<'_> {
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
         let mut added = self.response.add.iter();
         let is_added = added.any(|it| is_same(it.header.name.as_str()));
-        let name = if is_added {
+        // nginx adds behind all that replaces or removes, also where another snippet does.
+        let is_beside = is_added || self.of_first.contains(&name.to_ascii_lowercase());
+        let name = if is_beside {
             self.name(name, OF_RESPONSES)?
         } else {
             self.response_name(name)?
         };
         let value = self.response_value(value)?;
         let header = Header { name, value };
-        let added = match unless_error {
+        let added = match unless_error && !self.options.adds_to_errors {
             true => AddedHeader::unless_error(header.clone()),
             false => None,
         };
@@ -131,7 +133,19 @@ impl HeaderChanges<'_> {
 
     fn response_name(&mut self, name: &str) -> Option<HeaderName> {
         let name = self.name(name, OF_RESPONSES)?;
-        let is_new = self.of_response.insert(name.as_str().to_ascii_lowercase());
-        is_new.then_some(name)
+        let lower = name.as_str().to_ascii_lowercase();
+        let is_new = self.of_response.insert(lower.clone());
+        (is_new || self.takes_place(&name, &lower)).then_some(name)
+    }
+
+    /// A second snippet replaces what the first has made of a header, but for what is added behind both.
+    fn takes_place(&mut self, name: &HeaderName, lower: &str) -> bool {
+        let is_other = |other: &HeaderName| !other.is_alike(name.as_str());
+        let is_of_first = self.of_first.remove(lower);
+        if is_of_first {
+            self.response.set.retain(|it| is_other(&it.name));
+            self.response.remove.retain(is_other);
+        }
+        is_of_first
     }
 }

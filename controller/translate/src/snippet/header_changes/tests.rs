@@ -13,6 +13,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
             speaks_grpc,
             underscores: false,
             forwarded: &Forwarded::default(),
+            adds_to_errors: false,
         },
         has_auth_service: true,
         comparable: Comparable::ALL,

@@ -1,0 +1,60 @@
+//! A snippet as policies of the model.
+
+use std::collections::BTreeSet;
+
+use sluice_ir::{DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader};
+
+use super::auth_request::AuthRequest;
+use super::header_changes::Difference;
+use super::locations::Location;
+use super::named::NamedLocation;
+use super::rewrites::PathChange;
+use super::upstream::Upstream;
+use crate::route_names::RouteHeader;
+
+/// Policies that do what a snippet says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    pub(crate) filters: Vec<Filter>,
+    /// Request headers whose values name the route.
+    pub(crate) route_headers: Vec<RouteHeader>,
+    /// Differences from ingress-nginx that are served.
+    pub(crate) differences: BTreeSet<Difference>,
+    pub(crate) direct_responses: Vec<DirectResponse>,
+    /// Headers of responses under conditions.
+    pub(crate) header_variants: Vec<HeaderVariant>,
+    /// Paths that pods see in place of those that clients asked for.
+    pub(crate) path_changes: Vec<PathChange>,
+    pub(crate) access: IpAccess,
+    /// Requests are not logged.
+    pub(crate) access_log_off: bool,
+    pub(crate) locations: Vec<Location>,
+    /// Locations that no path leads to.
+    pub(crate) named: Vec<NamedLocation>,
+    /// Of an `auth-snippet` alone.
+    pub(crate) auth_request: AuthRequest,
+    /// Request headers from the response of its authentication service.
+    pub(crate) auth_headers: Vec<UpstreamHeader>,
+    /// In place of annotations.
+    pub(crate) upstream: Upstream,
+    /// Lines that this data plane has nothing to do for, and why.
+    pub(crate) not_needed: Vec<String>,
+}
+
+impl Compiled {
+    /// Without changes of response headers that settings of the Ingress replace behind the snippet.
+    pub(crate) fn without_responses_of(&mut self, is_replaced: &dyn Fn(&HeaderName) -> bool) {
+        let filters = self.filters.iter_mut().filter_map(|filter| match filter {
+            Filter::ResponseHeaders(all) => Some(all),
+            Filter::RequestHeaders(_) => None,
+        });
+        let variants = self.header_variants.iter_mut().map(|it| &mut it.headers);
+        let responses = self.direct_responses.iter_mut();
+        let responses = responses.filter_map(|it| it.headers.as_mut());
+        for all in filters.chain(variants).chain(responses) {
+            all.set.retain(|it| !is_replaced(&it.name));
+            all.add.retain(|it| !is_replaced(&it.header.name));
+            all.remove.retain(|name| !is_replaced(name));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The ConfigMap's `location-snippet`, which is in every location of an Ingress and in that of the default backend.
+
+use std::sync::Arc;
+
+use sluice_ir::{DirectResponse, Filter, HeaderVariant, HttpRoute};
+
+use super::access;
+use super::compiled::Compiled;
+
+/// A snippet that can be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LocationSnippet {
+    /// It is compiled again behind the snippet of each Ingress, whose settings decide about it, too.
+    pub(crate) text: String,
+    /// Its name in reports.
+    pub(crate) name: String,
+    /// Its effect where there are no other settings.
+    compiled: Compiled,
+}
+
+impl LocationSnippet {
+    pub(crate) fn new(text: &str, name: String, compiled: Compiled) -> Self {
+        LocationSnippet {
+            text: text.to_owned(),
+            name,
+            compiled,
+        }
+    }
+
+    /// Responses and conditions that each path has of it.
+    pub(crate) fn size(&self) -> usize {
+        let Compiled {
+            filters,
+            direct_responses,
+            header_variants,
+            access,
+            ..
+        } = &self.compiled;
+        let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
+        let variants: usize = header_variants.iter().map(HeaderVariant::size).sum();
+        responses + variants + access::size(access) + expires(filters)
+    }
+
+    /// A route of no Ingress with it.
+    pub(crate) fn within(&self, route: HttpRoute) -> HttpRoute {
+        let Compiled {
+            filters,
+            route_headers: _,
+            differences: _,
+            direct_responses,
+            header_variants,
+            path_changes: _,
+            access,
+            access_log_off,
+            locations: _,
+            named: _,
+            auth_request: _,
+            auth_headers: _,
+            upstream,
+            not_needed: _,
+        } = self.compiled.clone();
+        let mut policy = route.policy;
+        let own = Arc::make_mut(&mut policy);
+        own.access_log_off |= access_log_off;
+        own.bandwidth_limit = upstream.bandwidth_limit.or(own.bandwidth_limit);
+        own.ip_access = access::behind(&own.ip_access, &access);
+        HttpRoute {
+            filters,
+            direct_responses,
+            header_variants,
+            policy,
+            ..route
+        }
+    }
+}
+
+/// Of `expires`: two headers under a condition.
+pub(crate) fn expires(filters: &[Filter]) -> usize {
+    2 * usize::from(sluice_ir::response_expires(filters).is_some())
+}

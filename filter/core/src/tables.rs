@@ -50,7 +50,6 @@ impl Tables {
 
     /// Says where the data plane runs. `true` when that is news to backends that are compiled already: they know it with
     /// the next snapshot.
-    #[must_use]
     pub fn set_zone(&mut self, zone: Option<String>) -> bool {
         let changed = self.zone != zone;
         self.zone = zone;

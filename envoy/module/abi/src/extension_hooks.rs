@@ -1,4 +1,4 @@
-//! The functions that Envoy calls for an extension of its bootstrap, all in the main thread. [`module!`](crate::module) gives them the names of
+//! The functions that Envoy calls for an extension of its bootstrap, all in the main thread. [`module!`](crate::module!) gives them the names of
 //! the ABI.
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! The functions that Envoy calls for an HTTP filter. [`module!`](crate::module) gives them the names of the ABI.
+//! The functions that Envoy calls for an HTTP filter. [`module!`](crate::module!) gives them the names of the ABI.
 
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,33 +1,44 @@
 //! The gRPC service: one task for each stream.
 
-use std::future::pending;
+use std::convert::Infallible;
+use std::future::{Ready, pending, ready};
 use std::hash::{BuildHasher as _, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
-use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service_server::{
-    AggregatedDiscoveryService, AggregatedDiscoveryServiceServer,
-};
-use envoy_types::pb::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
-};
+use bytes::Bytes;
+use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use futures::stream::Empty;
+use http_body::Frame;
+use prost::Message as _;
 use sluice_xds::ResourceType;
 use sluice_xds::is_probe;
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::codec::{DecodeBuf, Decoder};
+use tonic::codegen::http::header::CONTENT_TYPE;
+use tonic::codegen::http::{HeaderMap, HeaderValue, Request, Response as HttpResponse};
+use tonic::codegen::{Body as HttpBody, Service as HttpService};
+use tonic::server::NamedService;
 use tonic::service::Routes;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Status, Streaming};
 use tracing::{debug, info, warn};
 
+use crate::acknowledgement::{Acknowledgement, Sent};
 use crate::cache::Cache;
 use crate::client::Client;
+use crate::encode::Encoder;
 use crate::nack::shortened;
+use crate::response::Response;
 use crate::store::{OpenStream, Store};
-use crate::subscription::{Acknowledgement, Sent};
 
+const NAME: &str = "envoy.service.discovery.v3.AggregatedDiscoveryService";
+const DELTA: &str =
+    "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 /// Responses that wait for a slow client. There is one in flight for each type, so more never come.
 const WAITING: usize = 8;
 /// A client that reconnects lists all that it has; 100,000 resources are about 10 MB.
@@ -39,36 +50,53 @@ pub type Session = BoxFuture<'static, ()>;
 /// The service over a store, to be mounted in a router. `spawn` starts a session: it takes as long as a client is there.
 #[must_use]
 pub fn discovery_service(store: &Store, spawn: impl Fn(Session) + Send + Sync + 'static) -> Routes {
-    let server = AggregatedDiscoveryServiceServer::new(Service {
+    Routes::new(Service {
         store: store.clone(),
-        spawn,
-    });
-    Routes::new(server.max_decoding_message_size(LARGEST_REQUEST))
+        spawn: Arc::new(spawn),
+    })
 }
 
+/// In the place of tonic's own, which encodes a response as a whole before the client has read any of it.
 struct Service<S> {
     store: Store,
-    spawn: S,
+    spawn: Arc<S>,
 }
 
-#[tonic::async_trait]
-impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Service<S> {
-    type StreamAggregatedResourcesStream = Empty<Result<DiscoveryResponse, Status>>;
-    type DeltaAggregatedResourcesStream = ReceiverStream<Result<DeltaDiscoveryResponse, Status>>;
+impl<S> Clone for Service<S> {
+    fn clone(&self) -> Self {
+        Service {
+            store: self.store.clone(),
+            spawn: Arc::clone(&self.spawn),
+        }
+    }
+}
 
-    async fn stream_aggregated_resources(
-        &self,
-        _: Request<Streaming<DiscoveryRequest>>,
-    ) -> Result<Response<Self::StreamAggregatedResourcesStream>, Status> {
-        Err(Status::unimplemented(
-            "only delta xDS is served: set api_type DELTA_GRPC in ads_config",
-        ))
+impl<S> NamedService for Service<S> {
+    const NAME: &'static str = NAME;
+}
+
+impl<S: Fn(Session)> HttpService<Request<Body>> for Service<S> {
+    type Response = HttpResponse<Body>;
+    type Error = Infallible;
+    type Future = Ready<Result<HttpResponse<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
 
-    async fn delta_aggregated_resources(
-        &self,
-        requests: Request<Streaming<DeltaDiscoveryRequest>>,
-    ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let response = if request.uri().path() == DELTA {
+            self.open(request.into_body())
+        } else {
+            let status = "only delta xDS is served: set api_type DELTA_GRPC in ads_config";
+            Status::unimplemented(status).into_http()
+        };
+        ready(Ok(response))
+    }
+}
+
+impl<S: Fn(Session)> Service<S> {
+    fn open(&self, requests: Body) -> HttpResponse<Body> {
         let (responses, waiting) = mpsc::channel(WAITING);
         let generation = self.store.read(Cache::generation);
         let (client, open) = (Client::new(generation, seed()), self.store.open(generation));
@@ -78,8 +106,76 @@ impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Serv
             open,
             responses,
         };
-        (self.spawn)(stream.run(requests.into_inner()).boxed());
-        Ok(Response::new(ReceiverStream::new(waiting)))
+        let requests = Streaming::new_request(Requests, requests, None, Some(LARGEST_REQUEST));
+        (self.spawn)(stream.run(requests).boxed());
+        let body = Body::new(Responses {
+            waiting,
+            current: None,
+            has_ended: false,
+        });
+        let mut response = HttpResponse::new(body);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        response
+    }
+}
+
+/// Decodes what a client sends.
+struct Requests;
+
+impl Decoder for Requests {
+    type Item = DeltaDiscoveryRequest;
+    type Error = Status;
+
+    fn decode(&mut self, bytes: &mut DecodeBuf<'_>) -> Result<Option<Self::Item>, Status> {
+        let request = DeltaDiscoveryRequest::decode(bytes);
+        request
+            .map(Some)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
+/// What a client is sent, encoded as fast as it reads.
+struct Responses {
+    waiting: mpsc::Receiver<Result<Response, Status>>,
+    current: Option<Encoder>,
+    has_ended: bool,
+}
+
+impl Responses {
+    fn end(&mut self, status: &Status) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        self.has_ended = true;
+        let mut trailers = HeaderMap::new();
+        let added = status.add_header(&mut trailers);
+        Poll::Ready(Some(added.map(|()| Frame::trailers(trailers))))
+    }
+}
+
+impl HttpBody for Responses {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        loop {
+            if self.has_ended {
+                return Poll::Ready(None);
+            }
+            if let Some(piece) = self.current.as_mut().and_then(Iterator::next) {
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            self.current = None;
+            match std::task::ready!(self.waiting.poll_recv(context)) {
+                Some(Ok(response)) => match Encoder::new(response) {
+                    Some(encoder) => self.current = Some(encoder),
+                    None => return self.end(&Status::out_of_range("a response of 4 GiB")),
+                },
+                Some(Err(status)) => return self.end(&status),
+                None => return self.end(&Status::ok("")),
+            }
+        }
     }
 }
 
@@ -88,7 +184,7 @@ struct Stream {
     store: Store,
     client: Client,
     open: OpenStream,
-    responses: mpsc::Sender<Result<DeltaDiscoveryResponse, Status>>,
+    responses: mpsc::Sender<Result<Response, Status>>,
 }
 
 impl Stream {
@@ -129,7 +225,7 @@ impl Stream {
         }
     }
 
-    async fn send(&self, response: DeltaDiscoveryResponse) -> Result<(), Gone> {
+    async fn send(&self, response: Response) -> Result<(), Gone> {
         debug!(
             "to {:?}: {} set, {} removed of {}",
             self.client.node(),

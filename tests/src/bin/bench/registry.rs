@@ -70,6 +70,10 @@ fn comeback(data_plane: &'static str) -> Bench {
     })
 }
 
+fn fleet(clients: usize, hosts: usize) -> Bench {
+    Bench::Fleet(FleetBench { clients, hosts })
+}
+
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
     let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
@@ -119,10 +123,8 @@ fn all() -> Vec<Bench> {
             ingresses: 10_000,
         }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
-        Bench::Fleet(FleetBench {
-            clients: 200,
-            hosts: 10_000,
-        }),
+        fleet(20, 500),
+        fleet(200, 10_000),
         comeback("envoy"),
         comeback("nginx"),
     ];

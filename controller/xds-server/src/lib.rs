@@ -14,7 +14,7 @@
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
 //! - [`encode`]: the bytes of a response, piece by piece.
 //! - [`progress`]: ACKs of the streams.
-//! - [`service`]: the delta ADS streams; the only file that awaits a client.
+//! - [`stream`]: a delta ADS stream; the only file that awaits a client. [`service`]: the streams over HTTP.
 //! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
 //! - [`ext_proc`]: external processing: Envoy shows requests and responses, the caller judges.
 //! - [`access_log`]: access log entries that Envoy sends, for metrics.
@@ -35,6 +35,7 @@ mod progress;
 mod response;
 mod service;
 mod store;
+mod stream;
 mod subscription;
 mod version;
 

@@ -38,6 +38,7 @@ mod filter_panic;
 mod firewall;
 mod firewall_process;
 mod fixture;
+mod fleet;
 mod grafana;
 mod header_lines;
 mod header_names;

@@ -27,6 +27,7 @@ pub mod envoy;
 #[cfg(feature = "cases")]
 pub mod fake;
 pub mod faults;
+pub mod fleet;
 pub mod hostile;
 pub mod http;
 pub mod http2;

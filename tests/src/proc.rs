@@ -14,18 +14,22 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
 
 /// Memory of the process that is in RAM, in bytes.
 pub fn resident_memory(pid: u32) -> Result<u64> {
+    status_bytes(pid, "VmRSS:")
+}
+
+/// The most memory that the process ever had in RAM, in bytes.
+pub fn peak_memory(pid: u32) -> Result<u64> {
+    status_bytes(pid, "VmHWM:")
+}
+
+fn status_bytes(pid: u32, field: &str) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid}"))?;
-    let kib = || {
-        text.lines().find_map(|line| {
-            line.strip_prefix("VmRSS:")?
-                .trim()
-                .strip_suffix(" kB")?
-                .parse::<u64>()
-                .ok()
-        })
-    };
-    Ok(kib().with_context(|| format!("VmRSS of process {pid}"))? * 1024)
+    let kib = text.lines().find_map(|line| {
+        let value = line.strip_prefix(field)?.trim().strip_suffix(" kB")?;
+        value.parse::<u64>().ok()
+    });
+    Ok(kib.with_context(|| format!("{field} of process {pid}"))? * 1024)
 }
 
 /// The processes that `pid` started and that still run.
@@ -101,6 +105,7 @@ mod tests {
     fn this_process_runs_and_uses_cpu() {
         assert!(is_running(std::process::id()));
         assert!(cpu_time(std::process::id()).is_ok());
-        assert!(resident_memory(std::process::id()).unwrap() > 0);
+        let resident = resident_memory(std::process::id()).unwrap();
+        assert!(resident > 0 && peak_memory(std::process::id()).unwrap() >= resident);
     }
 }

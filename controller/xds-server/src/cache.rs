@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
+use imbl::{OrdMap, OrdSet};
 use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
@@ -11,9 +13,9 @@ use crate::version::Version;
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) version: Version,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     /// In the place of `bytes`, for clients that take the filter as a module.
-    for_modules: Option<Vec<u8>>,
+    for_modules: Option<Bytes>,
 }
 
 impl Stored {
@@ -24,8 +26,8 @@ impl Stored {
         };
         Stored {
             version,
-            bytes,
-            for_modules,
+            bytes: bytes.into(),
+            for_modules: for_modules.map(Bytes::from),
         }
     }
 
@@ -34,7 +36,7 @@ impl Stored {
     }
 
     /// The message for a client that takes this form of the filter.
-    pub(crate) fn bytes(&self, form: FilterForm) -> &[u8] {
+    pub(crate) fn bytes(&self, form: FilterForm) -> &Bytes {
         match (form, &self.for_modules) {
             (FilterForm::Module, Some(module)) => module,
             (FilterForm::Module, None) | (FilterForm::Wasm, _) => &self.bytes,
@@ -50,10 +52,39 @@ pub(crate) struct Difference {
     complete: BTreeSet<ResourceType>,
 }
 
+/// What a client that has all of a type knows and asks for. Persistent: clients that have it share it with each other, and with
+/// what it was before, so that one more client costs next to no memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalogue {
+    versions: OrdMap<Name, Option<Version>>,
+    names: OrdSet<Name>,
+}
+
+impl Catalogue {
+    /// Takes this in the place of what is equal to it. `known` has nothing that differs from it, and `names`, of a client that
+    /// asks by name, has all that `known` has: so equal sizes are enough.
+    pub(crate) fn share(
+        &self,
+        known: &mut OrdMap<Name, Option<Version>>,
+        names: Option<&mut OrdSet<Name>>,
+    ) {
+        if known.len() != self.versions.len() {
+            return;
+        }
+        known.clone_from(&self.versions);
+        if let Some(names) = names
+            && names.len() == self.names.len()
+        {
+            names.clone_from(&self.names);
+        }
+    }
+}
+
 /// All resources at one generation.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     resources: BTreeMap<ResourceType, BTreeMap<Name, Stored>>,
+    catalogues: BTreeMap<ResourceType, Catalogue>,
     complete: BTreeSet<ResourceType>,
     history: History,
     generation: Generation,
@@ -94,9 +125,16 @@ impl Cache {
         let mut changed = Vec::new();
         for (kind, name, now) in difference.set {
             let resources = self.resources.entry(kind).or_default();
-            match now {
-                Some(stored) => drop(resources.insert(name.clone(), stored)),
-                None => drop(resources.remove(&name)),
+            let catalogue = self.catalogues.entry(kind).or_default();
+            if let Some(stored) = now {
+                catalogue.names.insert(name.clone());
+                let version = Some(stored.version);
+                catalogue.versions.insert(name.clone(), version);
+                resources.insert(name.clone(), stored);
+            } else {
+                catalogue.names.remove(&name);
+                catalogue.versions.remove(&name);
+                resources.remove(&name);
             }
             changed.push((kind, name));
         }
@@ -119,6 +157,17 @@ impl Cache {
 
     pub(crate) fn find(&self, kind: ResourceType, name: &str) -> Option<&Stored> {
         self.resources.get(&kind)?.get(name)
+    }
+
+    pub(crate) fn catalogue(&self, kind: ResourceType) -> Option<&Catalogue> {
+        self.catalogues.get(&kind)
+    }
+
+    /// A name, shared with that of the resource when there is one.
+    pub(crate) fn name(&self, kind: ResourceType, name: &str) -> Name {
+        let known = self.resources.get(&kind);
+        let known = known.and_then(|all| all.get_key_value(name));
+        known.map_or_else(|| Name::from(name), |(name, _)| name.clone())
     }
 
     pub(crate) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
@@ -169,6 +218,35 @@ mod tests {
         let second = apply(&mut cache, setting("a", b"2"));
         assert!(second > first);
         assert_eq!(cache.since(first).map(Iterator::count), Some(1));
+    }
+
+    #[test]
+    fn a_client_that_has_all_shares_it_and_one_that_has_less_does_not() {
+        let mut cache = Cache::default();
+        let mut known = OrdMap::new();
+        for (name, bytes) in [("a", b"1"), ("b", b"2")] {
+            apply(&mut cache, setting(name, bytes));
+            known.insert(Name::from(name), Some(Version::hash(bytes)));
+        }
+        let all = cache.catalogue(ResourceType::Cluster).unwrap();
+        let mut names: OrdSet<Name> = known.keys().cloned().collect();
+        let (mut fewer, mut few) = (known.without("a"), names.clone());
+        all.share(&mut fewer, Some(&mut few));
+        assert!(!few.ptr_eq(&all.names) && fewer.len() == 1);
+        all.share(&mut known, Some(&mut names));
+        assert!(known.ptr_eq(&all.versions) && names.ptr_eq(&all.names));
+        let name = names.iter().next().unwrap();
+        assert!(std::sync::Arc::ptr_eq(
+            &cache.name(ResourceType::Cluster, "a"),
+            name
+        ));
+
+        apply(&mut cache, setting("a", b"3"));
+        assert_eq!(
+            known.get("a"),
+            Some(&Some(Version::hash(b"1"))),
+            "what is shared stays"
+        );
     }
 
     #[test]

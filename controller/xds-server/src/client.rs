@@ -14,18 +14,17 @@ use std::time::{Duration, Instant};
 
 use envoy_types::pb::envoy::config::core::v3::Node;
 use envoy_types::pb::envoy::config::core::v3::node::UserAgentVersionType;
-use envoy_types::pb::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
-};
+use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use envoy_types::pb::google::protobuf::value::Kind;
 use sluice_xds::{FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE};
 
+use crate::acknowledgement::{Acknowledgement, TooManyNames};
 use crate::cache::Cache;
 use crate::history::Generation;
 use crate::nack::shortened;
 use crate::progress::Progress;
-use crate::response::ChangeSet;
-use crate::subscription::{Acknowledgement, Subscription, TooManyNames};
+use crate::response::{ChangeSet, Response};
+use crate::subscription::Subscription;
 
 /// Timeout of routes that wait for a new cluster's endpoints.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -113,23 +112,21 @@ impl Client {
     }
 
     /// Answers a request of a type that we do not serve: nothing of it exists.
-    pub(crate) fn nothing(
-        &mut self,
-        request: &DeltaDiscoveryRequest,
-    ) -> Option<DeltaDiscoveryResponse> {
-        (!request.resource_names_subscribe.is_empty()).then(|| {
+    pub(crate) fn nothing(&mut self, request: &DeltaDiscoveryRequest) -> Option<Response> {
+        let removed = request.resource_names_subscribe.iter();
+        (removed.len() > 0).then(|| {
             self.responses += 1;
-            DeltaDiscoveryResponse {
+            Response {
                 type_url: request.type_url.clone(),
                 nonce: nonce(self.seed, self.responses),
-                removed_resources: request.resource_names_subscribe.clone(),
-                ..DeltaDiscoveryResponse::default()
+                removed_resources: removed.map(|name| Name::from(name.as_str())).collect(),
+                ..Response::default()
             }
         })
     }
 
     /// The next response to send, if there is one.
-    pub(crate) fn next(&mut self, cache: &Cache, now: Instant) -> Option<DeltaDiscoveryResponse> {
+    pub(crate) fn next(&mut self, cache: &Cache, now: Instant) -> Option<Response> {
         self.catch_up(cache);
         self.awaiting
             .take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
@@ -189,7 +186,7 @@ impl Client {
         self.cursor = cache.generation();
     }
 
-    fn clusters(&mut self, cache: &Cache, now: Instant) -> Option<DeltaDiscoveryResponse> {
+    fn clusters(&mut self, cache: &Cache, now: Instant) -> Option<Response> {
         let response = self.response(ResourceType::Cluster, ChangeSet::Sets, cache)?;
         let from = cache.generation();
         let mut awaiting = self.awaiting.take().unwrap_or(Awaiting {
@@ -199,7 +196,7 @@ impl Client {
         });
         awaiting.until = now + TIMEOUT;
         for cluster in &response.resources {
-            let name = Name::from(cluster.name.as_str());
+            let name = cluster.name.clone();
             if cache.find(ResourceType::Endpoints, &name).is_none() {
                 continue;
             }
@@ -215,7 +212,7 @@ impl Client {
         Some(response)
     }
 
-    fn endpoints(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
+    fn endpoints(&mut self, cache: &Cache) -> Option<Response> {
         let response = self.response(ResourceType::Endpoints, ChangeSet::Sets, cache)?;
         response
             .resources
@@ -230,7 +227,7 @@ impl Client {
         }
     }
 
-    fn routing(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
+    fn routing(&mut self, cache: &Cache) -> Option<Response> {
         let awaiting = self
             .awaiting
             .as_ref()
@@ -245,7 +242,7 @@ impl Client {
             .find_map(|kind| self.response(kind, ChangeSet::Both, cache))
     }
 
-    fn removals(&mut self, cache: &Cache) -> Option<DeltaDiscoveryResponse> {
+    fn removals(&mut self, cache: &Cache) -> Option<Response> {
         let routing = ROUTING
             .iter()
             .filter_map(|kind| self.subscriptions.get(kind));
@@ -265,12 +262,7 @@ impl Client {
         self.response(ResourceType::Endpoints, ChangeSet::Removals, cache)
     }
 
-    fn response(
-        &mut self,
-        kind: ResourceType,
-        part: ChangeSet,
-        cache: &Cache,
-    ) -> Option<DeltaDiscoveryResponse> {
+    fn response(&mut self, kind: ResourceType, part: ChangeSet, cache: &Cache) -> Option<Response> {
         let (seed, responses) = (self.seed, &mut self.responses);
         self.subscriptions.get_mut(&kind)?.next(part, cache, || {
             *responses += 1;
@@ -343,12 +335,7 @@ mod tests {
         cache
     }
 
-    fn answer(
-        client: &mut Client,
-        response: &DeltaDiscoveryResponse,
-        refused: bool,
-        cache: &Cache,
-    ) {
+    fn answer(client: &mut Client, response: &Response, refused: bool, cache: &Cache) {
         let kind = ResourceType::from_type_url(&response.type_url).unwrap();
         let request = DeltaDiscoveryRequest {
             type_url: response.type_url.clone(),

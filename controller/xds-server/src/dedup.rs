@@ -12,13 +12,14 @@ use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
-use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryResponse;
 use prost::Message;
 use sluice_xds::ResourceType;
 use sluice_xds::render::HTTP;
 
+use crate::response::Response;
+
 /// Marks what is set.
-pub(crate) fn make_unique(kind: ResourceType, response: &mut DeltaDiscoveryResponse) {
+pub(crate) fn make_unique(kind: ResourceType, response: &mut Response) {
     match kind {
         ResourceType::Scope => make_scopes_unique(response),
         ResourceType::Secret => make_secrets_unique(response),
@@ -27,14 +28,10 @@ pub(crate) fn make_unique(kind: ResourceType, response: &mut DeltaDiscoveryRespo
 }
 
 /// Behind the last block of the chain.
-fn make_secrets_unique(response: &mut DeltaDiscoveryResponse) {
+fn make_secrets_unique(response: &mut Response) {
     let mark = format!("\n{}\n", response.nonce);
-    for message in response
-        .resources
-        .iter_mut()
-        .filter_map(|resource| resource.resource.as_mut())
-    {
-        let Ok(mut secret) = Secret::decode(message.value.as_slice()) else {
+    for resource in &mut response.resources {
+        let Ok(mut secret) = Secret::decode(resource.bytes.clone()) else {
             continue;
         };
         if let Some(Type::TlsCertificate(certificate)) = &mut secret.r#type
@@ -42,13 +39,13 @@ fn make_secrets_unique(response: &mut DeltaDiscoveryResponse) {
             && let Some(Specifier::InlineString(text)) = &mut chain.specifier
         {
             text.push_str(&mark);
-            message.value = secret.encode_to_vec();
+            resource.bytes = secret.encode_to_vec().into();
         }
     }
 }
 
 /// Fields that come twice in a message are merged, and the last name holds.
-fn make_scopes_unique(response: &mut DeltaDiscoveryResponse) {
+fn make_scopes_unique(response: &mut Response) {
     let name = format!("{HTTP} {}", response.nonce);
     let routes = RouteConfiguration {
         name,
@@ -58,22 +55,32 @@ fn make_scopes_unique(response: &mut DeltaDiscoveryResponse) {
         route_configuration: Some(routes),
         ..Default::default()
     };
-    for message in response
-        .resources
-        .iter_mut()
-        .filter_map(|resource| resource.resource.as_mut())
-    {
-        message.value.extend_from_slice(&marked.encode_to_vec());
-    }
+    response.mark = marked.encode_to_vec().into();
 }
 
 #[cfg(test)]
 mod tests {
-    use envoy_types::pb::envoy::config::route::v3::VirtualHost;
-    use envoy_types::pb::envoy::service::discovery::v3::Resource;
-    use envoy_types::pb::google::protobuf::Any;
-
     use super::*;
+    use crate::response::Resource;
+    use crate::version::Version;
+    use envoy_types::pb::envoy::config::route::v3::VirtualHost;
+
+    /// A resource of a response with this nonce.
+    fn sent(kind: ResourceType, message: &impl Message, nonce: &str) -> Vec<u8> {
+        let bytes = message.encode_to_vec().into();
+        let resource = Resource {
+            name: "name".into(),
+            version: Version::hash(b""),
+            bytes,
+        };
+        let mut response = Response {
+            resources: vec![resource],
+            nonce: nonce.to_owned(),
+            ..Response::default()
+        };
+        make_unique(kind, &mut response);
+        [&response.resources[0].bytes[..], &response.mark[..]].concat()
+    }
 
     #[test]
     fn a_scope_is_the_same_but_for_its_mark() {
@@ -90,23 +97,7 @@ mod tests {
             route_configuration: Some(routes),
             ..ScopedRouteConfiguration::default()
         };
-        let marked = |nonce: &str| {
-            let any = Any {
-                value: scope.encode_to_vec(),
-                ..Any::default()
-            };
-            let resources = vec![Resource {
-                resource: Some(any),
-                ..Resource::default()
-            }];
-            let mut response = DeltaDiscoveryResponse {
-                resources,
-                nonce: nonce.to_owned(),
-                ..Default::default()
-            };
-            make_unique(ResourceType::Scope, &mut response);
-            response.resources.remove(0).resource.unwrap().value
-        };
+        let marked = |nonce| sent(ResourceType::Scope, &scope, nonce);
         assert_ne!(marked("1"), marked("2"));
         let mut read = ScopedRouteConfiguration::decode(marked("1").as_slice()).unwrap();
         let name = &mut read.route_configuration.as_mut().unwrap().name;
@@ -121,31 +112,9 @@ mod tests {
             key: "KEY".to_owned(),
         };
         let secret = sluice_xds::render::secret("a/b", &certificate);
-        let marked = |nonce: &str| {
-            let any = Any {
-                value: secret.encode_to_vec(),
-                ..Any::default()
-            };
-            let resources = vec![Resource {
-                resource: Some(any),
-                ..Resource::default()
-            }];
-            let mut response = DeltaDiscoveryResponse {
-                resources,
-                nonce: nonce.to_owned(),
-                ..Default::default()
-            };
-            make_unique(ResourceType::Secret, &mut response);
-            Secret::decode(
-                response
-                    .resources
-                    .remove(0)
-                    .resource
-                    .unwrap()
-                    .value
-                    .as_slice(),
-            )
-            .unwrap()
+        let marked = |nonce| {
+            let bytes = sent(ResourceType::Secret, &secret, nonce);
+            Secret::decode(bytes.as_slice()).unwrap()
         };
         assert_ne!(marked("1"), marked("2"));
         let expected = sluice_xds::Certificate {

@@ -8,11 +8,13 @@
 //! - [`store`]: state that the publisher and every stream share.
 //! - [`cache`]: all resources of one generation; [`history`]: recent changes; [`version`]: a hash of a resource's bytes.
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
+//! - [`acknowledgement`]: the answer to a response.
 //! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
 //! - [`nack`]: resources that a client rejected.
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
+//! - [`encode`]: the bytes of a response, piece by piece.
 //! - [`progress`]: ACKs of the streams.
-//! - [`service`]: the delta ADS streams; the only file that awaits a client.
+//! - [`stream`]: a delta ADS stream; the only file that awaits a client. [`service`]: the streams over HTTP.
 //! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
 //! - [`ext_proc`]: external processing: Envoy shows requests and responses, the caller judges.
 //! - [`access_log`]: access log entries that Envoy sends, for metrics.
@@ -20,9 +22,11 @@
 //! Absent on purpose: the IR and everything about the content of a resource, but for [`dedup`].
 
 mod access_log;
+mod acknowledgement;
 mod cache;
 mod client;
 mod dedup;
+mod encode;
 mod ext_authz;
 mod ext_proc;
 mod history;
@@ -31,6 +35,7 @@ mod progress;
 mod response;
 mod service;
 mod store;
+mod stream;
 mod subscription;
 mod version;
 

@@ -1,9 +1,13 @@
 //! Progress of the streams, for those who wait for them.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use crate::history::Generation;
 use crate::version::Version;
+
+/// After this a stream that answers nothing decides nothing any more, as long as others do.
+const LOST: Duration = Duration::from_secs(10);
 
 /// Progress of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +35,17 @@ pub(crate) struct Streams {
     pub(crate) progress: BTreeMap<u64, Progress>,
     /// Names and versions of their clients, once they have said them.
     pub(crate) clients: BTreeMap<u64, (String, String)>,
+    /// Streams that did not answer in time: until they have caught up with this, nobody waits for them again.
+    late: BTreeMap<u64, Late>,
     /// Counts how often refusals came and went.
     pub(crate) revision: u64,
+}
+
+/// A stream that others are not to be held up by.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    behind: Generation,
+    since: Instant,
 }
 
 impl Streams {
@@ -43,27 +56,74 @@ impl Streams {
             .all(|progress| progress.settled >= generation)
     }
 
-    /// True if some data plane is connected, and all of them have answered, also about routes.
-    pub(crate) fn have_decided(&self, generation: Generation) -> bool {
-        let mut data_planes = self
+    /// The same without those that are late.
+    pub(crate) fn are_settled_in_time(&self, generation: Generation) -> bool {
+        let mut streams = self.progress.iter();
+        streams.all(|(id, progress)| progress.settled >= generation || self.late.contains_key(id))
+    }
+
+    /// A wait for a generation is over: whoever has not answered is late.
+    pub(crate) fn note_late(&mut self, generation: Generation, now: Instant) {
+        for (id, progress) in &self.progress {
+            if progress.settled < generation {
+                let late = Late {
+                    behind: generation,
+                    since: now,
+                };
+                self.late.entry(*id).or_insert(late);
+            }
+        }
+    }
+
+    /// Notes progress of a stream; true if there is some.
+    pub(crate) fn advance(&mut self, id: u64, progress: Progress) -> bool {
+        let has_caught_up = |late: &Late| progress.settled >= late.behind;
+        if self.late.get(&id).is_some_and(has_caught_up) {
+            self.late.remove(&id);
+        }
+        self.progress.insert(id, progress) != Some(progress)
+    }
+
+    /// A stream has ended.
+    pub(crate) fn close(&mut self, id: u64) {
+        self.progress.remove(&id);
+        self.clients.remove(&id);
+        self.late.remove(&id);
+    }
+
+    fn is_lost(&self, id: u64, now: Instant) -> bool {
+        let late = self.late.get(&id);
+        late.is_some_and(|late| now.duration_since(late.since) >= LOST)
+    }
+
+    /// Data planes whose answers count: all of them, or those that are not lost, if there are any.
+    fn deciding(
+        &self,
+        is_one: impl Fn(&Progress) -> bool,
+        now: Instant,
+    ) -> impl Iterator<Item = &Progress> {
+        let all = self
             .progress
-            .values()
-            .filter(|progress| progress.has_listeners || progress.has_routes)
-            .peekable();
+            .iter()
+            .filter(move |(_, progress)| is_one(progress));
+        let (lost, present): (Vec<_>, Vec<_>) = all.partition(|(id, _)| self.is_lost(**id, now));
+        let counted = if present.is_empty() { lost } else { present };
+        counted.into_iter().map(|(_, progress)| progress)
+    }
+
+    /// True if some data plane is connected, and all of them have answered, also about routes.
+    pub(crate) fn have_decided(&self, generation: Generation, now: Instant) -> bool {
+        let is_one = |progress: &Progress| progress.has_listeners || progress.has_routes;
+        let mut data_planes = self.deciding(is_one, now).peekable();
         data_planes.peek().is_some()
-            && data_planes.all(|progress| progress.has_routes)
-            && self.are_settled(generation)
+            && data_planes.all(|progress| progress.has_routes && progress.settled >= generation)
     }
 
     /// Result of a probe on all data planes; `None` when some have not answered yet.
-    pub(crate) fn verdict(&self, version: Version) -> Option<bool> {
+    pub(crate) fn verdict(&self, version: Version, now: Instant) -> Option<bool> {
         let mut all = None;
         // Others would never hear of it: a listener leads to it.
-        for progress in self
-            .progress
-            .values()
-            .filter(|progress| progress.has_listeners)
-        {
+        for progress in self.deciding(|progress| progress.has_listeners, now) {
             let probed = progress
                 .probes
                 .into_iter()
@@ -98,14 +158,14 @@ mod tests {
             has_routes: true,
             ..listening
         };
-        assert!(!streams(&[]).have_decided(known));
+        assert!(!streams(&[]).have_decided(known, Instant::now()));
         assert!(
-            !streams(&[Progress::default()]).have_decided(known),
+            !streams(&[Progress::default()]).have_decided(known, Instant::now()),
             "no data plane"
         );
-        assert!(!streams(&[listening, complete]).have_decided(known));
-        assert!(streams(&[complete, Progress::default()]).have_decided(known));
-        assert!(!streams(&[complete]).have_decided(known.next()));
+        assert!(!streams(&[listening, complete]).have_decided(known, Instant::now()));
+        assert!(streams(&[complete, Progress::default()]).have_decided(known, Instant::now()));
+        assert!(!streams(&[complete]).have_decided(known.next(), Instant::now()));
     }
 
     #[test]
@@ -122,18 +182,80 @@ mod tests {
             ],
             ..Progress::default()
         };
-        assert_eq!(streams(&[]).verdict(version), None);
+        assert_eq!(streams(&[]).verdict(version, Instant::now()), None);
         assert_eq!(
-            streams(&[said(version, true), said(other, true)]).verdict(version),
+            streams(&[said(version, true), said(other, true)]).verdict(version, Instant::now()),
             None
         );
         assert_eq!(
-            streams(&[said(version, true), said(version, false)]).verdict(version),
+            streams(&[said(version, true), said(version, false)]).verdict(version, Instant::now()),
             Some(false)
         );
         assert_eq!(
-            streams(&[said(version, true), Progress::default()]).verdict(version),
+            streams(&[said(version, true), Progress::default()]).verdict(version, Instant::now()),
             Some(true)
         );
+    }
+
+    /// A data plane that has answered everything up to a generation.
+    fn at(settled: Generation) -> Progress {
+        Progress {
+            settled,
+            has_listeners: true,
+            has_routes: true,
+            ..Progress::default()
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_late_is_not_waited_for_until_it_has_caught_up() {
+        let (first, now) = (Generation::default().next(), Instant::now());
+        let second = first.next();
+        let mut streams = streams(&[at(first), at(Generation::default())]);
+        assert!(!streams.are_settled_in_time(first));
+        streams.note_late(first, now);
+        assert!(streams.are_settled_in_time(first) && !streams.are_settled(first));
+        assert!(
+            !streams.are_settled_in_time(second),
+            "the other one is waited for"
+        );
+        streams.advance(1, at(first));
+        streams.advance(0, at(second));
+        assert!(
+            !streams.are_settled_in_time(second),
+            "it is waited for again"
+        );
+    }
+
+    #[test]
+    fn a_lost_data_plane_decides_only_when_there_is_no_other() {
+        let (first, now) = (Generation::default().next(), Instant::now());
+        let (soon, later) = (now + LOST / 2, now + LOST);
+        let mut streams = streams(&[at(first), at(Generation::default())]);
+        streams.note_late(first, now);
+        assert!(!streams.have_decided(first, soon));
+        assert!(streams.have_decided(first, later));
+        streams.close(0);
+        assert!(!streams.have_decided(first, later), "it alone is left");
+        streams.advance(1, at(first));
+        assert!(streams.have_decided(first, later));
+    }
+
+    #[test]
+    fn a_lost_data_plane_keeps_no_verdict_back() {
+        let (version, now) = (Version::hash(b"probe"), Instant::now());
+        let first = Generation::default().next();
+        let refused = Probed {
+            version,
+            is_accepted: false,
+        };
+        let answered = Progress {
+            probes: [Some(refused), None],
+            ..at(first)
+        };
+        let mut streams = streams(&[answered, at(Generation::default())]);
+        streams.note_late(first, now);
+        assert_eq!(streams.verdict(version, now), None);
+        assert_eq!(streams.verdict(version, now + LOST), Some(false));
     }
 }

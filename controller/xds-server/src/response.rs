@@ -1,13 +1,32 @@
 //! Responses: how much one holds, and what of a subscription.
 
-use envoy_types::pb::envoy::service::discovery::v3::Resource;
-use envoy_types::pb::google::protobuf::Any;
-use sluice_xds::{FilterForm, Name, ResourceType};
+use bytes::Bytes;
+use sluice_xds::{Name, ResourceType};
 
 use crate::cache::Stored;
+use crate::version::Version;
 
 /// A response is closed when it holds this much; see [`room`].
 const RESPONSE_BYTES: usize = 1024 * 1024;
+
+/// A response: what of `DeltaDiscoveryResponse` we send. Its resources are those of the cache, shared by all clients.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Response {
+    pub(crate) type_url: String,
+    pub(crate) nonce: String,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) removed_resources: Vec<Name>,
+    /// Comes behind each resource, as a part of it.
+    pub(crate) mark: Bytes,
+}
+
+/// One resource of a response.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    pub(crate) name: Name,
+    pub(crate) version: Version,
+    pub(crate) bytes: Bytes,
+}
 
 /// Selection of the pending changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +58,5 @@ pub(crate) fn fits(need: &Need<'_>, part: ChangeSet) -> bool {
         Need::Nothing => false,
         Need::Set(_) => part != ChangeSet::Removals,
         Need::Remove => part != ChangeSet::Sets,
-    }
-}
-
-pub(crate) fn resource(
-    kind: ResourceType,
-    name: &Name,
-    stored: &Stored,
-    form: FilterForm,
-) -> Resource {
-    Resource {
-        name: name.to_string(),
-        version: stored.version.to_string(),
-        resource: Some(Any {
-            type_url: kind.type_url(),
-            value: stored.bytes(form).to_vec(),
-        }),
-        ..Resource::default()
     }
 }

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_xds::{Name, Probe, ResourceType, Update};
 use tokio::sync::watch;
 
+use crate::acknowledgement::Sent;
 use crate::cache::Cache;
 use crate::history::Generation;
 use crate::nack::{Nack, Nacks};
 use crate::progress::{Progress, Streams};
-use crate::subscription::Sent;
 use crate::version::Version;
+
+/// How often it is looked for data planes that are lost.
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// The resources, for as many clients as come. Cheap to clone: a handle.
 #[derive(Clone, Debug, Default)]
@@ -113,11 +116,19 @@ impl Store {
     }
 
     /// Waits until every stream that is open has answered everything up to a generation, be it with a refusal.
-    /// `false` when that took longer than `timeout`. Without streams there is nothing to wait for.
+    /// `false` when that took longer than `timeout`. Without streams there is nothing to wait for. Whoever has kept one
+    /// wait from its end is not waited for again until it has caught up.
     pub async fn answered(&self, generation: Generation, timeout: Duration) -> bool {
         let mut streams = self.0.streams.subscribe();
-        let all = streams.wait_for(|streams| streams.are_settled(generation));
-        matches!(tokio::time::timeout(timeout, all).await, Ok(Ok(_)))
+        let all = streams.wait_for(|streams| streams.are_settled_in_time(generation));
+        if matches!(tokio::time::timeout(timeout, all).await, Ok(Ok(_))) {
+            return true;
+        }
+        self.0.streams.send_if_modified(|streams| {
+            streams.note_late(generation, Instant::now());
+            false
+        });
+        false
     }
 
     /// True if every stream that is open has answered everything up to a generation.
@@ -129,22 +140,29 @@ impl Store {
     /// Waits until some data plane is there and all have answered everything up to a generation, and what they refuse is not
     /// what it was at a revision.
     pub async fn decided(&self, generation: Generation, seen: Option<Revision>) -> Decided {
-        let mut streams = self.0.streams.subscribe();
         let is_news = |streams: &Streams| {
-            streams.have_decided(generation) && seen != Some(Revision(streams.revision))
+            streams.have_decided(generation, Instant::now())
+                && seen != Some(Revision(streams.revision))
         };
-        let revision = streams
-            .wait_for(is_news)
-            .await
-            .map(|streams| Revision(streams.revision))
-            .ok();
-        match revision {
-            Some(revision) => Decided {
-                revision,
-                refusals: self.refusals(),
-            },
-            // We hold the sender.
-            None => std::future::pending().await,
+        let revision = self
+            .once(is_news, |streams| Revision(streams.revision))
+            .await;
+        Decided {
+            revision,
+            refusals: self.refusals(),
+        }
+    }
+
+    /// Waits until something is true of the streams, and reads it. Time passes without a change, too: who is lost by then no
+    /// longer counts.
+    async fn once<T>(&self, is_so: impl Fn(&Streams) -> bool, read: impl Fn(&Streams) -> T) -> T {
+        let mut streams = self.0.streams.subscribe();
+        loop {
+            let waited = streams.wait_for(&is_so);
+            // An error does not come: we hold the sender.
+            if let Ok(Ok(streams)) = tokio::time::timeout(RECHECK, waited).await {
+                return read(&streams);
+            }
         }
     }
 
@@ -153,13 +171,9 @@ impl Store {
         let Probe { update, kind, name } = probe;
         self.apply(update);
         let version = self.read(|cache| Some(cache.find(kind, name)?.version))?;
-        let mut streams = self.0.streams.subscribe();
-        let answered = streams.wait_for(|streams| streams.verdict(version).is_some());
-        let verdict = tokio::time::timeout(timeout, answered)
-            .await
-            .ok()?
-            .ok()?
-            .verdict(version)?;
+        let verdict = |streams: &Streams| streams.verdict(version, Instant::now());
+        let answered = self.once(|streams| verdict(streams).is_some(), verdict);
+        let verdict = tokio::time::timeout(timeout, answered).await.ok()??;
         let reason = || {
             self.refused()
                 .message(kind, name)
@@ -322,17 +336,13 @@ impl OpenStream {
 
     pub(crate) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
-        streams.send_if_modified(|streams| {
-            streams.progress.insert(self.id, progress) != Some(progress)
-        });
+        streams.send_if_modified(|streams| streams.advance(self.id, progress));
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.store.0.streams.send_modify(|streams| {
-            streams.progress.remove(&self.id);
-            streams.clients.remove(&self.id);
-        });
+        let streams = &self.store.0.streams;
+        streams.send_modify(|streams| streams.close(self.id));
     }
 }

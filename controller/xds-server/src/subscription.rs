@@ -5,56 +5,20 @@
 //! keeps no other back; a resource that is refused alone is not sent again until it changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
-use envoy_types::pb::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
-};
+use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
+use imbl::{OrdMap, OrdSet};
 use sluice_xds::{FilterForm, Name, ResourceType};
 
+use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, Sent, TooManyNames};
 use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
 use crate::progress::Probed;
-use crate::response::{ChangeSet, Need, fits, resource, room};
+use crate::response::{ChangeSet, Need, Resource, Response, fits, room};
 use crate::version::Version;
 
-/// More names than any Envoy has; a client that wants more is no Envoy.
-const MOST_NAMES: usize = 1_000_000;
 const WILDCARD: &str = "*";
-
-/// The client subscribes to more names than a client can need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooManyNames;
-
-impl fmt::Display for TooManyNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "expected a subscription to at most {MOST_NAMES} names, got more"
-        )
-    }
-}
-
-/// Names and the versions that were sent; `None` is a removal.
-pub(crate) type Sent = Vec<(Name, Option<Version>)>;
-
-/// ACK or NACK of the response in flight.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Acknowledgement {
-    /// Nothing: it only changes the subscription, or it is about a response long settled.
-    None,
-    Accepted(Sent),
-    Refused(Sent),
-}
-
-#[derive(Debug)]
-struct InFlight {
-    nonce: String,
-    sent: Sent,
-    /// Everything up to here is answered when this response is.
-    covers: Option<Generation>,
-}
 
 /// One type of one client.
 #[derive(Debug)]
@@ -62,9 +26,9 @@ pub(crate) struct Subscription {
     kind: ResourceType,
     form: FilterForm,
     wildcard: bool,
-    names: BTreeSet<Name>,
-    /// Versions that the client has; `None` is a version that is not ours.
-    known: BTreeMap<Name, Option<Version>>,
+    names: OrdSet<Name>,
+    /// Versions that the client has; `None` is a version that is not ours. Shared with the cache when it is all of it.
+    known: OrdMap<Name, Option<Version>>,
     /// Names of resources that may differ from what the client has.
     dirty: BTreeSet<Name>,
     /// Names that the client waits for, whatever it has.
@@ -98,8 +62,8 @@ impl Subscription {
             kind,
             form,
             wildcard: false,
-            names: BTreeSet::new(),
-            known: BTreeMap::new(),
+            names: OrdSet::new(),
+            known: OrdMap::new(),
             dirty: BTreeSet::new(),
             forced: BTreeSet::new(),
             suspects: Vec::new(),
@@ -112,15 +76,15 @@ impl Subscription {
             subscription.want_all(cache);
         }
         subscription.update(request, cache)?;
-        subscription.resume(&request.initial_resource_versions);
+        subscription.resume(&request.initial_resource_versions, cache);
         Ok(subscription)
     }
 
     /// Versions that the client kept from a stream before this one.
-    fn resume(&mut self, versions: &HashMap<String, String>) {
+    fn resume(&mut self, versions: &HashMap<String, String>, cache: &Cache) {
         self.greeting = self.wildcard && versions.is_empty();
         for (name, version) in versions {
-            let name = Name::from(name.as_str());
+            let name = cache.name(self.kind, name);
             if self.wants(&name) {
                 self.forced.remove(&name);
                 self.dirty.insert(name.clone());
@@ -149,7 +113,7 @@ impl Subscription {
             if name == WILDCARD {
                 self.want_all(cache);
             } else {
-                let name = Name::from(name.as_str());
+                let name = cache.name(self.kind, name);
                 self.names.insert(name.clone());
                 self.force(name);
             }
@@ -158,15 +122,17 @@ impl Subscription {
             if name == WILDCARD {
                 self.wildcard = false;
                 self.greeting = false;
-            } else {
-                let name = Name::from(name.as_str());
-                self.names.remove(&name);
-                // Still covered by the wildcard: the client wants to know what becomes of it.
-                self.force(name);
+                self.forget_unwanted();
+                continue;
             }
-        }
-        if !request.resource_names_unsubscribe.is_empty() {
-            self.forget_unwanted();
+            let name = cache.name(self.kind, name);
+            self.names.remove(&name);
+            if self.wildcard {
+                // Still covered: the client wants to know what becomes of it.
+                self.force(name);
+            } else {
+                self.forget(&name);
+            }
         }
         // What is dirty counts, too: a client that answers nothing must not be able to pile it up.
         if self.names.len().max(self.dirty.len()) > MOST_NAMES {
@@ -191,15 +157,39 @@ impl Subscription {
         self.wildcard || self.names.contains(name)
     }
 
+    /// Without the wildcard.
     fn forget_unwanted(&mut self) {
-        if self.wildcard {
+        let all = self
+            .known
+            .keys()
+            .chain(&self.dirty)
+            .chain(self.refused.keys());
+        let unwanted = all.filter(|name| !self.names.contains(*name)).cloned();
+        unwanted
+            .collect::<Vec<_>>()
+            .iter()
+            .for_each(|name| self.forget(name));
+    }
+
+    /// One name, so that a client that unsubscribes costs what it unsubscribes from.
+    fn forget(&mut self, name: &Name) {
+        self.known.remove(name);
+        self.dirty.remove(name);
+        self.forced.remove(name);
+        self.refused.remove(name);
+    }
+
+    /// A client that has all of the type, and nothing else, shares what it has with the cache. When nothing is dirty, each name
+    /// that it wants is known in the version of the cache, and a name of which there is no resource is not known.
+    fn share(&mut self, cache: &Cache) {
+        let is_idle = self.in_flight.is_none() && self.dirty.is_empty();
+        if !is_idle || !self.suspects.is_empty() || !self.refused.is_empty() {
             return;
         }
-        let names = &self.names;
-        self.known.retain(|name, _| names.contains(name));
-        self.dirty.retain(|name| names.contains(name));
-        self.forced.retain(|name| names.contains(name));
-        self.refused.retain(|name, _| names.contains(name));
+        if let Some(all) = cache.catalogue(self.kind) {
+            let names = (!self.wildcard).then_some(&mut self.names);
+            all.share(&mut self.known, names);
+        }
     }
 
     fn verdict(&mut self, nonce: &str, refused: bool) -> Acknowledgement {
@@ -263,12 +253,11 @@ impl Subscription {
     /// ACK or NACK of the current version of a resource; `None`: no answer yet.
     pub(crate) fn verdict_on(&self, name: &str, cache: &Cache) -> Option<Probed> {
         let version = cache.find(self.kind, name)?.version;
-        let is =
-            |versions: &BTreeMap<Name, Option<Version>>| versions.get(name) == Some(&Some(version));
-        let is_accepted = !is(&self.refused);
-        (is(&self.refused) || is(&self.known)).then_some(Probed {
+        let is = |answered: Option<&Option<Version>>| answered == Some(&Some(version));
+        let (refused, known) = (is(self.refused.get(name)), is(self.known.get(name)));
+        (refused || known).then_some(Probed {
             version,
-            is_accepted,
+            is_accepted: !refused,
         })
     }
 
@@ -306,13 +295,13 @@ impl Subscription {
         part: ChangeSet,
         cache: &Cache,
         nonce: impl FnOnce() -> String,
-    ) -> Option<DeltaDiscoveryResponse> {
+    ) -> Option<Response> {
         if self.in_flight.is_some() || !cache.is_complete(self.kind) {
             return None;
         }
-        let mut response = DeltaDiscoveryResponse {
+        let mut response = Response {
             type_url: self.kind.type_url(),
-            ..DeltaDiscoveryResponse::default()
+            ..Response::default()
         };
         let mut sent = Sent::new();
         while sent.is_empty()
@@ -329,6 +318,7 @@ impl Subscription {
             self.dirty = self.fill(&mut response, &mut sent, dirty, part, cache);
         }
         if sent.is_empty() && !(self.greeting && part != ChangeSet::Removals) {
+            self.share(cache);
             return None;
         }
         self.greeting = false;
@@ -347,7 +337,7 @@ impl Subscription {
     /// Adds what is needed of these names, and returns those for a later response.
     fn fill(
         &mut self,
-        response: &mut DeltaDiscoveryResponse,
+        response: &mut Response,
         sent: &mut Sent,
         names: BTreeSet<Name>,
         part: ChangeSet,
@@ -361,16 +351,19 @@ impl Subscription {
                 Need::Nothing => drop(self.forced.remove(&name)),
                 _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
                 Need::Set(stored) => {
-                    let sent_bytes = stored.bytes(self.form).len() + name.len();
-                    room = room.saturating_sub(sent_bytes);
-                    let resource = resource(self.kind, &name, stored, self.form);
-                    response.resources.push(resource);
+                    let (bytes, version) = (stored.bytes(self.form).clone(), stored.version);
+                    room = room.saturating_sub(bytes.len() + name.len());
+                    response.resources.push(Resource {
+                        name: name.clone(),
+                        version,
+                        bytes,
+                    });
                     self.forced.remove(&name);
                     sent.push((name, Some(stored.version)));
                 }
                 Need::Remove => {
                     room = room.saturating_sub(name.len());
-                    response.removed_resources.push(name.to_string());
+                    response.removed_resources.push(name.clone());
                     self.forced.remove(&name);
                     sent.push((name, None));
                 }

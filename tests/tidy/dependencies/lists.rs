@@ -240,13 +240,15 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     (
         "sluice-xds-server",
         &[
+            "bytes",
             "envoy-types",
             "futures",
+            "http-body",
+            "imbl",
             "prost",
             "sha2",
             "sluice-xds",
             "tokio",
-            "tokio-stream",
             "tonic",
             "tracing",
         ],
@@ -268,7 +270,10 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
             "sluice-admin",
         ],
     ),
-    ("envoy-types", &["sluice-xds", "sluice-xds-server"]),
+    (
+        "envoy-types",
+        &["sluice-xds", "sluice-xds-server", "sluice-tests"],
+    ),
     (
         "tonic",
         &[

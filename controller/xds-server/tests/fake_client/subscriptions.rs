@@ -220,6 +220,65 @@ async fn strange_answers_are_ignored() {
 }
 
 #[tokio::test]
+async fn a_client_that_kept_one_wait_from_its_end_keeps_no_other_until_it_has_caught_up() {
+    const LONG: Duration = Duration::from_secs(5);
+    let store = store();
+    let channel = connect(&store).await;
+    let mut clients = [
+        FakeClient::open(&channel).await,
+        FakeClient::open(&channel).await,
+    ];
+    for client in &mut clients {
+        client.subscribe(Cluster, &[]).await;
+        client.accept().await;
+    }
+    let [live, dead] = &mut clients;
+    let mut publish = |content: &str| store.apply(set(Cluster, content, &["a"]));
+    let generation = publish("1");
+    live.accept().await;
+    let unanswered = dead.receive().await;
+    assert!(!store.answered(generation, Duration::from_millis(50)).await);
+
+    let generation = publish("2");
+    live.accept().await;
+    assert!(
+        store.answered(generation, LONG).await,
+        "nobody waits for it"
+    );
+    assert!(!store.is_answered(generation));
+
+    dead.ack(&unanswered).await;
+    dead.accept().await;
+    let generation = publish("3");
+    live.accept().await;
+    dead.receive().await;
+    assert!(
+        !store.answered(generation, Duration::from_millis(50)).await,
+        "it is waited for again"
+    );
+}
+
+/// Subscriptions by name, of a client that has all that there is, are shared with the cache; one of them ends, and others begin.
+#[tokio::test]
+async fn a_client_that_has_everything_by_name_goes_on_by_name() {
+    let store = store();
+    store.apply(set(Endpoints, "1", &["a", "b", "c"]));
+    let mut client = FakeClient::open(&connect(&store).await).await;
+    client.subscribe(Endpoints, &["a", "b", "c"]).await;
+    assert_eq!(client.accept().await, "endpoints +a +b +c");
+    client.silent().await;
+    client.unsubscribe(Endpoints, &["b"]).await;
+    client.silent().await;
+    store.apply(set(Endpoints, "2", &["a", "b", "c", "d"]));
+    assert_eq!(client.accept().await, "endpoints +a +c");
+    client.subscribe(Endpoints, &["d"]).await;
+    assert_eq!(client.accept().await, "endpoints +d");
+    client.silent().await;
+    store.apply(remove(Endpoints, &["c", "d"]));
+    assert_eq!(client.accept().await, "endpoints -c -d");
+}
+
+#[tokio::test]
 async fn several_clients_are_served_and_waited_for() {
     let store = store();
     let channel = connect(&store).await;

@@ -16,6 +16,7 @@ mod docs;
 mod endpoint_change;
 mod envoy_cpu;
 mod external_auth;
+mod fleet;
 mod machine;
 mod native;
 mod nginx_change;

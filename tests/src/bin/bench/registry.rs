@@ -14,6 +14,7 @@ use crate::compile::Compile;
 use crate::cpu::{Baseline, Cpu, DataPlane, Policy};
 use crate::endpoint_change::EndpointChange;
 use crate::external_auth::ExternalAuth;
+use crate::fleet::FleetBench;
 use crate::nginx_change::NginxChange;
 use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
 use crate::pick::{Algorithm, Pick};
@@ -69,6 +70,10 @@ fn comeback(data_plane: &'static str) -> Bench {
     })
 }
 
+fn fleet(clients: usize, hosts: usize) -> Bench {
+    Bench::Fleet(FleetBench { clients, hosts })
+}
+
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
     let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
@@ -118,6 +123,8 @@ fn all() -> Vec<Bench> {
             ingresses: 10_000,
         }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
+        fleet(20, 500),
+        fleet(200, 10_000),
         comeback("envoy"),
         comeback("nginx"),
     ];
@@ -155,6 +162,7 @@ pub(crate) enum Bench {
     Translate(Translate),
     Scale(Scale),
     ExternalAuth(ExternalAuth),
+    Fleet(FleetBench),
     Comeback(Comeback),
     Admission(Admission),
 }
@@ -173,6 +181,7 @@ impl Bench {
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows().into(),
             Bench::ExternalAuth(bench) => bench.rows().into(),
+            Bench::Fleet(bench) => bench.rows().into(),
             Bench::Comeback(bench) => bench.rows().into(),
             Bench::Admission(bench) => bench.rows(),
         }
@@ -191,6 +200,7 @@ impl Bench {
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
             Bench::ExternalAuth(bench) => bench.run(effort).await,
+            Bench::Fleet(bench) => bench.run(effort).await,
             Bench::Comeback(bench) => bench.run(effort).await,
             Bench::Admission(bench) => bench.run(effort),
         }

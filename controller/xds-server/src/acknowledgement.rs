@@ -1,0 +1,45 @@
+//! What a request may be: the answer to a response, or more than is served.
+
+use std::fmt;
+
+use sluice_xds::Name;
+
+use crate::history::Generation;
+use crate::version::Version;
+
+/// More names than any Envoy has; a client that wants more is no Envoy.
+pub(crate) const MOST_NAMES: usize = 1_000_000;
+
+/// The client subscribes to more names than a client can need.
+#[derive(Debug)]
+pub(crate) struct TooManyNames;
+
+impl fmt::Display for TooManyNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected a subscription to at most {MOST_NAMES} names, got more"
+        )
+    }
+}
+
+/// Names and the versions that were sent; `None` is a removal.
+pub(crate) type Sent = Vec<(Name, Option<Version>)>;
+
+/// ACK or NACK of the response in flight.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledgement {
+    /// Nothing: it only changes the subscription, or it is about a response long settled.
+    None,
+    Accepted(Sent),
+    Refused(Sent),
+}
+
+/// A response that the client has not answered.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub(crate) nonce: String,
+    pub(crate) sent: Sent,
+    /// Everything up to here is answered when this response is.
+    pub(crate) covers: Option<Generation>,
+}

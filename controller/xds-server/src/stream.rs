@@ -1,0 +1,182 @@
+//! One delta ADS stream, as a task.
+
+use std::future::pending;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
+use sluice_xds::ResourceType;
+use sluice_xds::is_probe;
+use tokio::sync::mpsc;
+use tonic::{Status, Streaming};
+use tracing::{debug, info, warn};
+
+use crate::acknowledgement::{Acknowledgement, Sent};
+use crate::cache::Cache;
+use crate::client::Client;
+use crate::nack::shortened;
+use crate::response::Response;
+use crate::store::{OpenStream, Store};
+
+/// One stream.
+pub(crate) struct Stream {
+    store: Store,
+    client: Client,
+    open: OpenStream,
+    responses: mpsc::Sender<Result<Response, Status>>,
+}
+
+impl Stream {
+    /// A stream of a client that has said nothing yet.
+    pub(crate) fn new(store: &Store, responses: mpsc::Sender<Result<Response, Status>>) -> Self {
+        let generation = store.read(Cache::generation);
+        Stream {
+            store: store.clone(),
+            client: Client::new(generation, seed()),
+            open: store.open(generation),
+            responses,
+        }
+    }
+
+    /// Until the client is gone, or a message of it ends the stream.
+    pub(crate) async fn run(mut self, mut requests: Streaming<DeltaDiscoveryRequest>) {
+        let mut news = self.store.news();
+        loop {
+            if self.send_pending().await.is_err() {
+                break;
+            }
+            let wake = self.client.wakes_at();
+            tokio::select! {
+                request = requests.message() => match request {
+                    Ok(Some(request)) => if self.take(&request).await.is_err() { break },
+                    Ok(None) | Err(_) => break,
+                },
+                changed = news.changed() => if changed.is_err() { break },
+                () = until(wake) => {}
+                () = self.responses.closed() => break,
+            }
+        }
+        info!("xds client {:?} is gone", self.client.node());
+    }
+
+    /// Sends all that can be sent without an answer. Waits for a slow client, and reads nothing from it meanwhile.
+    async fn send_pending(&mut self) -> Result<(), Gone> {
+        loop {
+            let client = &mut self.client;
+            let (response, progress) = self.store.read(|cache| {
+                let response = client.next(cache, Instant::now());
+                (response, client.progress(cache))
+            });
+            self.open.advance(progress);
+            let Some(response) = response else {
+                return Ok(());
+            };
+            self.send(response).await?;
+        }
+    }
+
+    async fn send(&self, response: Response) -> Result<(), Gone> {
+        debug!(
+            "to {:?}: {} set, {} removed of {}",
+            self.client.node(),
+            response.resources.len(),
+            response.removed_resources.len(),
+            response.type_url
+        );
+        self.store.counters().pushes.fetch_add(1, Ordering::Relaxed);
+        self.responses.send(Ok(response)).await.map_err(|_| Gone)
+    }
+
+    async fn take(&mut self, request: &DeltaDiscoveryRequest) -> Result<(), Gone> {
+        let Some(kind) = ResourceType::from_type_url(&request.type_url) else {
+            return match self.client.nothing(request) {
+                Some(response) => self.send(response).await,
+                None => Ok(()),
+            };
+        };
+        let client = &mut self.client;
+        let known = !client.node().is_empty();
+        match self
+            .store
+            .read(|cache| client.request(kind, request, cache))
+        {
+            Ok(acknowledgement) => self.note(kind, acknowledgement, request),
+            Err(error) => {
+                warn!("xds client {:?}: {error}; stream ended", self.client.node());
+                self.responses
+                    .send(Err(Status::resource_exhausted(error.to_string())))
+                    .await
+                    .ok();
+                return Err(Gone);
+            }
+        }
+        if !known && !self.client.node().is_empty() {
+            self.open
+                .introduce(self.client.node(), self.client.version());
+            info!("xds client {:?} connected", self.client.node());
+        }
+        Ok(())
+    }
+
+    fn note(
+        &self,
+        kind: ResourceType,
+        acknowledgement: Acknowledgement,
+        request: &DeltaDiscoveryRequest,
+    ) {
+        let counters = self.store.counters();
+        match acknowledgement {
+            Acknowledgement::None => {}
+            Acknowledgement::Accepted(sent) => {
+                counters.acks.fetch_add(1, Ordering::Relaxed);
+                self.store.forget_refusals(kind, &sent);
+            }
+            Acknowledgement::Refused(sent) => {
+                let reason = request
+                    .error_detail
+                    .as_ref()
+                    .map_or("", |status| status.message.as_str());
+                // A probe asks; only what is published is an error when it is refused.
+                if sent.iter().any(|(name, _)| !is_probe(name)) {
+                    counters.nacks.fetch_add(1, Ordering::Relaxed);
+                }
+                self.refused(kind, &sent, shortened(reason));
+            }
+        }
+    }
+
+    /// Warns of a resource once: when it is refused alone. Before, it is not known which of them it is.
+    fn refused(&self, kind: ResourceType, sent: &Sent, reason: &str) {
+        let node = self.client.node();
+        match sent.as_slice() {
+            [(name, version)] => {
+                if !is_probe(name) {
+                    warn!("NACK from {node:?} for {kind} {name}, previous version kept: {reason}");
+                }
+                if let Some(version) = version {
+                    self.store.add_refusal((kind, name), *version, node, reason);
+                }
+            }
+            many => info!(
+                "NACK from {node:?} for one of {} of {kind}, sending them in parts: {reason}",
+                many.len()
+            ),
+        }
+    }
+}
+
+/// Of all streams of all controllers.
+fn seed() -> u64 {
+    RandomState::new().hash_one(())
+}
+
+/// The client does not listen any more.
+struct Gone;
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => pending().await,
+    }
+}

@@ -154,7 +154,7 @@ struct FirstDay {
     reconnect_mb: f64,
 }
 
-/// What the controller reads, and where it serves.
+/// Manifests of a controller, and a folder for its socket.
 struct Site {
     manifests: Manifests,
     folder: tempfile::TempDir,

@@ -1,4 +1,4 @@
-//! What a request may be: the answer to a response, or more than is served.
+//! The answer to a response; and a request for more than is served.
 
 use std::fmt;
 

@@ -52,7 +52,7 @@ pub(crate) struct Difference {
     complete: BTreeSet<ResourceType>,
 }
 
-/// What a client that has all of a type knows and asks for. Persistent: clients that have it share it with each other, and with
+/// Names and versions of a type, as a client has them that has all of it. Persistent: clients that have it share it with each other, and with
 /// what it was before, so that one more client costs next to no memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {

@@ -120,7 +120,7 @@ impl Decoder for Requests {
     }
 }
 
-/// What a client is sent, encoded as fast as it reads.
+/// The body of responses, encoded as fast as a client reads.
 struct Responses {
     waiting: mpsc::Receiver<Result<Response, Status>>,
     current: Option<Encoder>,

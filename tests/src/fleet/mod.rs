@@ -54,7 +54,7 @@ pub struct Progress {
     pub streams: u64,
     /// The last text of [`Fleet::expect`] that it has acknowledged, and when.
     pub acknowledged: Option<(u64, Instant)>,
-    /// What has ended a client: it was sent something that is no xDS.
+    /// Reason for a client's end: it was sent something that is no xDS.
     pub error: Option<String>,
 }
 

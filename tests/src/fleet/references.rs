@@ -32,7 +32,7 @@ const ROUTE_CONFIGURATION_NAME: u64 = 2;
 /// A resource that another leads to. Of scopes there are all or none: their name is empty.
 pub(super) type Reference = (Kind, String);
 
-/// What a resource of this name and content leads to.
+/// References of a resource with this name and content.
 pub(super) fn of(kind: Kind, name: &str, body: &[u8]) -> Result<BTreeSet<Reference>> {
     let mut found = BTreeSet::new();
     match kind {

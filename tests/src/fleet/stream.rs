@@ -27,7 +27,7 @@ const PATH: &str =
     "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 /// Until it tries again to connect.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What a client takes without having read it: less than Envoy would.
+/// Bytes that a client takes before it has read them: fewer than with Envoy.
 const WINDOW: u32 = 1 << 20;
 
 /// The state of a client's task.
@@ -89,7 +89,7 @@ impl Stream {
     }
 }
 
-/// What a client says to what it is told.
+/// A client's side of a stream.
 pub(super) struct Conversation {
     pub(super) holdings: Holdings,
     pub(super) expected: watch::Receiver<Expected>,

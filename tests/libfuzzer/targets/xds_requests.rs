@@ -27,13 +27,21 @@ mod stand_ins;
 // The server's files name it so.
 extern crate self as sluice_xds;
 
+use acknowledgement::Acknowledgement;
 use cache::Cache;
 use client::Client;
+use encode::Encoder;
 use model::Model;
-pub use stand_ins::{Change, Name, PROBE, ResourceType, TLS_PROBE, Update, is_probe, render};
-use subscription::Acknowledgement;
+use response::Response;
+pub use stand_ins::{
+    Change, FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE, Update,
+    is_probe, render,
+};
 
 // The state machine, without whoever awaits a client.
+#[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/acknowledgement.rs"]
+mod acknowledgement;
 #[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/cache.rs"]
 mod cache;
@@ -43,6 +51,9 @@ mod client;
 #[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/dedup.rs"]
 mod dedup;
+#[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/encode.rs"]
+mod encode;
 #[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/history.rs"]
 mod history;
@@ -61,6 +72,16 @@ mod subscription;
 #[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/version.rs"]
 mod version;
+
+/// The response as a client reads it: a gRPC message, not compressed, with its length.
+fn received(response: Response) -> DeltaDiscoveryResponse {
+    let pieces = Encoder::new(response).expect("a message of less than 4 GiB");
+    let bytes: Vec<u8> = pieces.flatten().collect();
+    let (head, message) = bytes.split_at(5);
+    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+    assert_eq!((head[0], length as usize), (0, message.len()));
+    DeltaDiscoveryResponse::decode(message).expect("a message that can be read")
+}
 
 /// One client, and what there is to serve.
 struct Machine {
@@ -106,7 +127,7 @@ impl Machine {
     }
 
     fn nothing(&mut self, request: &DeltaDiscoveryRequest) -> Option<DeltaDiscoveryResponse> {
-        self.client.nothing(request)
+        self.client.nothing(request).map(received)
     }
 
     fn next(&mut self, now: Instant) -> Option<DeltaDiscoveryResponse> {
@@ -114,7 +135,7 @@ impl Machine {
         let settled = self.client.progress(&self.cache).settled;
         assert!(settled <= self.cache.generation());
         assert!(self.client.node().len() <= 2048);
-        response
+        response.map(received)
     }
 
     /// All of it is answered.

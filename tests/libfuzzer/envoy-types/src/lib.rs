@@ -25,6 +25,29 @@ pub mod pb {
     pub mod google {
         pub mod protobuf {
             #[derive(Clone, PartialEq, prost::Message)]
+            pub struct Struct {
+                #[prost(map = "string, message", tag = "1")]
+                pub fields: std::collections::HashMap<String, Value>,
+            }
+
+            #[derive(Clone, PartialEq, prost::Message)]
+            pub struct Value {
+                #[prost(oneof = "value::Kind", tags = "2, 3, 4")]
+                pub kind: Option<value::Kind>,
+            }
+            pub mod value {
+                #[derive(Clone, PartialEq, prost::Oneof)]
+                pub enum Kind {
+                    #[prost(double, tag = "2")]
+                    NumberValue(f64),
+                    #[prost(string, tag = "3")]
+                    StringValue(String),
+                    #[prost(bool, tag = "4")]
+                    BoolValue(bool),
+                }
+            }
+
+            #[derive(Clone, PartialEq, prost::Message)]
             pub struct Any {
                 #[prost(string, tag = "1")]
                 pub type_url: String,
@@ -70,6 +93,8 @@ pub mod pb {
                     pub struct Node {
                         #[prost(string, tag = "1")]
                         pub id: String,
+                        #[prost(message, optional, tag = "3")]
+                        pub metadata: Option<crate::pb::google::protobuf::Struct>,
                         #[prost(oneof = "node::UserAgentVersionType", tags = "7, 8")]
                         pub user_agent_version_type: Option<node::UserAgentVersionType>,
                     }

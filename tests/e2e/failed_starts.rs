@@ -54,7 +54,7 @@ async fn ends_after_some_tries(
 #[tokio::test(flavor = "multi_thread")]
 async fn envoy_that_cannot_start_ends_the_controller() -> Result<()> {
     ends_after_some_tries("envoy", |options, folder| {
-        let envoy = broken(folder, &artifacts::envoy()?, "*--version*")?;
+        let envoy = broken(folder, &artifacts::envoy()?, "*--version*|*validate*")?;
         Ok(options.envoy(&envoy))
     })
     .await

@@ -175,8 +175,16 @@ const LOCATION: Option<&str> =
     Some("answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n");
 const SHOP: Option<&str> = Some("ingress      default/shop");
 const OWN: Option<&str> = Some("ingress      default/own");
-/// A request, its Ingress, the snippet that answers it, and the status.
-const ANSWERS: [(&str, &str, Option<&str>, Option<&str>, &str); 7] = [
+/// A URL and a header, the Ingress, the snippet that answers, and the status.
+type Answered = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    &'static str,
+);
+
+const ANSWERS: [Answered; 7] = [
     ("http://shop.example/old", "X-Bad: 1", SHOP, SERVER, "403"),
     (
         "http://shop.example/old",

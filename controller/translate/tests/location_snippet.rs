@@ -150,7 +150,14 @@ fn served(own: &str, operators: &str) -> (Vec<u16>, Vec<String>) {
 }
 
 /// Snippets of an Ingress and of the ConfigMap, and what is served of both: statuses and headers.
-const BOTH: [(&str, &str, &[u16], &[&str]); 9] = [
+type Both = (
+    &'static str,
+    &'static str,
+    &'static [u16],
+    &'static [&'static str],
+);
+
+const BOTH: [Both; 9] = [
     (
         "if ($http_x_a) { return 410; }",
         "if ($http_x_b) { return 403; }",

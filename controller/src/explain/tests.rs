@@ -137,10 +137,7 @@ canary       Service default/new port 80
     assert!(other.contains(main), "{other}");
 }
 
-/// Of the ConfigMap's snippets: what answers every path, a location, and what leaves the request to the Ingress.
-#[test]
-fn the_configmap_is_named_where_its_snippet_answers() {
-    let config_map = "\
+const CONFIG_MAP: &str = "\
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -169,53 +166,70 @@ spec:
         paths:
           - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
 ";
-    let manifests = format!("{MANIFESTS}{config_map}");
+
+const SERVER: &str = "answered by  ConfigMap sys/cm data.server-snippet  (shop.yaml:24)\n";
+const LOCATION: &str = "answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n";
+const SHOP: &str = "ingress      default/shop";
+const OWN: &str = "ingress      default/own";
+
+/// URL and header of a request; its Ingress, the snippet that answers, and the status.
+type Answered = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    &'static str,
+);
+
+const ANSWERED: &[Answered] = &[
+    (
+        "http://shop.example/old",
+        "X-Bad: 1",
+        Some(SHOP),
+        Some(SERVER),
+        "403",
+    ),
+    (
+        "http://shop.example/old",
+        "X-Worse: 1",
+        Some(SHOP),
+        Some(LOCATION),
+        "402",
+    ),
+    (
+        "http://own.example/metrics",
+        "X-A: 1",
+        None,
+        Some(SERVER),
+        "410",
+    ),
+    (
+        "http://own.example/metrics",
+        "X-Bad: 1",
+        None,
+        Some(SERVER),
+        "403",
+    ),
+    ("http://own.example/metrics", "X-Own: 1", None, None, "418"),
+    ("http://own.example/", "X-Own: 1", Some(OWN), None, "418"),
+    (
+        "http://own.example/",
+        "X-Bad: 1",
+        Some(OWN),
+        Some(SERVER),
+        "403",
+    ),
+];
+
+/// Of the ConfigMap's snippets: what answers every path, a location, and what leaves the request to the Ingress.
+#[test]
+fn the_configmap_is_named_where_its_snippet_answers() {
+    let manifests = format!("{MANIFESTS}{CONFIG_MAP}");
     let explained = |url: &str, header: &str| {
         let flags = ["--configmap", "sys/cm", "-H", header];
         explained_of(&manifests, url, &flags)
     };
-    let server = "answered by  ConfigMap sys/cm data.server-snippet  (shop.yaml:24)\n";
-    let location = "answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n";
-    let (shop, own) = ("ingress      default/shop", "ingress      default/own");
-    for (url, header, ingress, snippet, status) in [
-        (
-            "http://shop.example/old",
-            "X-Bad: 1",
-            Some(shop),
-            Some(server),
-            "403",
-        ),
-        (
-            "http://shop.example/old",
-            "X-Worse: 1",
-            Some(shop),
-            Some(location),
-            "402",
-        ),
-        (
-            "http://own.example/metrics",
-            "X-A: 1",
-            None,
-            Some(server),
-            "410",
-        ),
-        (
-            "http://own.example/metrics",
-            "X-Bad: 1",
-            None,
-            Some(server),
-            "403",
-        ),
-        ("http://own.example/metrics", "X-Own: 1", None, None, "418"),
-        ("http://own.example/", "X-Own: 1", Some(own), None, "418"),
-        (
-            "http://own.example/",
-            "X-Bad: 1",
-            Some(own),
-            Some(server),
-            "403",
-        ),
-    ] {
+    for (url, header, ingress, snippet, status) in ANSWERED {
         let text = explained(url, header);
         let response = format!("response     {status}\n");
         assert!(text.contains(&response), "{url} {header}: {text}");

@@ -149,65 +149,75 @@ fn served(own: &str, operators: &str) -> (Vec<u16>, Vec<String>) {
     (statuses(&route), response_headers(&route))
 }
 
+/// Snippets of an Ingress and of the ConfigMap; statuses and headers of the path.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static [u16],
+    &'static [&'static str],
+);
+
+const BEHIND: &[Row] = &[
+    (
+        "if ($http_x_a) { return 410; }",
+        "if ($http_x_b) { return 403; }",
+        &[410, 403],
+        &[],
+    ),
+    (
+        "set $a 1; if ($a) { return 410; }",
+        "set $a 0; if ($http_x_b) { set $a 1; } if ($a) { return 403; }",
+        &[410],
+        &[],
+    ),
+    (
+        "more_set_headers 'X-A: own';",
+        "more_set_headers 'x-a: all';",
+        &[],
+        &["x-a=all"],
+    ),
+    (
+        "more_set_headers 'X-A: own';",
+        "add_header X-A all always;",
+        &[],
+        &["x-a=all", "x-a=own"],
+    ),
+    (
+        "add_header X-A own always;",
+        "add_header X-A all always;",
+        &[],
+        &["x-a=all", "x-a=own"],
+    ),
+    (
+        "more_set_headers 'X-Powered-By: own';",
+        "more_clear_headers X-Powered-By;",
+        &[],
+        &["x-powered-by"],
+    ),
+    (
+        "add_header X-A own always;",
+        "more_set_headers 'X-A: all';",
+        &[],
+        &["x-a=all", "x-a=own"],
+    ),
+    (
+        "more_clear_headers X-Powered-By;",
+        "add_header X-Powered-By all always;",
+        &[],
+        &["x-powered-by=all"],
+    ),
+    (
+        "more_clear_headers X-Powered-By;",
+        "more_set_headers 'X-Powered-By: all';",
+        &[],
+        &["x-powered-by=all"],
+    ),
+];
+
 /// In nginx all are directives of one location, in this order.
 #[test]
 fn it_comes_behind_the_snippet_of_the_ingress() {
-    for (own, operators, responses, headers) in [
-        (
-            "if ($http_x_a) { return 410; }",
-            "if ($http_x_b) { return 403; }",
-            &[410, 403][..],
-            &[][..],
-        ),
-        (
-            "set $a 1; if ($a) { return 410; }",
-            "set $a 0; if ($http_x_b) { set $a 1; } if ($a) { return 403; }",
-            &[410],
-            &[],
-        ),
-        (
-            "more_set_headers 'X-A: own';",
-            "more_set_headers 'x-a: all';",
-            &[],
-            &["x-a=all"],
-        ),
-        (
-            "more_set_headers 'X-A: own';",
-            "add_header X-A all always;",
-            &[],
-            &["x-a=all", "x-a=own"],
-        ),
-        (
-            "add_header X-A own always;",
-            "add_header X-A all always;",
-            &[],
-            &["x-a=all", "x-a=own"],
-        ),
-        (
-            "more_set_headers 'X-Powered-By: own';",
-            "more_clear_headers X-Powered-By;",
-            &[],
-            &["x-powered-by"],
-        ),
-        (
-            "add_header X-A own always;",
-            "more_set_headers 'X-A: all';",
-            &[],
-            &["x-a=all", "x-a=own"],
-        ),
-        (
-            "more_clear_headers X-Powered-By;",
-            "add_header X-Powered-By all always;",
-            &[],
-            &["x-powered-by=all"],
-        ),
-        (
-            "more_clear_headers X-Powered-By;",
-            "more_set_headers 'X-Powered-By: all';",
-            &[],
-            &["x-powered-by=all"],
-        ),
-    ] {
+    for (own, operators, responses, headers) in BEHIND {
         let headers: Vec<String> = headers.iter().map(|it| (*it).to_owned()).collect();
         assert_eq!(
             served(own, operators),

@@ -37,7 +37,7 @@ struct Answer<'a> {
     unread: Vec<&'a Problem>,
 }
 
-/// The place of a snippet of the ConfigMap.
+/// A snippet of the ConfigMap.
 #[derive(Serialize)]
 struct Snippet {
     object: String,

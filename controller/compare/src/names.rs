@@ -45,7 +45,10 @@ pub(crate) fn names(probes: &[Probe]) -> Vec<String> {
     let groups: Vec<Vec<usize>> = alike.into_values().filter(|it| it.len() > 1).collect();
     for places in groups {
         let group = || places.iter().filter_map(|place| probes.get(*place));
-        for (place, told) in places.iter().zip(told_apart(&group().collect::<Vec<_>>())) {
+        for (place, told) in places
+            .iter()
+            .zip(distinctions(&group().collect::<Vec<_>>()))
+        {
             if let Some(name) = names.get_mut(*place).filter(|_| !told.is_empty()) {
                 *name += &format!(" ({})", printable(&told));
             }
@@ -54,8 +57,8 @@ pub(crate) fn names(probes: &[Probe]) -> Vec<String> {
     names
 }
 
-/// Texts that tell requests apart, one each.
-fn told_apart(group: &[&Probe]) -> Vec<String> {
+/// Distinctions of requests that are alike, one text each.
+fn distinctions(group: &[&Probe]) -> Vec<String> {
     let parts: Vec<BTreeMap<Part, &[u8]>> = group.iter().map(|probe| parts(probe)).collect();
     let all: BTreeSet<&Part> = parts.iter().flat_map(BTreeMap::keys).collect();
     let mut differing: Vec<Differing<'_>> = all
@@ -67,10 +70,10 @@ fn told_apart(group: &[&Probe]) -> Vec<String> {
     let mut chosen: Vec<&Differing<'_>> = Vec::new();
     let mut classes = vec![0; group.len()];
     for it in &differing {
-        let finer = finer(&classes, &it.numbers);
-        if finer != classes {
+        let split = split(&classes, &it.numbers);
+        if split != classes {
             chosen.push(it);
-            classes = finer;
+            classes = split;
         }
     }
     (0..group.len())
@@ -81,8 +84,8 @@ fn told_apart(group: &[&Probe]) -> Vec<String> {
         .collect()
 }
 
-/// Classes of those that are in one class, and have one number.
-fn finer(classes: &[usize], numbers: &[usize]) -> Vec<usize> {
+/// Classes, each split by the numbers of its members.
+fn split(classes: &[usize], numbers: &[usize]) -> Vec<usize> {
     let mut known: Vec<(usize, usize)> = Vec::new();
     let pairs = classes.iter().copied().zip(numbers.iter().copied());
     pairs.map(|pair| number(&mut known, pair)).collect()

@@ -69,7 +69,7 @@ impl Ingresses {
     }
 
     /// Why an Ingress has no requests; `None`: it may have some.
-    pub(super) fn silence(&self, name: &str) -> Option<&'static str> {
+    pub(super) fn reason_for_no_requests(&self, name: &str) -> Option<&'static str> {
         if self.canaries.contains(name) {
             return Some(reasons::CANARY);
         }
@@ -210,7 +210,7 @@ mod tests {
             ("default/canary", Some(reasons::CANARY)),
             ("default/empty", Some(reasons::NOTHING_SERVED)),
         ] {
-            assert_eq!(ingresses.silence(name), reason, "{name}");
+            assert_eq!(ingresses.reason_for_no_requests(name), reason, "{name}");
         }
     }
 }

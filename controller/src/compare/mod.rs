@@ -59,7 +59,7 @@ fn compared(args: &Compare) -> anyhow::Result<ExitCode> {
                 // Also those of which nothing is served.
                 for name in ingresses.reports.keys() {
                     let subject = Subject::Ingress(name.clone());
-                    match ingresses.silence(name) {
+                    match ingresses.reason_for_no_requests(name) {
                         Some(reason) => plan.expect_without_requests(subject, reason),
                         None => plan.expect([subject].into_iter()),
                     }

@@ -1,5 +1,3 @@
-//! Explanations of requests to the paths of manifests.
-
 use std::fs;
 
 use serde_json::Value;
@@ -169,13 +167,12 @@ spec:
           - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
 ";
 
-const SERVER: Option<&str> =
-    Some("answered by  ConfigMap sys/cm data.server-snippet  (shop.yaml:24)\n");
-const LOCATION: Option<&str> =
-    Some("answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n");
-const SHOP: Option<&str> = Some("ingress      default/shop");
-const OWN: Option<&str> = Some("ingress      default/own");
-/// A URL and a header, the Ingress, the snippet that answers, and the status.
+const SERVER: &str = "answered by  ConfigMap sys/cm data.server-snippet  (shop.yaml:24)\n";
+const LOCATION: &str = "answered by  ConfigMap sys/cm data.location-snippet  (shop.yaml:27)\n";
+const SHOP: &str = "ingress      default/shop";
+const OWN: &str = "ingress      default/own";
+
+/// URL and header of a request; its Ingress, the snippet that answers, and the status.
 type Answered = (
     &'static str,
     &'static str,
@@ -184,26 +181,44 @@ type Answered = (
     &'static str,
 );
 
-const ANSWERS: [Answered; 7] = [
-    ("http://shop.example/old", "X-Bad: 1", SHOP, SERVER, "403"),
+const ANSWERED: &[Answered] = &[
+    (
+        "http://shop.example/old",
+        "X-Bad: 1",
+        Some(SHOP),
+        Some(SERVER),
+        "403",
+    ),
     (
         "http://shop.example/old",
         "X-Worse: 1",
-        SHOP,
-        LOCATION,
+        Some(SHOP),
+        Some(LOCATION),
         "402",
     ),
-    ("http://own.example/metrics", "X-A: 1", None, SERVER, "410"),
+    (
+        "http://own.example/metrics",
+        "X-A: 1",
+        None,
+        Some(SERVER),
+        "410",
+    ),
     (
         "http://own.example/metrics",
         "X-Bad: 1",
         None,
-        SERVER,
+        Some(SERVER),
         "403",
     ),
     ("http://own.example/metrics", "X-Own: 1", None, None, "418"),
-    ("http://own.example/", "X-Own: 1", OWN, None, "418"),
-    ("http://own.example/", "X-Bad: 1", OWN, SERVER, "403"),
+    ("http://own.example/", "X-Own: 1", Some(OWN), None, "418"),
+    (
+        "http://own.example/",
+        "X-Bad: 1",
+        Some(OWN),
+        Some(SERVER),
+        "403",
+    ),
 ];
 
 /// Of the ConfigMap's snippets: what answers every path, a location, and what leaves the request to the Ingress.
@@ -214,7 +229,7 @@ fn the_configmap_is_named_where_its_snippet_answers() {
         let flags = ["--configmap", "sys/cm", "-H", header];
         explained_of(&manifests, url, &flags)
     };
-    for (url, header, ingress, snippet, status) in ANSWERS {
+    for (url, header, ingress, snippet, status) in ANSWERED {
         let text = explained(url, header);
         let response = format!("response     {status}\n");
         assert!(text.contains(&response), "{url} {header}: {text}");

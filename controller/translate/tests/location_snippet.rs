@@ -149,15 +149,15 @@ fn served(own: &str, operators: &str) -> (Vec<u16>, Vec<String>) {
     (statuses(&route), response_headers(&route))
 }
 
-/// Snippets of an Ingress and of the ConfigMap, and what is served of both: statuses and headers.
-type Both = (
+/// Snippets of an Ingress and of the ConfigMap; statuses and headers of the path.
+type Row = (
     &'static str,
     &'static str,
     &'static [u16],
     &'static [&'static str],
 );
 
-const BOTH: [Both; 9] = [
+const BEHIND: &[Row] = &[
     (
         "if ($http_x_a) { return 410; }",
         "if ($http_x_b) { return 403; }",
@@ -217,7 +217,7 @@ const BOTH: [Both; 9] = [
 /// In nginx all are directives of one location, in this order.
 #[test]
 fn it_comes_behind_the_snippet_of_the_ingress() {
-    for (own, operators, responses, headers) in BOTH {
+    for (own, operators, responses, headers) in BEHIND {
         let headers: Vec<String> = headers.iter().map(|it| (*it).to_owned()).collect();
         assert_eq!(
             served(own, operators),

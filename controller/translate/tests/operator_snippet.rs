@@ -3,7 +3,7 @@
 mod configmap;
 
 use serde_json::{Value, json};
-use sluice_ir::{Action, Filter, HttpRoute, PathMatch};
+use sluice_ir::{Action, HttpRoute, PathMatch};
 
 use crate::configmap::{ingress, routes, translated};
 
@@ -206,140 +206,66 @@ fn location_of_the_operator_keeps_its_place_and_who_wrote_the_same_is_told() {
     }
 }
 
-/// Reports about the Ingress of `a.test`.
-fn told(config_map: &str, annotations: &Value, path: (&str, &str)) -> Vec<String> {
-    let mut ingress = ingress("a", "a.test", annotations, &[path.0]);
-    ingress["spec"]["rules"][0]["http"]["paths"][0]["pathType"] = json!(path.1);
-    let translation = translated(&json!({"server-snippet": config_map}), &[ingress]);
-    let reports = translation.reports().into_iter().map(ToString::to_string);
-    let is_about_it = |report: &String| report.starts_with("Ingress a/a.test: ");
-    let is_of_backends = |report: &String| report.contains("endpoint");
-    reports
-        .filter(|it| is_about_it(it) && !is_of_backends(it))
-        .collect()
+/// An Ingress with so many paths on so many hosts.
+fn large(annotations: &Value, paths: usize, hosts: usize) -> Value {
+    let texts: Vec<String> = (0..paths).map(|n| format!("/p{n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut large = ingress("a", "0.test", annotations, &texts);
+    let rule = large["spec"]["rules"][0].clone();
+    let rules = (0..hosts).map(|n| {
+        let mut rule = rule.clone();
+        rule["host"] = json!(format!("{n}.test"));
+        rule
+    });
+    large["spec"]["rules"] = rules.collect();
+    large
 }
 
 #[test]
-fn a_path_with_the_text_of_a_location_of_the_operator_is_reported() {
-    for (location, path, consequence) in [
-        ("= /x", ("/x", "Exact"), "this path is not used"),
-        ("= /x", ("/x", "Prefix"), "those below it are served"),
-        ("= /x/", ("/x/", "Exact"), "this path is not used"),
-        ("/x/", ("/x", "Prefix"), "this path is not used"),
-        ("^~ /x/", ("/x", "Prefix"), "this path is not used"),
-        ("/x/", ("/x/", "Prefix"), "this path is not used"),
-        ("/", ("/", "Prefix"), "this path is not used"),
-    ] {
-        let snippet = format!("location {location} {{ return 410; }}");
-        let reports = told(&snippet, &json!({}), path);
-        let [report] = reports.as_slice() else {
-            panic!("{location} {path:?}: {reports:?}");
-        };
-        let expected = format!(
-            "Ingress a/a.test: spec.rules[0].http.paths[0].path: server-snippet of ConfigMap sys/cm has a location with the same text \
-             ({location:?})"
-        );
-        assert!(report.starts_with(&expected), "{report}");
-        assert!(report.contains(consequence), "{report}");
-    }
-    for (location, path) in [
-        ("= /x", ("/x/", "Prefix")),
-        ("= /x", ("/y", "Exact")),
-        ("/x", ("/x", "Prefix")),
-        ("/x", ("/x", "Exact")),
-        ("~ ^/x", ("/x", "Prefix")),
-        ("/x/y/", ("/x", "Prefix")),
-    ] {
-        let snippet = format!("location {location} {{ return 410; }}");
-        assert_eq!(
-            told(&snippet, &json!({}), path),
-            Vec::<String>::new(),
-            "{location} {path:?}"
-        );
-    }
-    let patterns = json!({"use-regex": "true"});
-    let reports = told("location = /x { return 410; }", &patterns, ("/x", "Prefix"));
-    assert_eq!(reports, Vec::<String>::new());
-}
-
-/// Envoy has both patterns in one route, and Sluice does not know how to write them there.
-#[test]
-fn a_rewrite_beside_a_long_location_of_the_operator_closes_and_names_it() {
-    // Served alone, and too long for RE2 beside another one.
-    let long = format!("~ ^/{}$", ".".repeat(175));
-    let rewrite = json!({"server-snippet": "rewrite ^/old/(.*)$ /new/$1 permanent;"});
-    let of_path = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /new/$1 permanent;"});
-    for (location, annotations, is_closed) in [
-        (long.as_str(), &rewrite, true),
-        ("~ ^/short$", &rewrite, false),
-        // Its responses are those of its paths alone.
-        (long.as_str(), &of_path, false),
-    ] {
-        let snippet = format!("location {location} {{ return 410; }}");
-        let reports = told(&snippet, annotations, ("/", "Prefix"));
-        let named = reports.iter().any(|report| {
-            report.contains("annotation server-snippet: rewrite is not supported")
-                && report.contains("of server-snippet of ConfigMap sys/cm")
-        });
-        assert_eq!(named, is_closed, "{location} {annotations}: {reports:?}");
-    }
-}
-
-#[test]
-fn a_location_of_the_operator_in_the_way_of_last_is_named() {
-    let last = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /new/$1 last;"});
-    let expected = "(location \"\\\\.php$\" of server-snippet of ConfigMap sys/cm)";
-    let reports = told("location ~ \\.php$ { return 410; }", &last, ("/", "Prefix"));
-    assert!(
-        reports.iter().any(|it| it.contains(expected)),
-        "{reports:?}"
-    );
-    // It is not in the way, and the path is not that of the pattern anyway.
-    let reports = told("location = /x { return 410; }", &last, ("/", "Prefix"));
-    assert_eq!(reports, Vec::<String>::new());
-    let other = json!({"configuration-snippet": "rewrite ^/old/(.*)$ /old/$1 last;"});
-    let reports = told(
-        "location ~ \\.php$ { return 410; }",
-        &other,
-        ("/", "Prefix"),
-    );
-    assert!(
-        reports.iter().all(|it| !it.contains("location \"")),
-        "{reports:?}"
-    );
-    assert!(!reports.is_empty());
-}
-
-/// The ConfigMap's has no path that goes without it, whoever has it; on Envoy none of its headers is a program.
-#[test]
-fn no_path_goes_without_it_and_no_header_of_it_is_a_program_on_envoy() {
-    let snippet = "add_header X-A b; deny 10.0.0.0/8; if ($http_x_bad) { return 403; }";
-    let condition =
-        json!({"configuration-snippet": "if ($http_x_a) { more_set_headers \"X-C: d\"; }"});
-    let ingresses = [
-        ingress("a", "a.test", &condition, &["/"]),
-        ingress("b", "a.test", &json!({}), &["/b"]),
+fn paths_that_have_too_much_of_it_are_closed_and_their_ingress_is_told() {
+    let each = |n| format!("if ($http_x_k{n} = a) {{ return 403; }}\n");
+    let ifs = |n: usize| -> String { (0..n).map(each).collect() };
+    let cors_of = |count| {
+        let origins: Vec<String> = (0..count).map(|n| format!("https://o{n}.test")).collect();
+        json!({"enable-cors": "true", "cors-allow-origin": origins.join(",")})
+    };
+    let cors = cors_of(50);
+    let located = format!("location /x {{ {} }}", ifs(6));
+    let headers = "more_set_headers \"X-A: b\";".to_owned();
+    const SERVER: &str = "server-snippet";
+    const LOCATION: &str = "location-snippet";
+    let rows = [
+        (SERVER, ifs(10), json!({}), 20, 1, false),
+        (SERVER, ifs(10), json!({}), 500, 1, true),
+        (SERVER, ifs(10), cors.clone(), 2, 1, false),
+        (SERVER, ifs(10), cors, 50, 1, true),
+        (SERVER, located.clone(), json!({}), 1, 100, false),
+        (SERVER, located, json!({}), 1, 500, true),
+        (SERVER, headers.clone(), json!({}), 500, 1, false),
+        (LOCATION, ifs(10), json!({}), 20, 1, false),
+        (LOCATION, ifs(10), json!({}), 500, 1, true),
+        (LOCATION, ifs(10), cors_of(50), 50, 1, true),
+        (LOCATION, headers, json!({}), 500, 1, false),
     ];
-    for key in ["server-snippet", "location-snippet"] {
-        let translation = translated(&json!({key: snippet}), &ingresses);
+    for (key, snippet, annotations, paths, hosts, is_beyond) in rows {
+        let other = ingress("b", "other.test", &json!({}), &["/"]);
+        let objects = [large(&annotations, paths, hosts), other];
+        let translation = translated(&json!({key: snippet}), &objects);
+        let said = format!("{key}: {paths} paths, {hosts} hosts, {annotations}");
         let reports = translation.reports();
-        assert!(
-            reports
-                .iter()
-                .all(|it| !it.reason.contains("other namespaces")),
-            "{key}: {reports:?}"
-        );
-        for route in routes(translation.config(), "a.test") {
-            assert_eq!(route.direct_responses.len(), 1, "{key}: {route:?}");
-            let of_route = route.filters.iter().filter_map(|filter| match filter {
-                Filter::ResponseHeaders(all) => Some(all),
-                Filter::RequestHeaders(_) => None,
-            });
-            let variants = route.header_variants.iter().map(|it| &it.headers);
-            for headers in of_route.chain(variants) {
-                assert_eq!(headers.programs(), 0, "{key}: {route:?}");
-                assert_eq!(headers.add.len(), 1, "{key}: {route:?}");
-            }
-        }
+        let reports: Vec<String> = reports.iter().map(ToString::to_string).collect();
+        let told = |report: &&String| {
+            report.starts_with("Ingress a/0.test: spec.rules: expected at most 5000")
+                && report.contains(&format!("{key} of ConfigMap sys/cm"))
+        };
+        let told = reports.iter().filter(told).count();
+        assert_eq!(told, usize::from(is_beyond), "{said}: {reports:?}");
+        let is_closed = |route: &&HttpRoute| route.action == Action::Denied;
+        let of_large = routes(translation.config(), "0.test");
+        let closed = of_large.iter().copied().filter(is_closed).count();
+        let expected = if is_beyond { of_large.len() } else { 0 };
+        assert_eq!(closed, expected, "{said}: {of_large:?}");
+        let others = routes(translation.config(), "other.test");
+        assert!(others.iter().copied().all(|it| !is_closed(&it)), "{said}");
     }
 }

@@ -4,7 +4,7 @@ use sluice_ir::Condition;
 
 use super::captures::Captures;
 use super::conditions::literal;
-use super::flags::{self, Flag, Flags, Written, has_group};
+use super::flags::{self, Expanded, Flags, VariableValue, has_group};
 
 /// Bytes of a variable.
 const MAX_VALUE: usize = 100;
@@ -23,19 +23,19 @@ impl Branch {
         value: &str,
         captures: Option<&Captures>,
     ) -> Option<Branch> {
-        let value = match flags::written(&[value], &self.flags, captures)? {
-            Written::Unknown => Flag::Unknown,
-            Written::Words(words, None) if !has_group(value) => {
+        let value = match flags::expanded(&[value], &self.flags, captures)? {
+            Expanded::Unknown => VariableValue::Unknown,
+            Expanded::Words(words, None) if !has_group(value) => {
                 let value = literal(&words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
-                Flag::Text(value)
+                VariableValue::Text(value)
             }
-            Written::Words(words, of) => {
+            Expanded::Words(words, of) => {
                 let of = of.or_else(|| captures.cloned().map(Box::new))?;
                 let value = Some(words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
                 let mut rest = value.split('$').skip(1);
                 let are_groups = rest.all(|it| has_group(&format!("${it}")));
                 let is_plain = !value.chars().any(char::is_control);
-                (are_groups && is_plain).then_some(Flag::Groups(value, of))?
+                (are_groups && is_plain).then_some(VariableValue::Groups(value, of))?
             }
         };
         self.flags.insert(name.to_owned(), value);

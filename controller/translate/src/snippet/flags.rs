@@ -8,7 +8,7 @@ use super::captures::Captures;
 
 /// Value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Flag {
+pub(super) enum VariableValue {
     Text(String),
     /// A text with groups of a condition on the path: `$1`.
     Groups(String, Box<Captures>),
@@ -17,11 +17,11 @@ pub(super) enum Flag {
 }
 
 /// Variables by name, in lower case.
-pub(super) type Flags = BTreeMap<String, Flag>;
+pub(super) type Flags = BTreeMap<String, VariableValue>;
 
 /// Words with texts in place of variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum Expanded {
     /// The groups that they have, if variables brought any.
     Words(Vec<String>, Option<Box<Captures>>),
     Unknown,
@@ -35,7 +35,7 @@ pub(super) fn has_group(text: &str) -> bool {
 
 /// Words in which each variable that a snippet has set is what it is. `own`: groups that the words have anyway. `None`: they have groups
 /// of several conditions.
-pub(super) fn written(words: &[&str], flags: &Flags, own: Option<&Captures>) -> Option<Written> {
+pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) -> Option<Expanded> {
     let mut groups: Option<Box<Captures>> = None;
     let mut all = Vec::new();
     for word in words {
@@ -51,15 +51,15 @@ pub(super) fn written(words: &[&str], flags: &Flags, own: Option<&Captures>) -> 
                 continue;
             };
             match flag {
-                Flag::Text(value) => text.push(value),
-                Flag::Groups(value, of) => {
+                VariableValue::Text(value) => text.push(value),
+                VariableValue::Groups(value, of) => {
                     if groups.as_ref().is_some_and(|known| known != of) {
                         return None;
                     }
                     groups = Some(of.clone());
                     text.push(value);
                 }
-                Flag::Unknown => return Some(Written::Unknown),
+                VariableValue::Unknown => return Some(Expanded::Unknown),
             }
             text.push(behind);
         }
@@ -67,7 +67,7 @@ pub(super) fn written(words: &[&str], flags: &Flags, own: Option<&Captures>) -> 
     }
     let has_own = words.iter().any(|word| has_group(word));
     let is_one = groups.is_none() || !has_own || groups.as_deref() == own;
-    is_one.then_some(Written::Words(all, groups))
+    is_one.then_some(Expanded::Words(all, groups))
 }
 
 /// True if words have a variable of these names.
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_variable_does_not_get_into_its_name() {
-        let text = |value: &str| Flag::Text(value.to_owned());
+        let text = |value: &str| VariableValue::Text(value.to_owned());
         let flags: Flags = [
             ("a", text("x")),
             ("empty", text("")),
@@ -135,10 +135,10 @@ mod tests {
             ("/$1$a", "/$1x"),
             ("/$b$$", "/$b$$"),
         ] {
-            let written = written(&[word], &flags, None);
+            let expanded = expanded(&[word], &flags, None);
             assert_eq!(
-                written,
-                Some(Written::Words(vec![expected.to_owned()], None)),
+                expanded,
+                Some(Expanded::Words(vec![expected.to_owned()], None)),
                 "{word}"
             );
         }

@@ -8,7 +8,7 @@ use crate::snippet::branch::{Branch, on_ways};
 use crate::snippet::captures::Captures;
 use crate::snippet::conditions::FlagTest;
 use crate::snippet::error::SnippetErrors;
-use crate::snippet::flags::{self, Flag, Written};
+use crate::snippet::flags::{self, Expanded, VariableValue};
 use crate::snippet::host_groups::HostGroups;
 use crate::snippet::tree::Directive;
 
@@ -71,7 +71,7 @@ impl Responses<'_> {
         }
         // Another Ingress may give the host more names.
         for mut branch in on_ways(&branches, &[groups.others()]) {
-            branch.flags.insert(name.to_owned(), Flag::Unknown);
+            branch.flags.insert(name.to_owned(), VariableValue::Unknown);
             all.push(branch);
         }
         Some(all)
@@ -88,10 +88,10 @@ impl Responses<'_> {
         let (mut within, mut beside) = (Vec::new(), Vec::new());
         for branch in branches {
             match branch.flags.get(name) {
-                Some(Flag::Text(value)) if test.holds(value) => within.push(branch),
-                Some(Flag::Text(_)) | None => beside.push(branch),
-                Some(Flag::Groups(..)) => return Err(directive.unsupported().into()),
-                Some(Flag::Unknown) => {
+                Some(VariableValue::Text(value)) if test.holds(value) => within.push(branch),
+                Some(VariableValue::Text(_)) | None => beside.push(branch),
+                Some(VariableValue::Groups(..)) => return Err(directive.unsupported().into()),
+                Some(VariableValue::Unknown) => {
                     self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
                 }
             }
@@ -118,13 +118,13 @@ impl Responses<'_> {
         }
         for branch in branches {
             let captures = self.captures.clone();
-            let written = flags::written(words, &branch.flags, captures.as_ref());
-            let (words, captures) = match written.ok_or_else(|| directive.unsupported())? {
-                Written::Unknown => {
+            let expanded = flags::expanded(words, &branch.flags, captures.as_ref());
+            let (words, captures) = match expanded.ok_or_else(|| directive.unsupported())? {
+                Expanded::Unknown => {
                     self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
                     continue;
                 }
-                Written::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
+                Expanded::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
             };
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             if self.groups_of_hosts(&words).is_some() {

@@ -6,7 +6,7 @@ use super::Responses;
 use crate::snippet::block_headers;
 use crate::snippet::branch::Branch;
 use crate::snippet::error::{SnippetError, SnippetErrors};
-use crate::snippet::flags::{Flag, has_group};
+use crate::snippet::flags::{VariableValue, has_group};
 use crate::snippet::tree::Directive;
 
 impl Responses<'_> {
@@ -37,7 +37,7 @@ impl Responses<'_> {
         );
         self.errors.take(Err::<(), _>(directive.because(reason)))?;
         for branch in &mut branches {
-            branch.flags.insert(name.clone(), Flag::Unknown);
+            branch.flags.insert(name.clone(), VariableValue::Unknown);
         }
         self.flags.entry(name).or_insert(directive.line);
         Ok(branches)

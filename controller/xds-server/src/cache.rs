@@ -61,6 +61,10 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
+    pub(crate) fn names(&self) -> &OrdSet<Name> {
+        &self.names
+    }
+
     /// Takes this in the place of what is equal to it. `known` has nothing that differs from it, and `names`, of a client that
     /// asks by name, has all that `known` has: so equal sizes are enough.
     pub(crate) fn share(
@@ -168,13 +172,6 @@ impl Cache {
         let known = self.resources.get(&kind);
         let known = known.and_then(|all| all.get_key_value(name));
         known.map_or_else(|| Name::from(name), |(name, _)| name.clone())
-    }
-
-    pub(crate) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
-        self.resources
-            .get(&kind)
-            .into_iter()
-            .flat_map(BTreeMap::keys)
     }
 
     /// The version of every resource.

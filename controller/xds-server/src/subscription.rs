@@ -30,11 +30,11 @@ pub(crate) struct Subscription {
     /// Versions that the client has; `None` is a version that is not ours. Shared with the cache when it is all of it.
     known: OrdMap<Name, Option<Version>>,
     /// Names of resources that may differ from what the client has.
-    dirty: BTreeSet<Name>,
+    dirty: OrdSet<Name>,
     /// Names that the client waits for, whatever it has.
     forced: BTreeSet<Name>,
     /// Parts of a refused response, each to be sent alone.
-    suspects: Vec<BTreeSet<Name>>,
+    suspects: Vec<OrdSet<Name>>,
     /// Versions with a NACK of their own.
     refused: BTreeMap<Name, Option<Version>>,
     in_flight: Option<InFlight>,
@@ -64,7 +64,7 @@ impl Subscription {
             wildcard: false,
             names: OrdSet::new(),
             known: OrdMap::new(),
-            dirty: BTreeSet::new(),
+            dirty: OrdSet::new(),
             forced: BTreeSet::new(),
             suspects: Vec::new(),
             refused: BTreeMap::new(),
@@ -144,7 +144,14 @@ impl Subscription {
 
     fn want_all(&mut self, cache: &Cache) {
         self.wildcard = true;
-        self.dirty.extend(cache.names(self.kind).cloned());
+        self.all_is_dirty(cache);
+    }
+
+    fn all_is_dirty(&mut self, cache: &Cache) {
+        if let Some(all) = cache.catalogue(self.kind) {
+            // Of a client that has nothing yet, it is the cache's own.
+            self.dirty = all.names().clone().union(std::mem::take(&mut self.dirty));
+        }
     }
 
     /// Answers about this name even when the client has it: a cluster that warms waits for its endpoints again.
@@ -246,7 +253,7 @@ impl Subscription {
         self.dirty.extend(self.names.iter().cloned());
         self.dirty.extend(self.known.keys().cloned());
         if self.wildcard {
-            self.dirty.extend(cache.names(self.kind).cloned());
+            self.all_is_dirty(cache);
         }
     }
 
@@ -339,36 +346,39 @@ impl Subscription {
         &mut self,
         response: &mut Response,
         sent: &mut Sent,
-        names: BTreeSet<Name>,
+        names: OrdSet<Name>,
         part: ChangeSet,
         cache: &Cache,
-    ) -> BTreeSet<Name> {
-        let mut left = BTreeSet::new();
-        let mut room = room(self.kind);
-        for name in names {
-            let need = self.need(&name, cache);
+    ) -> OrdSet<Name> {
+        let (mut room, mut done) = (room(self.kind), Vec::new());
+        for name in &names {
+            if room == 0 {
+                break;
+            }
+            let need = self.need(name, cache);
             match &need {
-                Need::Nothing => drop(self.forced.remove(&name)),
-                _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
+                Need::Nothing => {}
+                _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {
-                    let (bytes, version) = (stored.bytes(self.form).clone(), stored.version);
-                    room = room.saturating_sub(bytes.len() + name.len());
-                    response.resources.push(Resource {
-                        name: name.clone(),
-                        version,
-                        bytes,
-                    });
-                    self.forced.remove(&name);
-                    sent.push((name, Some(stored.version)));
+                    let resource = Resource::new(name, stored, self.form);
+                    room = room.saturating_sub(resource.bytes.len() + name.len());
+                    response.resources.push(resource);
+                    sent.push((name.clone(), Some(stored.version)));
                 }
                 Need::Remove => {
                     room = room.saturating_sub(name.len());
                     response.removed_resources.push(name.clone());
-                    self.forced.remove(&name);
-                    sent.push((name, None));
+                    sent.push((name.clone(), None));
                 }
             }
+            self.forced.remove(name);
+            done.push(name);
         }
+        if done.len() == names.len() {
+            return OrdSet::new();
+        }
+        let mut left = names.clone();
+        done.into_iter().for_each(|name| drop(left.remove(name)));
         left
     }
 

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
-use imbl::{OrdMap, OrdSet};
+use imbl::OrdSet;
 use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, Sent, TooManyNames};
 use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
+use crate::known::Known;
 use crate::progress::Probed;
 use crate::response::{ChangeSet, Need, Resource, Response, fits, room};
 use crate::version::Version;
@@ -27,8 +28,7 @@ pub(crate) struct Subscription {
     form: FilterForm,
     wildcard: bool,
     names: OrdSet<Name>,
-    /// Versions that the client has; `None` is a version that is not ours. Shared with the cache when it is all of it.
-    known: OrdMap<Name, Option<Version>>,
+    known: Known,
     /// Names of resources that may differ from what the client has.
     dirty: OrdSet<Name>,
     /// Names that the client waits for, whatever it has.
@@ -63,7 +63,9 @@ impl Subscription {
             form,
             wildcard: false,
             names: OrdSet::new(),
-            known: OrdMap::new(),
+            known: cache
+                .catalogue(kind)
+                .map_or_else(Known::default, Known::none_of),
             dirty: OrdSet::new(),
             forced: BTreeSet::new(),
             suspects: Vec::new(),
@@ -88,7 +90,7 @@ impl Subscription {
             if self.wants(&name) {
                 self.forced.remove(&name);
                 self.dirty.insert(name.clone());
-                self.known.insert(name, Version::parse(version));
+                self.known.insert(&name, Version::parse(version));
             }
         }
     }
@@ -168,7 +170,7 @@ impl Subscription {
     fn forget_unwanted(&mut self) {
         let all = self
             .known
-            .keys()
+            .names()
             .chain(&self.dirty)
             .chain(self.refused.keys());
         let unwanted = all.filter(|name| !self.names.contains(*name)).cloned();
@@ -186,8 +188,7 @@ impl Subscription {
         self.refused.remove(name);
     }
 
-    /// A client that has all of the type, and nothing else, shares what it has with the cache. When nothing is dirty, each name
-    /// that it wants is known in the version of the cache, and a name of which there is no resource is not known.
+    /// Makes what the client has the cache's own once nothing is left to say.
     fn share(&mut self, cache: &Cache) {
         let is_idle = self.in_flight.is_none() && self.dirty.is_empty();
         if !is_idle || !self.suspects.is_empty() || !self.refused.is_empty() {
@@ -195,7 +196,7 @@ impl Subscription {
         }
         if let Some(all) = cache.catalogue(self.kind) {
             let names = (!self.wildcard).then_some(&mut self.names);
-            all.share(&mut self.known, names);
+            self.known.share(all, names);
         }
     }
 
@@ -215,9 +216,9 @@ impl Subscription {
             self.refused.remove(name);
             match version {
                 Some(version) if self.wants(name) => {
-                    self.known.insert(name.clone(), Some(*version));
+                    self.known.insert(name, Some(*version));
                 }
-                _ => drop(self.known.remove(name)),
+                _ => self.known.remove(name),
             }
         }
         self.answered = in_flight.covers.unwrap_or(self.answered);
@@ -242,7 +243,7 @@ impl Subscription {
 
     /// A resource changed.
     pub(crate) fn changed(&mut self, name: &Name) {
-        if self.wants(name) || self.known.contains_key(name) {
+        if self.wants(name) || self.known.get(name).is_some() {
             self.dirty.insert(name.clone());
             self.refused.remove(name);
         }
@@ -251,7 +252,7 @@ impl Subscription {
     /// Anything may have changed.
     pub(crate) fn changed_all(&mut self, cache: &Cache) {
         self.dirty.extend(self.names.iter().cloned());
-        self.dirty.extend(self.known.keys().cloned());
+        self.dirty.extend(self.known.names().cloned());
         if self.wildcard {
             self.all_is_dirty(cache);
         }

@@ -233,7 +233,7 @@ async fn a_client_that_kept_one_wait_from_its_end_keeps_no_other_until_it_has_ca
         client.accept().await;
     }
     let [live, dead] = &mut clients;
-    let mut publish = |content: &str| store.apply(set(Cluster, content, &["a"]));
+    let publish = |content: &str| store.apply(set(Cluster, content, &["a"]));
     let generation = publish("1");
     live.accept().await;
     let unanswered = dead.receive().await;

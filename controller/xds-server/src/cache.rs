@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use imbl::{OrdMap, OrdSet};
 use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
+use crate::known::Catalogue;
 use crate::version::Version;
 
 /// One resource as it is sent.
@@ -50,34 +50,6 @@ pub(crate) struct Difference {
     /// `None`: it is gone.
     set: Vec<(ResourceType, Name, Option<Stored>)>,
     complete: BTreeSet<ResourceType>,
-}
-
-/// Names and versions of a type, as a client has them that has all of it. Persistent: clients that have it share it with each other, and with
-/// what it was before, so that one more client costs next to no memory.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Catalogue {
-    versions: OrdMap<Name, Option<Version>>,
-    names: OrdSet<Name>,
-}
-
-impl Catalogue {
-    /// Takes this in the place of what is equal to it. `known` has nothing that differs from it, and `names`, of a client that
-    /// asks by name, has all that `known` has: so equal sizes are enough.
-    pub(crate) fn share(
-        &self,
-        known: &mut OrdMap<Name, Option<Version>>,
-        names: Option<&mut OrdSet<Name>>,
-    ) {
-        if known.len() != self.versions.len() {
-            return;
-        }
-        known.clone_from(&self.versions);
-        if let Some(names) = names
-            && names.len() == self.names.len()
-        {
-            names.clone_from(&self.names);
-        }
-    }
 }
 
 /// All resources at one generation.
@@ -127,13 +99,10 @@ impl Cache {
             let resources = self.resources.entry(kind).or_default();
             let catalogue = self.catalogues.entry(kind).or_default();
             if let Some(stored) = now {
-                catalogue.names.insert(name.clone());
-                let version = Some(stored.version);
-                catalogue.versions.insert(name.clone(), version);
+                catalogue.set(&name, stored.version);
                 resources.insert(name.clone(), stored);
             } else {
-                catalogue.names.remove(&name);
-                catalogue.versions.remove(&name);
+                catalogue.remove(&name);
                 resources.remove(&name);
             }
             changed.push((kind, name));
@@ -168,13 +137,6 @@ impl Cache {
         let known = self.resources.get(&kind);
         let known = known.and_then(|all| all.get_key_value(name));
         known.map_or_else(|| Name::from(name), |(name, _)| name.clone())
-    }
-
-    pub(crate) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
-        self.resources
-            .get(&kind)
-            .into_iter()
-            .flat_map(BTreeMap::keys)
     }
 
     /// The version of every resource.
@@ -218,35 +180,6 @@ mod tests {
         let second = apply(&mut cache, setting("a", b"2"));
         assert!(second > first);
         assert_eq!(cache.since(first).map(Iterator::count), Some(1));
-    }
-
-    #[test]
-    fn a_client_that_has_all_shares_it_and_one_that_has_less_does_not() {
-        let mut cache = Cache::default();
-        let mut known = OrdMap::new();
-        for (name, bytes) in [("a", b"1"), ("b", b"2")] {
-            apply(&mut cache, setting(name, bytes));
-            known.insert(Name::from(name), Some(Version::hash(bytes)));
-        }
-        let all = cache.catalogue(ResourceType::Cluster).unwrap();
-        let mut names: OrdSet<Name> = known.keys().cloned().collect();
-        let (mut fewer, mut few) = (known.without("a"), names.clone());
-        all.share(&mut fewer, Some(&mut few));
-        assert!(!few.ptr_eq(&all.names) && fewer.len() == 1);
-        all.share(&mut known, Some(&mut names));
-        assert!(known.ptr_eq(&all.versions) && names.ptr_eq(&all.names));
-        let name = names.iter().next().unwrap();
-        assert!(std::sync::Arc::ptr_eq(
-            &cache.name(ResourceType::Cluster, "a"),
-            name
-        ));
-
-        apply(&mut cache, setting("a", b"3"));
-        assert_eq!(
-            known.get("a"),
-            Some(&Some(Version::hash(b"1"))),
-            "what is shared stays"
-        );
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
 //! - [`acknowledgement`]: the answer to a response.
 //! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
+//! - [`known`]: versions that a client has, shared with all others.
 //! - [`nack`]: resources that a client rejected.
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
 //! - [`encode`]: the bytes of a response, piece by piece.
@@ -30,6 +31,7 @@ mod encode;
 mod ext_authz;
 mod ext_proc;
 mod history;
+mod known;
 mod nack;
 mod progress;
 mod response;

@@ -1,7 +1,7 @@
 //! Responses: how much one holds, and what of a subscription.
 
 use bytes::Bytes;
-use sluice_xds::{Name, ResourceType};
+use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::cache::Stored;
 use crate::version::Version;
@@ -26,6 +26,17 @@ pub(crate) struct Resource {
     pub(crate) name: Name,
     pub(crate) version: Version,
     pub(crate) bytes: Bytes,
+}
+
+impl Resource {
+    /// For a client that takes this form of the filter.
+    pub(crate) fn new(name: &Name, stored: &Stored, form: FilterForm) -> Self {
+        Resource {
+            name: name.clone(),
+            version: stored.version,
+            bytes: stored.bytes(form).clone(),
+        }
+    }
 }
 
 /// Selection of the pending changes.

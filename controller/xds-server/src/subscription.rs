@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
-use imbl::{OrdMap, OrdSet};
+use imbl::OrdSet;
 use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, Sent, TooManyNames};
 use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
+use crate::known::Known;
 use crate::progress::Probed;
 use crate::response::{ChangeSet, Need, Resource, Response, fits, room};
 use crate::version::Version;
@@ -27,14 +28,13 @@ pub(crate) struct Subscription {
     form: FilterForm,
     wildcard: bool,
     names: OrdSet<Name>,
-    /// Versions that the client has; `None` is a version that is not ours. Shared with the cache when it is all of it.
-    known: OrdMap<Name, Option<Version>>,
+    known: Known,
     /// Names of resources that may differ from what the client has.
-    dirty: BTreeSet<Name>,
+    dirty: OrdSet<Name>,
     /// Names that the client waits for, whatever it has.
     forced: BTreeSet<Name>,
     /// Parts of a refused response, each to be sent alone.
-    suspects: Vec<BTreeSet<Name>>,
+    suspects: Vec<OrdSet<Name>>,
     /// Versions with a NACK of their own.
     refused: BTreeMap<Name, Option<Version>>,
     in_flight: Option<InFlight>,
@@ -63,8 +63,10 @@ impl Subscription {
             form,
             wildcard: false,
             names: OrdSet::new(),
-            known: OrdMap::new(),
-            dirty: BTreeSet::new(),
+            known: cache
+                .catalogue(kind)
+                .map_or_else(Known::default, Known::none_of),
+            dirty: OrdSet::new(),
             forced: BTreeSet::new(),
             suspects: Vec::new(),
             refused: BTreeMap::new(),
@@ -88,7 +90,7 @@ impl Subscription {
             if self.wants(&name) {
                 self.forced.remove(&name);
                 self.dirty.insert(name.clone());
-                self.known.insert(name, Version::parse(version));
+                self.known.insert(&name, Version::parse(version));
             }
         }
     }
@@ -144,7 +146,14 @@ impl Subscription {
 
     fn want_all(&mut self, cache: &Cache) {
         self.wildcard = true;
-        self.dirty.extend(cache.names(self.kind).cloned());
+        self.all_is_dirty(cache);
+    }
+
+    fn all_is_dirty(&mut self, cache: &Cache) {
+        if let Some(all) = cache.catalogue(self.kind) {
+            // Of a client that has nothing yet, it is the cache's own.
+            self.dirty = all.names().clone().union(std::mem::take(&mut self.dirty));
+        }
     }
 
     /// Answers about this name even when the client has it: a cluster that warms waits for its endpoints again.
@@ -161,7 +170,7 @@ impl Subscription {
     fn forget_unwanted(&mut self) {
         let all = self
             .known
-            .keys()
+            .names()
             .chain(&self.dirty)
             .chain(self.refused.keys());
         let unwanted = all.filter(|name| !self.names.contains(*name)).cloned();
@@ -179,8 +188,7 @@ impl Subscription {
         self.refused.remove(name);
     }
 
-    /// A client that has all of the type, and nothing else, shares what it has with the cache. When nothing is dirty, each name
-    /// that it wants is known in the version of the cache, and a name of which there is no resource is not known.
+    /// Makes what the client has the cache's own once nothing is left to say.
     fn share(&mut self, cache: &Cache) {
         let is_idle = self.in_flight.is_none() && self.dirty.is_empty();
         if !is_idle || !self.suspects.is_empty() || !self.refused.is_empty() {
@@ -188,7 +196,7 @@ impl Subscription {
         }
         if let Some(all) = cache.catalogue(self.kind) {
             let names = (!self.wildcard).then_some(&mut self.names);
-            all.share(&mut self.known, names);
+            self.known.share(all, names);
         }
     }
 
@@ -208,9 +216,9 @@ impl Subscription {
             self.refused.remove(name);
             match version {
                 Some(version) if self.wants(name) => {
-                    self.known.insert(name.clone(), Some(*version));
+                    self.known.insert(name, Some(*version));
                 }
-                _ => drop(self.known.remove(name)),
+                _ => self.known.remove(name),
             }
         }
         self.answered = in_flight.covers.unwrap_or(self.answered);
@@ -235,7 +243,7 @@ impl Subscription {
 
     /// A resource changed.
     pub(crate) fn changed(&mut self, name: &Name) {
-        if self.wants(name) || self.known.contains_key(name) {
+        if self.wants(name) || self.known.get(name).is_some() {
             self.dirty.insert(name.clone());
             self.refused.remove(name);
         }
@@ -244,9 +252,9 @@ impl Subscription {
     /// Anything may have changed.
     pub(crate) fn changed_all(&mut self, cache: &Cache) {
         self.dirty.extend(self.names.iter().cloned());
-        self.dirty.extend(self.known.keys().cloned());
+        self.dirty.extend(self.known.names().cloned());
         if self.wildcard {
-            self.dirty.extend(cache.names(self.kind).cloned());
+            self.all_is_dirty(cache);
         }
     }
 
@@ -339,36 +347,39 @@ impl Subscription {
         &mut self,
         response: &mut Response,
         sent: &mut Sent,
-        names: BTreeSet<Name>,
+        names: OrdSet<Name>,
         part: ChangeSet,
         cache: &Cache,
-    ) -> BTreeSet<Name> {
-        let mut left = BTreeSet::new();
-        let mut room = room(self.kind);
-        for name in names {
-            let need = self.need(&name, cache);
+    ) -> OrdSet<Name> {
+        let (mut room, mut done) = (room(self.kind), Vec::new());
+        for name in &names {
+            if room == 0 {
+                break;
+            }
+            let need = self.need(name, cache);
             match &need {
-                Need::Nothing => drop(self.forced.remove(&name)),
-                _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
+                Need::Nothing => {}
+                _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {
-                    let (bytes, version) = (stored.bytes(self.form).clone(), stored.version);
-                    room = room.saturating_sub(bytes.len() + name.len());
-                    response.resources.push(Resource {
-                        name: name.clone(),
-                        version,
-                        bytes,
-                    });
-                    self.forced.remove(&name);
-                    sent.push((name, Some(stored.version)));
+                    let resource = Resource::new(name, stored, self.form);
+                    room = room.saturating_sub(resource.bytes.len() + name.len());
+                    response.resources.push(resource);
+                    sent.push((name.clone(), Some(stored.version)));
                 }
                 Need::Remove => {
                     room = room.saturating_sub(name.len());
                     response.removed_resources.push(name.clone());
-                    self.forced.remove(&name);
-                    sent.push((name, None));
+                    sent.push((name.clone(), None));
                 }
             }
+            self.forced.remove(name);
+            done.push(name);
         }
+        if done.len() == names.len() {
+            return OrdSet::new();
+        }
+        let mut left = names.clone();
+        done.into_iter().for_each(|name| drop(left.remove(name)));
         left
     }
 

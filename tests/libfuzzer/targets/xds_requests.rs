@@ -58,6 +58,9 @@ mod encode;
 #[path = "../../../controller/xds-server/src/history.rs"]
 mod history;
 #[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/known.rs"]
+mod known;
+#[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/nack.rs"]
 mod nack;
 #[allow(dead_code, reason = "what the store and the service call")]
@@ -153,7 +156,8 @@ impl Machine {
     }
 
     fn names(&self, kind: ResourceType) -> Vec<String> {
-        let names = self.cache.names(kind);
+        let catalogue = self.cache.catalogue(kind);
+        let names = catalogue.into_iter().flat_map(|all| all.names());
         names.map(|name| name.to_string()).collect()
     }
 }

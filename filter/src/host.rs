@@ -12,9 +12,10 @@ use std::ptr::{null, null_mut};
 use std::time::Duration;
 
 use proxy_wasm::hostcalls;
-use proxy_wasm::types::{BufferType, LogLevel, MapType};
+use proxy_wasm::types::{BufferType, MapType};
 use sluice_filter_core::shared::{Exchange, Shared, Unavailable};
 use sluice_filter_core::{Reply, Timestamp};
+use sluice_filter_worker::LogLevel;
 
 use crate::pairs::{self, Pairs};
 
@@ -323,6 +324,11 @@ pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration
 
 /// Writes a line to the host's log.
 pub(crate) fn log(level: LogLevel, message: &str) {
+    let level = match level {
+        LogLevel::Info => proxy_wasm::types::LogLevel::Info,
+        LogLevel::Warn => proxy_wasm::types::LogLevel::Warn,
+        LogLevel::Error => proxy_wasm::types::LogLevel::Error,
+    };
     // SAFETY: the message outlives the call; the host copies it. A line that cannot be logged has nowhere to go.
     unsafe { proxy_log(level as u32, message.as_ptr(), message.len()) };
 }

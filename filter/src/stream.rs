@@ -134,11 +134,6 @@ impl Stream for HostStream {
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        let level = match level {
-            LogLevel::Info => proxy_wasm::types::LogLevel::Info,
-            LogLevel::Warn => proxy_wasm::types::LogLevel::Warn,
-            LogLevel::Error => proxy_wasm::types::LogLevel::Error,
-        };
         host::log(level, message);
     }
 

@@ -5,11 +5,11 @@ mod poll;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use proxy_wasm::types::{Action, LogLevel};
+use proxy_wasm::types::Action;
 use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, Timestamp};
-use sluice_filter_worker::{Pending, RequestAction, SharedCounters, Worker};
+use sluice_filter_worker::{LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker};
 
 use crate::host::SharedData;
 use crate::in_flight::InFlight;
@@ -31,8 +31,7 @@ pub(crate) struct Vm {
     control: Option<Control>,
     worker: Worker<SharedCounters<SharedData>>,
     long_poll: LongPoll,
-    /// Hash of the document that was refused last, and logged; `None` once another one is applied.
-    last_refused: Option<u64>,
+    refusals: Refusals,
     in_flight: InFlight,
     wait_until: Option<Timestamp>,
     unknown_routes: Option<u32>,
@@ -59,7 +58,7 @@ impl Vm {
             control: None,
             worker: Worker::new(counters, rng),
             long_poll: LongPoll::default(),
-            last_refused: None,
+            refusals: Refusals::default(),
             in_flight: InFlight::default(),
             wait_until: None,
             unknown_routes: None,

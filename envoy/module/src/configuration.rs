@@ -1,12 +1,13 @@
 //! A configuration of the filter: one for each listener and each of the two filters there.
 
-use sluice_envoy_abi::{Config, FilterConfig, LogLevel};
+use sluice_envoy_abi::{Config, FilterConfig};
 use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES};
 use sluice_filter_config::{Host, PluginConfig};
+use sluice_filter_worker::LogLevel;
 
-use crate::feed;
 use crate::filter::RequestFilter;
 use crate::settings::Settings;
+use crate::{envoy_log, feed};
 
 /// A configuration of the filter.
 pub struct Configuration(Settings);
@@ -48,6 +49,6 @@ impl FilterConfig for Configuration {
 }
 
 fn refuse(reason: &str) -> Option<Configuration> {
-    sluice_envoy_abi::log(LogLevel::Error, reason);
+    envoy_log::write(LogLevel::Error, reason);
     None
 }

@@ -7,13 +7,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sluice_envoy_abi::{Extension, LogLevel, Process, Response, Timer};
+use sluice_envoy_abi::{Extension, Process, Response, Timer};
 use sluice_filter_config::{Control, PluginConfig};
-use sluice_filter_core::{ApplyError, LongPoll, PollResult};
+use sluice_filter_core::{LongPoll, PollResult};
+use sluice_filter_worker::{DocumentError, LogLevel, Refusals};
 
 use crate::clock::monotonic;
 use crate::lock::lock;
-use crate::{log, waiting};
+use crate::{envoy_log, log, waiting};
 
 /// Longer than the controller holds a poll, so that only a dead connection times out.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -37,26 +38,26 @@ pub struct Feed {
     timer: Timer,
     long_poll: RefCell<LongPoll>,
     is_calling: Cell<bool>,
-    /// The document that was refused last, and logged; `None` once another one is applied.
-    last_refused: RefCell<Option<Vec<u8>>>,
+    refusals: RefCell<Refusals>,
 }
 
 impl Feed {
     /// Reads the configuration of the extension; without a result Envoy does not start.
     pub(crate) fn new(process: &Process<'_>, document: &[u8]) -> Option<Self> {
-        let config = PluginConfig::parse(document).map_err(|error| error.to_string());
-        let control = config.and_then(|config| {
-            *lock(&ZONE) = config.zone;
-            let missing = || "plugin configuration: expected `control`, got none".to_owned();
-            config.control.ok_or_else(missing)
-        });
-        let control = control.map_err(|error| sluice_envoy_abi::log(LogLevel::Error, &error));
+        let config = match PluginConfig::parse(document) {
+            Ok(config) => config,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        let Some(control) = config.control else {
+            return refuse("plugin configuration: expected `control`, got none");
+        };
+        *lock(&ZONE) = config.zone;
         let feed = Feed {
-            control: control.ok()?,
+            control,
             timer: process.timer(),
             long_poll: RefCell::default(),
             is_calling: Cell::new(false),
-            last_refused: RefCell::default(),
+            refusals: RefCell::default(),
         };
         // As soon as Envoy knows its clusters.
         feed.timer.start(Duration::ZERO);
@@ -85,10 +86,14 @@ impl Feed {
     }
 
     fn ended(&self, process: &Process<'_>, result: PollResult) {
-        if !self.is_calling.replace(false) {
-            return;
+        if self.is_calling.replace(false) {
+            self.long_poll.borrow_mut().ended(result, monotonic());
+            self.poll_when_due(process);
         }
-        self.long_poll.borrow_mut().ended(result, monotonic());
+    }
+
+    /// A timer may fire a little early.
+    fn poll_when_due(&self, process: &Process<'_>) {
         let wait = self.long_poll.borrow().not_before().since(monotonic());
         if wait.is_zero() {
             self.poll(process);
@@ -98,49 +103,22 @@ impl Feed {
     }
 
     fn apply(&self, document: &[u8]) -> PollResult {
-        let tables = match PluginConfig::parse_tables(document) {
-            Ok(tables) => tables,
-            Err(error) => return self.refused(document, &error.to_string()),
-        };
-        match log::publish(tables) {
-            Ok(()) => {
-                self.last_refused.replace(None);
-                waiting::resume();
-                PollResult::Current
-            }
-            Err(error @ ApplyError::Base { .. }) => {
-                let message = format!("log out of step, asking for a snapshot: {error}");
-                self.log_once(LogLevel::Info, document, &message);
-                PollResult::OutOfStep
-            }
-            Err(error) => self.refused(document, &error.to_string()),
+        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
+        let applied = read.and_then(|update| Ok(log::publish(update)?));
+        if applied.is_ok() {
+            waiting::resume();
         }
-    }
-
-    fn refused(&self, document: &[u8], error: &str) -> PollResult {
-        let message = format!("log refused, the last good tables stay: {error}");
-        self.log_once(LogLevel::Error, document, &message);
-        PollResult::Failed
-    }
-
-    /// A document that is refused comes again with the next poll, until the controller has another one.
-    fn log_once(&self, level: LogLevel, document: &[u8], message: &str) {
-        let refused = self.last_refused.replace(Some(document.to_vec()));
-        if refused.as_deref() != Some(document) {
-            sluice_envoy_abi::log(level, message);
+        let (result, news) = self.refusals.borrow_mut().result(document, applied);
+        if let Some((level, line)) = news {
+            envoy_log::write(level, &line);
         }
+        result
     }
 }
 
 impl Extension for Feed {
     fn on_timer(&self, process: &Process<'_>) {
-        // It may have fired a little early.
-        let wait = self.long_poll.borrow().not_before().since(monotonic());
-        if wait.is_zero() {
-            self.poll(process);
-        } else {
-            self.timer.start(wait.max(Duration::from_millis(1)));
-        }
+        self.poll_when_due(process);
     }
 
     /// Takes the response to a poll, and sends the next one, even if a panic ends this.
@@ -169,4 +147,9 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.feed.ended(self.process, self.result);
     }
+}
+
+fn refuse(reason: &str) -> Option<Feed> {
+    envoy_log::write(LogLevel::Error, reason);
+    None
 }

@@ -10,8 +10,8 @@ use sluice_filter_config::host_contract::{
 use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
 use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
 
-use crate::clock;
 use crate::settings::Settings;
+use crate::{clock, envoy_log};
 
 /// A request and its response, during a hook of Envoy's.
 pub(crate) struct EnvoyStream<'a> {
@@ -97,12 +97,7 @@ impl Stream for EnvoyStream<'_> {
     }
 
     fn log(&self, level: LogLevel, message: &str) {
-        let level = match level {
-            LogLevel::Info => sluice_envoy_abi::LogLevel::Info,
-            LogLevel::Warn => sluice_envoy_abi::LogLevel::Warn,
-            LogLevel::Error => sluice_envoy_abi::LogLevel::Error,
-        };
-        sluice_envoy_abi::log(level, message);
+        envoy_log::write(level, message);
     }
 
     fn route(&self) -> Option<Cow<'_, str>> {

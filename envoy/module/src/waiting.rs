@@ -4,10 +4,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluice_envoy_abi::{LogLevel, Scheduler};
+use sluice_envoy_abi::Scheduler;
+use sluice_filter_worker::LogLevel;
 
 use crate::lock::lock;
-use crate::log;
+use crate::{envoy_log, log};
 
 /// How long requests wait, from the first one on: a controller that is down must not hold traffic up.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -57,7 +58,7 @@ fn start_clock(deadline: Instant) -> bool {
         if !lock(&WAITING).streams.is_empty() {
             let message =
                 "no tables from the controller; Envoy's own balancing serves until they come";
-            sluice_envoy_abi::log(LogLevel::Warn, message);
+            envoy_log::write(LogLevel::Warn, message);
             resume();
         }
     });

@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 
-use sluice_envoy_abi::LogLevel;
 use sluice_filter_core::SplitMix64;
-use sluice_filter_worker::Worker;
+use sluice_filter_worker::{LogLevel, Worker};
 
 use crate::clock::now;
 use crate::counters::ProcessCounters;
-use crate::{feed, log};
+use crate::{envoy_log, feed, log};
 
 struct ThreadWorker {
     worker: Worker<ProcessCounters>,
@@ -63,12 +62,12 @@ impl ThreadWorker {
         for update in news.updates() {
             match self.worker.apply(update, now()) {
                 Ok(changes) => {
-                    changes.for_each(|change| sluice_envoy_abi::log(LogLevel::Info, &change));
+                    changes.for_each(|change| envoy_log::write(LogLevel::Info, &change));
                 }
                 // The log has only what can be applied, so this worker is out of step: a snapshot helps.
                 Err(error) => {
                     let message = format!("the filter's tables are asked for again: {error}");
-                    sluice_envoy_abi::log(LogLevel::Error, &message);
+                    envoy_log::write(LogLevel::Error, &message);
                     self.taken = 0;
                 }
             }

@@ -33,17 +33,6 @@ impl LongPoll {
     const FIRST_WAIT: Duration = Duration::from_millis(50);
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-    /// Before the first call.
-    #[must_use]
-    pub const fn new() -> Self {
-        LongPoll {
-            in_flight: false,
-            whole: false,
-            failures: 0,
-            not_before: Timestamp::from_nanos(0),
-        }
-    }
-
     /// When the next call is due, unless one is in flight.
     #[must_use]
     pub fn not_before(&self) -> Timestamp {
@@ -73,11 +62,6 @@ impl LongPoll {
     /// A call went out.
     pub fn sent(&mut self) {
         self.in_flight = true;
-    }
-
-    /// The call that went out was cancelled.
-    pub fn cancelled(&mut self) {
-        self.in_flight = false;
     }
 
     /// A call could not go out, or was answered.

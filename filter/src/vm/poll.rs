@@ -1,12 +1,8 @@
 //! The long poll for the log of the tables.
 
-use std::fmt;
-use std::hash::BuildHasher;
-
-use proxy_wasm::types::LogLevel;
-use rustc_hash::FxBuildHasher;
 use sluice_filter_config::{Host, PluginConfig};
-use sluice_filter_core::{ApplyError, PollResult};
+use sluice_filter_core::PollResult;
+use sluice_filter_worker::DocumentError;
 
 use super::{POLL_TIMEOUT, Vm};
 use crate::host;
@@ -49,35 +45,12 @@ impl Vm {
     }
 
     pub(super) fn apply_document(&mut self, document: &[u8]) -> PollResult {
-        let update = match PluginConfig::parse_tables(document) {
-            Ok(update) => update,
-            Err(error) => return self.refused(document, &error),
-        };
-        match self.apply(update) {
-            Ok(()) => {
-                self.last_refused = None;
-                PollResult::Current
-            }
-            Err(error @ ApplyError::Base { .. }) => {
-                let message = format!("log out of step, asking for a snapshot: {error}");
-                self.log_once(LogLevel::Info, document, &message);
-                PollResult::OutOfStep
-            }
-            Err(error) => self.refused(document, &error),
+        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
+        let applied = read.and_then(|update| Ok(self.apply(update)?));
+        let (result, news) = self.refusals.result(document, applied);
+        if let Some((level, line)) = news {
+            host::log(level, &line);
         }
-    }
-
-    fn refused(&mut self, document: &[u8], error: &dyn fmt::Display) -> PollResult {
-        let message = format!("log refused, the last good tables stay: {error}");
-        self.log_once(LogLevel::Error, document, &message);
-        PollResult::Failed
-    }
-
-    /// A document that is refused comes again with the next poll, until the controller has another one.
-    fn log_once(&mut self, level: LogLevel, document: &[u8], message: &str) {
-        let refused = FxBuildHasher.hash_one(document);
-        if self.last_refused.replace(refused) != Some(refused) {
-            host::log(level, message);
-        }
+        result
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A host calls a [`Worker`] with its [`Stream`] when request headers, response headers and the end of a request come, and keeps the
-//! [`Pending`] of each request. How tables arrive is the host's affair.
+//! [`Pending`] of each request. How documents of the log arrive is the host's affair; [`Refusals`] says what becomes of them.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,6 +17,7 @@
 
 mod counters;
 mod decide;
+mod document;
 mod limits;
 mod lookup;
 mod observation;
@@ -27,6 +28,7 @@ mod stream;
 mod worker;
 
 pub use counters::{Counters, SharedCounters};
+pub use document::{DocumentError, Refusals};
 pub use observation::Observation;
 pub use pending::Pending;
 pub use request_action::RequestAction;

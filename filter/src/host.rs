@@ -5,8 +5,10 @@
 //! a host may answer numbers that the SDK's enum does not have.
 #![allow(
     unsafe_code,
-    reason = "the proxy-wasm ABI is a C interface; this file is its only user"
+    reason = "the proxy-wasm ABI is a C interface; this module is its only user"
 )]
+
+mod abi;
 
 use std::ptr::{null, null_mut};
 use std::time::Duration;
@@ -17,6 +19,14 @@ use sluice_filter_core::shared::{Exchange, Shared, Unavailable};
 use sluice_filter_core::{Reply, Timestamp};
 use sluice_filter_worker::LogLevel;
 
+use self::abi::{
+    proxy_add_header_map_value, proxy_continue_stream, proxy_define_metric, proxy_get_buffer_bytes,
+    proxy_get_current_time_nanoseconds, proxy_get_header_map_pairs, proxy_get_header_map_value,
+    proxy_get_property, proxy_get_shared_data, proxy_http_call, proxy_increment_metric, proxy_log,
+    proxy_remove_header_map_value, proxy_replace_header_map_value, proxy_send_local_response,
+    proxy_set_effective_context, proxy_set_property, proxy_set_shared_data,
+    proxy_set_tick_period_milliseconds,
+};
 use crate::pairs::{self, Pairs};
 
 const OK: u32 = 0;
@@ -24,95 +34,6 @@ const NOT_FOUND: u32 = 1;
 const CAS_MISMATCH: u32 = 8;
 const STREAM_REQUEST: u32 = 0;
 const GRPC_STATUS_NONE: i32 = -1;
-
-#[link(wasm_import_module = "env")]
-unsafe extern "C" {
-    fn proxy_get_property(
-        path: *const u8,
-        path_len: usize,
-        value: *mut *mut u8,
-        value_len: *mut usize,
-    ) -> u32;
-    fn proxy_set_property(
-        path: *const u8,
-        path_len: usize,
-        value: *const u8,
-        value_len: usize,
-    ) -> u32;
-    fn proxy_replace_header_map_value(
-        map: u32,
-        key: *const u8,
-        key_len: usize,
-        value: *const u8,
-        value_len: usize,
-    ) -> u32;
-    fn proxy_remove_header_map_value(map: u32, key: *const u8, key_len: usize) -> u32;
-    fn proxy_get_header_map_pairs(map: u32, value: *mut *mut u8, value_len: *mut usize) -> u32;
-    fn proxy_add_header_map_value(
-        map: u32,
-        key: *const u8,
-        key_len: usize,
-        value: *const u8,
-        value_len: usize,
-    ) -> u32;
-    fn proxy_send_local_response(
-        status: u32,
-        details: *const u8,
-        details_len: usize,
-        body: *const u8,
-        body_len: usize,
-        headers: *const u8,
-        headers_len: usize,
-        grpc_status: i32,
-    ) -> u32;
-    fn proxy_http_call(
-        upstream: *const u8,
-        upstream_len: usize,
-        headers: *const u8,
-        headers_len: usize,
-        body: *const u8,
-        body_len: usize,
-        trailers: *const u8,
-        trailers_len: usize,
-        timeout_millis: u32,
-        token: *mut u32,
-    ) -> u32;
-    fn proxy_get_current_time_nanoseconds(time: *mut u64) -> u32;
-    fn proxy_set_tick_period_milliseconds(period: u32) -> u32;
-    fn proxy_set_effective_context(context: u32) -> u32;
-    fn proxy_continue_stream(stream: u32) -> u32;
-    fn proxy_get_buffer_bytes(
-        buffer: u32,
-        start: usize,
-        max_len: usize,
-        value: *mut *mut u8,
-        value_len: *mut usize,
-    ) -> u32;
-    fn proxy_get_shared_data(
-        key: *const u8,
-        key_len: usize,
-        value: *mut *mut u8,
-        value_len: *mut usize,
-        cas: *mut u32,
-    ) -> u32;
-    fn proxy_set_shared_data(
-        key: *const u8,
-        key_len: usize,
-        value: *const u8,
-        value_len: usize,
-        cas: u32,
-    ) -> u32;
-    fn proxy_log(level: u32, message: *const u8, message_len: usize) -> u32;
-    fn proxy_define_metric(kind: u32, name: *const u8, name_len: usize, id: *mut u32) -> u32;
-    fn proxy_increment_metric(id: u32, offset: i64) -> u32;
-    fn proxy_get_header_map_value(
-        map: u32,
-        key: *const u8,
-        key_len: usize,
-        value: *mut *mut u8,
-        value_len: *mut usize,
-    ) -> u32;
-}
 
 /// A value that the host allocated in our memory through `proxy_on_memory_allocate`.
 struct Returned {

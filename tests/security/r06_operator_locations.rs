@@ -139,6 +139,7 @@ async fn snippet_of_all_locations_guards_every_path(plane: Plane) -> Result<()> 
     for (snippet, status) in [("deny 127.0.0.0/8;", 403), ("satisfy any; deny all;", 503)] {
         let mut all = objects();
         all[0]["data"]["location-snippet"] = snippet.into();
+        let workers = sluice.workers();
         tenants.write("all.yaml", &all)?;
         let expected = |host: &str, let_in: u16| match (host, let_in) {
             ("unserved.test", _) => 503,
@@ -146,11 +147,11 @@ async fn snippet_of_all_locations_guards_every_path(plane: Plane) -> Result<()> 
             (_, 301) if status == 403 => 301,
             _ => status,
         };
-        // All of them, so that no worker of before is left.
         for (host, let_in) in HOSTS {
             let wait = sluice.wait_for_status(host, "/shop/a", expected(host, let_in));
             wait.await.with_context(|| format!("{host} {snippet}"))?;
         }
+        sluice.wait_for_end_of(&workers).await?;
         for (host, let_in) in HOSTS {
             let before = tenants.received.len();
             let response = sluice.get(host, "/shop/a").await?;

@@ -116,6 +116,25 @@ impl Sluice {
         proc::is_running(pid).then_some(pid)
     }
 
+    /// The worker processes of its nginx; an Envoy has none.
+    pub fn workers(&self) -> Vec<u32> {
+        self.data_plane_pid()
+            .map(proc::children)
+            .unwrap_or_default()
+    }
+
+    /// Waits until none of these workers answers: a reload leaves them for a moment.
+    pub async fn wait_for_end_of(&self, workers: &[u32]) -> Result<()> {
+        let ended = async || {
+            let left = self.workers();
+            workers.iter().all(|it| !left.contains(it)).then_some(())
+        };
+        wait::until("the workers of before to end", ended)
+            .await
+            .map(drop)
+            .with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
     /// Kills it, and nobody else: SIGKILL, as the kernel does where memory is short.
     pub fn kill(&mut self) -> Result<()> {
         self.process.remember_children();

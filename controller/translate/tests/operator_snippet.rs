@@ -4,8 +4,9 @@ mod configmap;
 
 use serde_json::{Value, json};
 use sluice_ir::{Action, HttpRoute, PathMatch};
+use sluice_translate::DataPlane;
 
-use crate::configmap::{ingress, routes, translated};
+use crate::configmap::{ingress, routes, translated, translated_for};
 
 const SNIPPET: &str = "more_set_headers \"X-Operator: yes\"; access_log off; deny 10.0.0.0/8;
 if ($http_x_block = 1) { return 418; }
@@ -13,6 +14,8 @@ location /metrics { deny all; }
 location ^~ /internal/ { return 404; }
 location ~ \\.php$ { return 403; }
 location = /exact { return 410; }";
+
+const PLANES: [Option<DataPlane>; 3] = [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)];
 
 /// All that is of snippets, in the order of the routes.
 fn of_snippet(routes: &[&HttpRoute]) -> Vec<String> {
@@ -267,5 +270,43 @@ fn paths_that_have_too_much_of_it_are_closed_and_their_ingress_is_told() {
         assert_eq!(closed, expected, "{said}: {of_large:?}");
         let others = routes(translation.config(), "other.test");
         assert!(others.iter().copied().all(|it| !is_closed(&it)), "{said}");
+    }
+}
+
+#[test]
+fn headers_of_the_configmap_are_not_counted_as_those_of_an_ingress() {
+    let headers = |name: &str, count: usize| -> String {
+        let lines = (0..count).map(|n| format!("add_header X-{name}-{n} v;"));
+        lines.collect()
+    };
+    let conditional = format!("if ($http_x_a) {{ {} }}", headers("All", 4));
+    let keys = [
+        json!({}),
+        json!({"location-snippet": headers("All", 4)}),
+        json!({"location-snippet": conditional}),
+        json!({"server-snippet": headers("All", 4)}),
+    ];
+    let tenants = [
+        (String::new(), false),
+        ("more_set_headers \"X-Own: v\";".to_owned(), false),
+        (headers("Own", 1), false),
+        (headers("Own", 4), true),
+    ];
+    for annotation in ["configuration-snippet", "server-snippet"] {
+        for (own, is_beyond) in &tenants {
+            let ingresses = [large(&json!({annotation: own}), 500, 1)];
+            for (plane, keys) in PLANES
+                .iter()
+                .flat_map(|it| keys.iter().map(move |keys| (*it, keys)))
+            {
+                let translation = translated_for(plane, keys, &ingresses);
+                let reports = translation.reports();
+                let told = reports
+                    .iter()
+                    .filter(|it| it.reason.contains("parts of add_header"));
+                let said = format!("{plane:?}, {keys}, {annotation} {own}: {reports:?}");
+                assert_eq!(told.count(), usize::from(*is_beyond), "{said}");
+            }
+        }
     }
 }

@@ -60,7 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet};
+use crate::snippet::{PathChange, ServerSnippet, SnippetShare};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -127,8 +127,8 @@ pub(crate) struct Annotations {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
-    /// Responses and conditions of the ConfigMap's `location-snippet` among them.
-    pub(crate) size_of_location_snippet: usize,
+    /// The share of the ConfigMap's `location-snippet` in them.
+    pub(crate) location_snippet: SnippetShare,
 }
 
 /// Settings of an Ingress for its hosts as a whole.
@@ -270,7 +270,7 @@ impl Annotations {
             direct_responses: snippets.direct_responses,
             header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
-            size_of_location_snippet: snippets.size_of_configmap,
+            location_snippet: snippets.configmap_share,
         }
     }
 }

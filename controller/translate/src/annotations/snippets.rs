@@ -26,7 +26,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
-    NamedLocation, PathChange, ServerSnippet, Upstream,
+    NamedLocation, PathChange, ServerSnippet, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -119,8 +119,8 @@ pub(super) struct Effect {
     pub(super) named: Vec<NamedLocation>,
     /// The ConfigMap's snippet of locations is among them.
     has_configmaps: bool,
-    /// Its responses and conditions.
-    pub(super) size_of_configmap: usize,
+    /// Its share in them.
+    pub(super) configmap_share: SnippetShare,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
     /// One of the server may guard: what it closes is all that the namespace has of the hosts.
@@ -244,7 +244,7 @@ impl Effect {
     fn take_with(&mut self, compiled: Compiled, of_configmap: &LocationSnippet) {
         self.take(compiled, Some(Block::Location));
         self.has_configmaps = true;
-        self.size_of_configmap = of_configmap.size();
+        self.configmap_share = of_configmap.share();
     }
 }
 

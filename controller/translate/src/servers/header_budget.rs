@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{Filter, HeaderModification, ReasonCode};
+use sluice_ir::{Filter, ReasonCode};
 use sluice_translate_engine::{ObjectRef, Severity};
 
 use super::snippet_budget::{FIELD, copies};
 use super::{Assembly, server_snippet::NamespaceSnippet};
 use crate::annotations::Annotations;
+use crate::snippet::header_programs;
 
 /// Parts of values of such headers, times the paths that they are for and their CORS origins.
 pub(crate) const MAX_CONDITIONAL_HEADERS: usize = 1000;
@@ -22,8 +23,12 @@ impl Assembly<'_> {
             for rule in builder.rules() {
                 let own = programs_of(&rule.annotations) * copies(rule);
                 let snippet = builder.snippets.get(&rule.owner.key.namespace);
-                let of_server =
-                    snippet.map(|it| (it.owner(), programs(it.filters()) * copies(rule)));
+                let of_server = snippet.map(|it| {
+                    (
+                        it.owner(),
+                        header_programs(it.filters(), &[]) * copies(rule),
+                    )
+                });
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
                 }
@@ -81,18 +86,10 @@ impl NamespaceSnippet {
     }
 }
 
+/// Those of the Ingress itself: the ConfigMap's are no fault of it.
 fn programs_of(annotations: &Annotations) -> usize {
-    let variants = annotations.header_variants.iter();
-    let variants = variants.map(|variant| variant.headers.programs());
-    programs(&annotations.filters) + variants.sum::<usize>()
-}
-
-fn programs(filters: &[Filter]) -> usize {
-    let of_responses = filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(modification) => Some(modification),
-        Filter::RequestHeaders(_) => None,
-    });
-    of_responses.map(HeaderModification::programs).sum()
+    let all = header_programs(&annotations.filters, &annotations.header_variants);
+    all.saturating_sub(annotations.location_snippet.programs)
 }
 
 fn add_to_errors(filters: &mut [Filter]) {

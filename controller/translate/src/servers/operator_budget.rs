@@ -66,7 +66,7 @@ impl Assembly<'_> {
                 owners.insert(&rule.owner);
                 let routes = 1 + rule.annotations.path_changes.len();
                 let of_server = operators.map_or(0, NamespaceSnippet::size);
-                let size = of_server + rule.annotations.size_of_location_snippet;
+                let size = of_server + rule.annotations.location_snippet.size;
                 let of_path = size * routes * copies(rule);
                 *sizes.entry(rule.owner.clone()).or_default() += of_path;
             }

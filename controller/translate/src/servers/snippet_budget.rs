@@ -87,7 +87,7 @@ impl Assembly<'_> {
                 let variants: usize = variants.map(HeaderVariant::size).sum();
                 let own =
                     own.sum::<usize>() + variants + changes + expires_size(&annotations.filters);
-                let own = own.saturating_sub(annotations.size_of_location_snippet);
+                let own = own.saturating_sub(annotations.location_snippet.size);
                 let own = own * (1 + changes) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, Filter, HeaderVariant, HttpRoute};
+use sluice_ir::{DirectResponse, Filter, HeaderModification, HeaderVariant, HttpRoute};
 
 use super::access;
 use super::compiled::Compiled;
@@ -18,6 +18,15 @@ pub(crate) struct LocationSnippet {
     compiled: Compiled,
 }
 
+/// Of it in each path that it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SnippetShare {
+    /// Responses and conditions.
+    pub(crate) size: usize,
+    /// Parts of the headers that errors do not have, as in [`HeaderModification::programs`].
+    pub(crate) programs: usize,
+}
+
 impl LocationSnippet {
     pub(crate) fn new(text: &str, name: String, compiled: Compiled) -> Self {
         LocationSnippet {
@@ -27,8 +36,7 @@ impl LocationSnippet {
         }
     }
 
-    /// Responses and conditions that each path has of it.
-    pub(crate) fn size(&self) -> usize {
+    pub(crate) fn share(&self) -> SnippetShare {
         let Compiled {
             filters,
             direct_responses,
@@ -38,7 +46,10 @@ impl LocationSnippet {
         } = &self.compiled;
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
         let variants: usize = header_variants.iter().map(HeaderVariant::size).sum();
-        responses + variants + access::size(access) + expires(filters)
+        SnippetShare {
+            size: responses + variants + access::size(access) + expires(filters),
+            programs: programs(filters, header_variants),
+        }
     }
 
     /// A route of no Ingress with it.
@@ -77,4 +88,15 @@ impl LocationSnippet {
 /// Of `expires`: two headers under a condition.
 pub(crate) fn expires(filters: &[Filter]) -> usize {
     2 * usize::from(sluice_ir::response_expires(filters).is_some())
+}
+
+/// Parts of the headers of responses that errors do not have, whatever the condition.
+pub(crate) fn programs(filters: &[Filter], variants: &[HeaderVariant]) -> usize {
+    let unconditional = filters.iter().filter_map(|filter| match filter {
+        Filter::ResponseHeaders(modification) => Some(modification),
+        Filter::RequestHeaders(_) => None,
+    });
+    let conditional = variants.iter().map(|variant| &variant.headers);
+    let all = unconditional.chain(conditional);
+    all.map(HeaderModification::programs).sum()
 }

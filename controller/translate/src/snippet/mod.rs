@@ -58,7 +58,9 @@ pub(crate) use forwarded::told_by;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub(crate) use header_changes::{Difference, HeaderOptions};
-pub(crate) use location_snippet::{LocationSnippet, expires as expires_size};
+pub(crate) use location_snippet::{
+    LocationSnippet, SnippetShare, expires as expires_size, programs as header_programs,
+};
 pub(crate) use locations::{Location, LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use named::{NamedLocation, is_name as is_location_name};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sluice_ir::{Config, HttpRoute, ServerName};
-use sluice_translate::{Object, ObjectKey, Options, Resources, Translation, translate};
+use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, Translation, translate};
 
 fn path(text: &str) -> Value {
     json!({"path": text, "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}})
@@ -29,6 +29,15 @@ pub(crate) fn ingress(namespace: &str, host: &str, annotations: &Value, paths: &
 
 /// With a default backend, and these keys of the ConfigMap beside those that permit snippets.
 pub(crate) fn translated(keys: &Value, ingresses: &[Value]) -> Translation {
+    translated_for(None, keys, ingresses)
+}
+
+/// The same for a data plane.
+pub(crate) fn translated_for(
+    data_plane: Option<DataPlane>,
+    keys: &Value,
+    ingresses: &[Value],
+) -> Translation {
     let mut data =
         json!({"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"});
     for (key, value) in keys.as_object().into_iter().flatten() {
@@ -50,6 +59,7 @@ pub(crate) fn translated(keys: &Value, ingresses: &[Value]) -> Translation {
     }
     let options = Options {
         class_is_implied: true,
+        data_plane,
         configmap: Some(ObjectKey::new("sys", "cm")),
         default_backend_service: Some(ObjectKey::new("a", "web")),
         ..Options::default()

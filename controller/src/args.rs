@@ -45,7 +45,7 @@ pub(crate) use kubectl::{
     BackendsInPod, CertsInPod, ConfInPod, Exec, InPod, Kubectl, KubectlCommand, Logs,
 };
 pub(crate) use log::{CertgenLog, LogFlags, LogFormat};
-pub(crate) use nginx::{NginxChild, NginxHost};
+pub(crate) use nginx::{NginxChild, NginxHost, NginxHostTable};
 pub(crate) use tools::{
     Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, Values, WaitShutdown,
 };

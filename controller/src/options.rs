@@ -12,7 +12,7 @@ use sluice_nginx::Engine;
 use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
-use crate::args::{Listeners, NginxHost, Run, Translation};
+use crate::args::{Listeners, NginxHost, NginxHostTable, Run, Translation};
 use crate::filter;
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
@@ -130,6 +130,7 @@ pub(crate) fn nginx(
             .is_root()
             .then(|| "root".to_owned()),
         workers: flags.nginx_workers,
+        host_table: flags.nginx_host_table == NginxHostTable::Auto,
         drain: args.shutdown.drain_timeout.as_secs(),
         ..nginx_on(listeners, engine(args, folder)?)
     })

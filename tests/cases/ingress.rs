@@ -70,6 +70,26 @@ areas_of_the_filter! {
     acl affinity balancer canary headers redirect rewrite routing snippets
 }
 
+macro_rules! areas_of_hosts {
+    ($($area:ident)*) => {
+        /// Every host is in nginx.conf.
+        mod in_nginx_conf {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    let flags = ["--nginx-host-table", "off"];
+                    super::play(stringify!($area), "nginx", &flags).await
+                }
+            )*
+        }
+    };
+}
+
+// Where hosts, paths and their settings are found; what the filter does makes no difference.
+areas_of_hosts! {
+    acl headers redirect rewrite routing ssl
+}
+
 areas! {
     acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing snippets ssl status
 }

@@ -114,7 +114,7 @@ async fn task_panic_ends_a_controller_with_nginx() -> Result<()> {
         &[
             "nginx supervisor",
             "nginx log",
-            "nginx certificates",
+            "nginx files",
             "access log",
             "request log",
         ],

@@ -21,6 +21,7 @@ mod golden;
 mod guest;
 mod headers;
 mod health_checks;
+mod host_table;
 mod ipv6;
 mod limits;
 mod log_format;

@@ -15,13 +15,29 @@ use tempfile::TempDir;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
 
+/// Every host is in nginx.conf.
+const NO_TABLE: &str = "--nginx-host-table=off";
+
 async fn start(fixture: &Fixture) -> Result<Sluice> {
+    start_with(fixture, &[]).await
+}
+
+async fn start_with(fixture: &Fixture, arguments: &[&str]) -> Result<Sluice> {
+    let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
     let sluice = Options::new(&fixture.manifests)
         .data_plane("nginx")
+        .arguments(arguments)
         .start()
         .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     Ok(sluice)
+}
+
+/// An Ingress for a path of a host.
+fn ingress(name: &str, path: &str) -> Ingress {
+    Ingress::new("default", name)
+        .host(&format!("{name}.test"))
+        .path(path, "web", 80)
 }
 
 /// The master's process id, and those of its workers.
@@ -40,29 +56,68 @@ pub(crate) fn reloads(sluice: &Sluice) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
-    let fixture = Fixture::start(3, 2).await?;
-    let sluice = start(&fixture).await?;
-    ensure_even_spread(sluice.http(), &[0, 1]).await?;
-    let before = processes(&sluice)?;
-    fixture.endpoints(&[1, 2])?;
-    wait::until("the new pods", async || {
-        ensure_even_spread(sluice.http(), &[1, 2]).await.ok()
-    })
-    .await?;
-    ensure!(
-        processes(&sluice)? == before && reloads(&sluice) == 0,
-        "{}",
-        sluice.log().tail()
-    );
+async fn endpoint_changes_reload_nothing_and_new_hosts_only_without_a_table() -> Result<()> {
+    for (arguments, expected) in [(&[][..], 0), (&[NO_TABLE][..], 1)] {
+        let fixture = Fixture::start(3, 2).await?;
+        let sluice = start_with(&fixture, arguments).await?;
+        ensure_even_spread(sluice.http(), &[0, 1]).await?;
+        let before = processes(&sluice)?;
+        fixture.endpoints(&[1, 2])?;
+        wait::until("the new pods", async || {
+            ensure_even_spread(sluice.http(), &[1, 2]).await.ok()
+        })
+        .await?;
+        ensure!(
+            processes(&sluice)? == before && reloads(&sluice) == 0,
+            "{}",
+            sluice.log().tail()
+        );
+        fixture.manifests.ingress(&ingress("more", "/"))?;
+        sluice.wait_for_status("more.test", "/", 200).await?;
+        ensure!(reloads(&sluice) == expected, "{}", sluice.log().tail());
+        sluice.stop()?;
+    }
+    Ok(())
+}
 
-    fixture.manifests.ingress(
-        &Ingress::new("default", "more")
-            .host("more.test")
-            .path("/", "web", 80),
-    )?;
-    sluice.wait_for_status("more.test", "/", 200).await?;
-    ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_profile_reloads_when_it_is_new_and_its_hosts_and_paths_do_not() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = start(&fixture).await?;
+    let patient =
+        |name: &str, path: &str| ingress(name, path).annotation("proxy-read-timeout", "77");
+    let reloads = || reloads(&sluice);
+    let wait = async |name: &str, path: &str, status: u16| {
+        let host = format!("{name}.test");
+        sluice.wait_for_status(&host, path, status).await
+    };
+    fixture.manifests.ingress(&ingress("first", "/first"))?;
+    wait("first", "/first/a", 200).await?;
+    // Its catch-all path answers 404 by another one than that of other hosts.
+    wait("first", "/", 404).await?;
+    let known = reloads();
+    ensure!(known <= 1, "{}", sluice.log().tail());
+    fixture.manifests.ingress(&ingress("second", "/second"))?;
+    wait("second", "/second", 200).await?;
+    wait("second", "/secondary", 404).await?;
+    fixture.manifests.ingress(&ingress("first", "/other"))?;
+    wait("first", "/other", 200).await?;
+    wait("first", "/first", 404).await?;
+    ensure!(reloads() == known, "{}", sluice.log().tail());
+    fixture.manifests.ingress(&patient("second", "/"))?;
+    wait("second", "/secondary", 200).await?;
+    ensure!(reloads() == known + 1, "{}", sluice.log().tail());
+    fixture.manifests.ingress(&patient("third", "/third"))?;
+    wait("third", "/third", 200).await?;
+    ensure!(reloads() == known + 1, "{}", sluice.log().tail());
+    fixture.manifests.remove("ingress-default-third.yaml")?;
+    wait("third", "/third", 404).await?;
+    // The last one that has it, and another one later.
+    fixture.manifests.ingress(&ingress("second", "/second"))?;
+    wait("second", "/secondary", 404).await?;
+    fixture.manifests.ingress(&patient("second", "/"))?;
+    wait("second", "/secondary", 200).await?;
+    ensure!(reloads() == known + 1, "{}", sluice.log().tail());
     sluice.stop()
 }
 
@@ -70,14 +125,14 @@ async fn host_changes_reload_and_endpoint_changes_do_not() -> Result<()> {
 async fn hosts_that_come_together_share_a_reload() -> Result<()> {
     const HOSTS: usize = 20;
     let fixture = Fixture::start(1, 1).await?;
-    let sluice = start(&fixture).await?;
-    let name = |number: usize| format!("host{number}.test");
+    let sluice = start_with(&fixture, &[NO_TABLE]).await?;
+    let name = |number: usize| format!("host{number}");
     for number in 0..HOSTS {
-        let ingress = Ingress::new("default", &format!("more-{number}")).host(&name(number));
-        fixture.manifests.ingress(&ingress.path("/", "web", 80))?;
+        fixture.manifests.ingress(&ingress(&name(number), "/"))?;
     }
     for number in 0..HOSTS {
-        sluice.wait_for_status(&name(number), "/", 200).await?;
+        let host = format!("{}.test", name(number));
+        sluice.wait_for_status(&host, "/", 200).await?;
     }
     // They are written in far less time than so many reloads take.
     let reloads = reloads(&sluice);
@@ -87,29 +142,33 @@ async fn hosts_that_come_together_share_a_reload() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_changes_fail_no_request_of_another_host() -> Result<()> {
-    let fixture = Fixture::start(2, 2).await?;
-    let sluice = start(&fixture).await?;
-    let request = page().header("connection", "close");
-    let load = Load::new(sluice.http(), request)
-        .connections(4)
-        .pause(Duration::from_millis(1))
-        .start();
-    for n in 0..4 {
-        let host = format!("more-{n}.test");
-        fixture.manifests.ingress(
-            &Ingress::new("default", "more")
-                .host(&host)
-                .path("/", "web", 80),
-        )?;
-        sluice.wait_for_status(&host, "/", 200).await?;
+    const HOSTS: usize = 4;
+    for (arguments, expected) in [(&[][..], 0), (&[NO_TABLE][..], HOSTS)] {
+        let fixture = Fixture::start(2, 2).await?;
+        let sluice = start_with(&fixture, arguments).await?;
+        let request = page().header("connection", "close");
+        let load = Load::new(sluice.http(), request)
+            .connections(4)
+            .pause(Duration::from_millis(1))
+            .start();
+        for n in 0..HOSTS {
+            let host = format!("more-{n}.test");
+            fixture.manifests.ingress(
+                &Ingress::new("default", "more")
+                    .host(&host)
+                    .path("/", "web", 80),
+            )?;
+            sluice.wait_for_status(&host, "/", 200).await?;
+        }
+        let tally = load.stop().await?;
+        ensure!(
+            tally.failed() == 0 && reloads(&sluice) >= expected,
+            "{tally}\n{}",
+            sluice.log().tail()
+        );
+        sluice.stop()?;
     }
-    let tally = load.stop().await?;
-    ensure!(
-        tally.failed() == 0 && reloads(&sluice) >= 4,
-        "{tally}\n{}",
-        sluice.log().tail()
-    );
-    sluice.stop()
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -74,7 +74,8 @@ async fn requests_are_counted_per_ingress_across_reloads() -> Result<()> {
     fixture.manifests.ingress(
         &Ingress::new("default", "more")
             .host("more.test")
-            .path("/", "web", 80),
+            .path("/", "web", 80)
+            .annotation("proxy-read-timeout", "77"),
     )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
     ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());

@@ -75,6 +75,7 @@ async fn weak_upstream_certificate_affects_only_its_ingress() -> Result<()> {
             .path("/", "web", 80),
     )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
-    ensure!(reloads(&sluice) == 2, "{}", sluice.log().tail());
+    // The closed path has a profile of its own, the last one has that of the first.
+    ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());
     sluice.stop()
 }

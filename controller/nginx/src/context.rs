@@ -16,9 +16,17 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) waf: &'a Sharing,
     /// Rules of firewalls around the locations of the server.
     pub(crate) place: Place,
+    /// The module has found the route in the host table; nginx.conf does not name it.
+    pub(crate) by_table: bool,
 }
 
 impl RenderContext<'_> {
+    /// Hosts may be in a table. Handshakes for unknown names can be rejected by nginx.conf alone, which then has to name the known ones.
+    pub(crate) fn has_host_table(self) -> bool {
+        let rejects = self.config.global.tls.reject_unknown_names;
+        self.settings.host_table && !self.settings.engine.is_kongs() && !rejects
+    }
+
     /// The routes of requests are known to their logs: those for metrics, and those of spans.
     pub(crate) fn counts_routes(self) -> bool {
         self.settings.requests.is_some() || self.config.global.tracing.is_some()

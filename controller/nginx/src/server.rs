@@ -49,6 +49,10 @@ pub(crate) struct ServerConf<'a> {
     /// Rules of firewalls around its locations.
     waf_files: Vec<Word>,
     locations: Vec<LocationConf>,
+    /// Other hosts are in a table.
+    has_table: bool,
+    /// Locations of the hosts that are in a table, rendered.
+    profiles: Option<String>,
     copies: Vec<Copies>,
     errors: Vec<Asked>,
     auth_location: Option<AuthLocation>,
@@ -108,7 +112,34 @@ impl<'a> ServerConf<'a> {
                 context,
             ),
             locations,
+            has_table: false,
+            profiles: None,
         }
+    }
+
+    /// Its locations, if they are all there is of it, and each can be in a host table.
+    pub(crate) fn locations_alone(&self) -> Option<&[LocationConf]> {
+        let has_more = self.clients.is_some()
+            || self.ciphers.is_some()
+            || self.prefers_its_ciphers.is_some()
+            || self.subject.is_some()
+            || self.app_root.is_some()
+            || self.auth_location.is_some()
+            || !(self.waf_files.is_empty() && self.copies.is_empty() && self.errors.is_empty());
+        let locations = &self.locations;
+        let is_alone = !has_more && locations.iter().all(|it| it.can_be_found(locations));
+        is_alone.then_some(locations)
+    }
+
+    /// Serves the hosts of a table, its own among them.
+    pub(crate) fn serve_table(&mut self, profiles: String) {
+        self.locations.clear();
+        self.profiles = Some(profiles);
+    }
+
+    /// Other hosts are in a table.
+    pub(crate) fn note_table(&mut self) {
+        self.has_table = true;
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Settings {
     pub status: Option<PathBuf>,
     /// The OpenSSL that nginx runs with, where that is known.
     pub openssl: Option<OpenSsl>,
+    /// Hosts may be in a table that the module reads, in place of nginx.conf.
+    pub host_table: bool,
     /// Seconds that workers of a former configuration have for open requests.
     pub drain: u64,
 }
@@ -237,6 +239,7 @@ impl Settings {
             modsecurity: None,
             status: None,
             openssl: None,
+            host_table: false,
             drain: 10,
         }
     }
@@ -251,6 +254,12 @@ impl Settings {
     #[must_use]
     pub fn certificates(&self) -> PathBuf {
         self.folder.join("certificates")
+    }
+
+    /// The folder of host tables.
+    #[must_use]
+    pub fn hosts(&self) -> PathBuf {
+        self.folder.join("hosts")
     }
 
     /// The folder of files with the pods of TCP and UDP ports.

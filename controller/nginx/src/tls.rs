@@ -4,6 +4,7 @@ use askama::Template;
 use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
 
 use crate::conf::{Text, Value, Word, map_key, value, word};
+use crate::expression::FOUND_CERTIFICATE;
 use crate::files::cert_links;
 use crate::files::{self, Pinned};
 use crate::settings::Settings;
@@ -15,6 +16,8 @@ const CERTIFICATE: &str = "sluice_certificate";
 #[derive(Template)]
 #[template(path = "server/tls.conf")]
 pub(crate) struct TlsConf {
+    /// The module finds them in the host table.
+    by_table: bool,
     /// By the name that the client asks for.
     names: Vec<(Word, Value)>,
     default: Value,
@@ -24,15 +27,21 @@ pub(crate) struct TlsConf {
 }
 
 impl TlsConf {
-    pub(crate) fn new(config: &Config, settings: &Settings) -> Self {
+    pub(crate) fn new(config: &Config, settings: &Settings, by_table: bool) -> Self {
         let link = |name| value(cert_links::link_name(name));
         let named = cert_links::hosts(config)
             .into_iter()
             .filter_map(|name| Some((asked(name)?, link(name))));
+        let variable = if by_table {
+            FOUND_CERTIFICATE
+        } else {
+            CERTIFICATE
+        };
         TlsConf {
+            by_table,
             names: named.collect(),
             default: link(&ServerName::CatchAll),
-            file: files::path_of(CERTIFICATE, settings),
+            file: files::path_of(variable, settings),
             sessions: config
                 .tls
                 .values()

@@ -31,6 +31,8 @@ pub struct Log {
     backends: Table<wire::Backend>,
     hosts: Table<()>,
     names_hosts: bool,
+    /// Hash of the host table of an nginx.
+    host_table: u128,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
 }
@@ -42,6 +44,8 @@ struct Step {
     routes: BTreeSet<String>,
     backends: BTreeSet<String>,
     hosts: BTreeSet<String>,
+    /// There is another host table.
+    host_table: bool,
 }
 
 impl Log {
@@ -49,7 +53,12 @@ impl Log {
     #[must_use]
     pub fn version(&self) -> Version {
         let content = self.routes.content().wrapping_add(self.backends.content());
-        Version::new(self.sequence, content.wrapping_add(self.hosts.content()))
+        Version::new(
+            self.sequence,
+            content
+                .wrapping_add(self.hosts.content())
+                .wrapping_add(self.host_table),
+        )
     }
 
     /// Includes the hosts in publications from now on, for an Envoy that looks for each by itself.
@@ -59,7 +68,14 @@ impl Log {
 
     /// Publishes a whole configuration; `false` when that changes nothing.
     pub fn replace(&mut self, config: &ir::Config) -> bool {
+        self.replace_beside(config, self.host_table)
+    }
+
+    /// Publishes a whole configuration to an nginx whose host table has this hash. Another table is another version, even if the
+    /// filter has nothing new: workers look at their table when they get one.
+    pub fn replace_beside(&mut self, config: &ir::Config, host_table: u128) -> bool {
         let base = self.version();
+        let has_other_table = std::mem::replace(&mut self.host_table, host_table) != host_table;
         let routes = self.routes.replace(convert::routes(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
@@ -68,6 +84,7 @@ impl Log {
             routes,
             backends,
             hosts,
+            host_table: has_other_table,
         })
     }
 
@@ -104,6 +121,7 @@ impl Log {
             routes,
             backends,
             hosts,
+            host_table: false,
         })
     }
 
@@ -120,6 +138,7 @@ impl Log {
             routes: BTreeSet::new(),
             backends,
             hosts: BTreeSet::new(),
+            host_table: false,
         })
     }
 
@@ -172,7 +191,14 @@ impl Log {
     }
 
     fn record(&mut self, step: Step) -> bool {
-        if step.routes.is_empty() && step.backends.is_empty() && step.hosts.is_empty() {
+        let Step {
+            base: _,
+            routes,
+            backends,
+            hosts,
+            host_table,
+        } = &step;
+        if routes.is_empty() && backends.is_empty() && hosts.is_empty() && !host_table {
             return false;
         }
         self.sequence += 1;

@@ -13,8 +13,9 @@
 //! CPU and disk work runs in [`block_in_place`]: authorization is answered by the other threads meanwhile, from the last
 //! publication.
 //!
-//! nginx takes routes from a file and endpoints from the log alone. A reload takes a while, so the log keeps the backends of
-//! the former configuration until all workers have the new one.
+//! nginx takes routes from files and endpoints from the log alone. The files come first: workers look at their host table when they get
+//! what is new in the log. A reload takes a while, so the log keeps the backends of the former configuration until all workers
+//! have the new one.
 
 mod acknowledgements;
 mod contain;
@@ -286,19 +287,23 @@ impl Publisher {
     fn publish_routing(&mut self, before: &Config) -> Update {
         let lingering = self.still_served(before);
         let (config, before_and_accepted) = (&self.effective, lingering.as_ref().unwrap_or(before));
-        self.is_accepted = false;
+        let is_loaded = std::mem::take(&mut self.is_accepted);
         self.served
             .authorizer
             .publish(config, Some(before_and_accepted));
         if let Some(nginx) = &self.nginx {
             // Old workers live on for a while, and another change may follow before they are gone.
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_accepted));
-            self.served.log.publish(|log| log.replace(&known));
+            let staged = nginx.stage(config, is_loaded);
+            let table = staged.table().unwrap_or_default();
+            self.served
+                .log
+                .publish(|log| log.replace_beside(&known, table));
             self.known = Some(known);
             let Published {
                 content,
                 unsupported,
-            } = nginx.publish(config);
+            } = nginx.publish(staged);
             self.feedback.await_content(content);
             self.unsupported_by_nginx = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {

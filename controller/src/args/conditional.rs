@@ -57,6 +57,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("nginx_binary", Condition::Nginx(None)),
     ("nginx_module", Condition::Nginx(None)),
     ("filter_cwasm", Condition::Nginx(Some(NginxHost::Sluice))),
+    ("nginx_host_table", Condition::Nginx(Some(NginxHost::Sluice))),
     ("nginx_workers", Condition::Nginx(None)),
     ("filter_wasm", Condition::Wasm),
     ("envoy_filter", Condition::ChildEnvoy),

@@ -13,6 +13,15 @@ pub(crate) enum NginxHost {
     Kong,
 }
 
+/// Hosts that nginx.conf names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NginxHostTable {
+    /// Those alone that need settings of their own in nginx.conf.
+    Auto,
+    /// All of them: each new host or path is a reload.
+    Off,
+}
+
 /// The process, with `--data-plane nginx`.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Data plane")]
@@ -20,6 +29,9 @@ pub(crate) struct NginxChild {
     /// Module that runs the filter in nginx.
     #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
     pub(crate) nginx_host: NginxHost,
+    /// Keep hosts and paths in a table that Sluice's module reads, so that most new ones need no reload.
+    #[arg(long, env = "SLUICE_NGINX_HOST_TABLE", value_enum, default_value_t = NginxHostTable::Auto, value_name = "MODE")]
+    pub(crate) nginx_host_table: NginxHostTable,
     /// nginx binary [default: `nginx` in PATH].
     #[arg(long, env = "NGINX_BINARY", value_name = "PATH")]
     pub(crate) nginx_binary: Option<PathBuf>,

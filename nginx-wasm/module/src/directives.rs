@@ -1,6 +1,6 @@
 //! The directives and the configuration that they write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use sluice_ngx::Conf;
@@ -15,6 +15,7 @@ pub struct Main {
     wasm: Option<PathBuf>,
     /// Plugin configurations, one root context each; locations with equal ones share it.
     configurations: Vec<Rc<[u8]>>,
+    hosts: Option<PathBuf>,
     filter: Option<Filter>,
 }
 
@@ -23,6 +24,8 @@ pub struct Main {
 pub struct Location {
     filtering: Filtering,
     server_header: Option<bool>,
+    /// Its requests are for the locations that the host table says. Not inherited.
+    has_hosts: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -79,6 +82,21 @@ pub(crate) fn server_header(
     Ok(())
 }
 
+/// `sluice_hosts FILE;`
+pub(crate) fn hosts(
+    conf: &Conf<'_>,
+    main: &mut Main,
+    location: &mut Location,
+) -> Result<(), String> {
+    if main.hosts.is_some() {
+        return Err("is duplicate".to_owned());
+    }
+    let name = conf.arguments().next().unwrap_or_default();
+    main.hosts = Some(conf.path(name)?);
+    location.has_hosts = true;
+    Ok(())
+}
+
 impl Main {
     fn root_index(&mut self, text: &[u8]) -> usize {
         let known = self
@@ -115,6 +133,11 @@ impl Main {
         Ok(!self.configurations.is_empty())
     }
 
+    /// The file of the host table, if there is one.
+    pub(crate) fn hosts(&self) -> Option<&Path> {
+        self.hosts.as_deref()
+    }
+
     /// The filter that each worker starts; `None` if no location is filtered.
     pub(crate) fn filter(&self) -> Option<&Filter> {
         self.filter
@@ -129,6 +152,10 @@ impl Location {
             self.filtering = outer.filtering;
         }
         self.server_header = self.server_header.or(outer.server_header);
+    }
+
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.has_hosts
     }
 
     pub(crate) fn hides_server(&self) -> bool {

@@ -14,6 +14,7 @@
 //! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
 //! | `sluice_server_header off;` or `on` | http, server, location | without nginx's own `Server` header; that of a pod is sent |
+//! | `sluice_hosts FILE;` | location, once | locations of requests come from a table of the controller |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
 //! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the endpoints in a file of the controller |
 //!
@@ -31,6 +32,7 @@ mod calls;
 mod directives;
 mod env;
 mod filter;
+mod hosts;
 mod instance;
 mod phases;
 mod random;
@@ -38,9 +40,12 @@ mod request;
 mod timers;
 mod worker;
 
+use std::sync::Arc;
+
 use sluice_filter_config::host_contract;
 use sluice_ngx::{
-    Arguments, Directive, Module, PeerVariables, Setter, Step, UpstreamHeaders, module,
+    Arguments, Computed, Directive, LiveRequest, Module, PeerVariables, Setter, Step,
+    UpstreamHeaders, VariableError, module,
 };
 
 use directives::{Location, Main};
@@ -88,12 +93,25 @@ impl Module for Sluice {
             set: Setter::Location(directives::server_header),
         },
         Directive {
+            name: c"sluice_hosts",
+            arguments: Arguments::One,
+            set: Setter::Location(directives::hosts),
+        },
+        Directive {
             name: c"sluice_peer",
             arguments: Arguments::None,
             set: Setter::Peer(PEERS),
         },
     ];
-    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, ROUTE, RETURNS];
+    const VARIABLES: &'static [&'static str] = &[
+        BACKEND,
+        ENDPOINT,
+        ROUTE,
+        RETURNS,
+        hosts::ROUTE,
+        hosts::BACKEND,
+    ];
+    const COMPUTED: &'static [Computed] = &[hosts::CERTIFICATE, hosts::MISDIRECTED];
     const HEADERS: &'static [(&'static str, &'static str)] = &[
         ("sluice_all_cdn_loop", "cdn-loop"),
         ("sluice_all_traceparent", "traceparent"),
@@ -118,6 +136,9 @@ impl Module for Sluice {
     }
 
     fn start_worker(main: &Main) {
+        if let Some(file) = main.hosts() {
+            hosts::start(file.to_owned());
+        }
         if let Some(filter) = main.filter() {
             worker::start(filter);
         }
@@ -129,6 +150,14 @@ impl Module for Sluice {
 
     fn hides_server(location: &Location) -> bool {
         location.hides_server()
+    }
+
+    fn is_replaced(location: &Location) -> bool {
+        location.has_hosts()
+    }
+
+    fn replacement(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError> {
+        hosts::location(request)
     }
 
     fn is_enabled(location: &Location) -> bool {

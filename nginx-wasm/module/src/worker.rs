@@ -10,6 +10,7 @@ use sluice_wasm_host::{Action, ContextId, Trap};
 
 use crate::env::{EventHandlers, NginxEnv};
 use crate::filter::Filter;
+use crate::hosts;
 use crate::instance::Instance;
 use crate::request::Request;
 
@@ -74,6 +75,7 @@ fn on_tick(root: ContextId) {
 
 fn on_call_end(token: u32, result: Result<CallResponse, &'static str>) {
     with(|worker| worker.call(|instance| instance.on_call_end(token, result)));
+    hosts::refresh();
 }
 
 fn start_epoch_clock(engine: Engine) {

@@ -6,20 +6,18 @@
 //!   10.0.0.9:5432 1 backup gets connections when there is no other, or all have failed
 //! ```
 //!
-//! Changes need no reload, which would close all open connections. The controller replaces the file by a rename, so it is
-//! never read half written.
+//! Changes need no reload, which would close all open connections.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
+
+use crate::replaced_file::ReplacedFile;
 
 /// The endpoint file of an upstream, with the state of its balancer in this process.
 #[derive(Debug, Default)]
 pub(crate) struct EndpointFile {
-    path: PathBuf,
-    version: Option<FileVersion>,
+    file: ReplacedFile,
     primaries: Turns,
     backups: Turns,
     /// Number of connections so far.
@@ -48,14 +46,6 @@ struct Round {
     first: usize,
 }
 
-/// Identity of a file: changes when the file is replaced.
-#[derive(Debug, PartialEq, Eq)]
-struct FileVersion {
-    inode: u64,
-    modified: (i64, i64),
-    length: u64,
-}
-
 /// nginx's smooth weighted round robin: each pick adds every weight to its current weight, takes the largest and subtracts
 /// the total from it.
 #[derive(Debug, Default)]
@@ -68,7 +58,7 @@ impl EndpointFile {
     /// The endpoints in the file at this path.
     pub(crate) fn new(path: PathBuf) -> Self {
         EndpointFile {
-            path,
+            file: ReplacedFile::new(path),
             ..EndpointFile::default()
         }
     }
@@ -96,14 +86,10 @@ impl EndpointFile {
     }
 
     fn refresh(&mut self) -> io::Result<()> {
-        let version = FileVersion::from_metadata(&std::fs::metadata(&self.path)?);
-        if self.version.as_ref() == Some(&version) {
+        let Some(content) = self.file.read_if_replaced()? else {
             return Ok(());
-        }
-        // Version and text are of the open file, even if its name is replaced meanwhile.
-        let mut file = File::open(&self.path)?;
-        let (version, mut text) = (FileVersion::from_metadata(&file.metadata()?), String::new());
-        file.read_to_string(&mut text)?;
+        };
+        let text = String::from_utf8_lossy(&content);
         let (backups, primaries): (Vec<_>, Vec<_>) = text
             .lines()
             .filter_map(Endpoint::parse)
@@ -112,7 +98,6 @@ impl EndpointFile {
         let start = self.connections.wrapping_add(std::process::id() as usize);
         self.primaries = Turns::starting_at(start, primaries);
         self.backups = Turns::starting_at(start, backups);
-        self.version = Some(version);
         Ok(())
     }
 }
@@ -197,16 +182,6 @@ impl Round {
         let count = self.addresses.len();
         let index = (n < count).then(|| (self.first % count + n) % count)?;
         self.addresses.get(index).map(String::as_str)
-    }
-}
-
-impl FileVersion {
-    fn from_metadata(file: &Metadata) -> Self {
-        FileVersion {
-            inode: file.ino(),
-            modified: (file.mtime(), file.mtime_nsec()),
-            length: file.len(),
-        }
     }
 }
 

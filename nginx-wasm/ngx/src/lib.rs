@@ -38,6 +38,7 @@ mod list;
 mod live_request;
 mod log;
 mod module;
+mod named_location;
 mod peer;
 mod phases;
 
@@ -45,6 +46,7 @@ mod pool;
 mod precompiled;
 pub mod process;
 mod registration;
+mod replaced_file;
 mod reply;
 mod request;
 mod stream;
@@ -60,13 +62,15 @@ pub use headers::HeaderError;
 pub use live_request::{LiveRequest, VariableError};
 pub use log::{Level, log};
 pub use module::{
-    Arguments, Directive, Module, PeerVariables, Registered, Setter, Step, UpstreamHeaders,
+    Arguments, Computed, Directive, Module, PeerVariables, Registered, Setter, Step,
+    UpstreamHeaders,
 };
 #[doc(hidden)]
 pub use nginx_sys;
 pub use pool::OutOfMemory;
 pub use precompiled::load as load_precompiled;
 pub use registration::{Commands, HttpContext, Pointers};
+pub use replaced_file::ReplacedFile;
 pub use reply::Reply;
 pub use request::{Finished, Request};
 pub use table::Table;

@@ -48,6 +48,18 @@ impl LiveRequest<'_> {
         self.r.as_ptr()
     }
 
+    /// The host that the client asks for: in lower case, without a port; empty if it asks for none.
+    pub fn host(&self) -> &[u8] {
+        // SAFETY: the request is live (`new`), and the host is in its pool or in its connection's.
+        unsafe { pool::bytes((*self.r.as_ptr()).headers_in.server) }
+    }
+
+    /// The path, decoded and normalised.
+    pub fn path(&self) -> &[u8] {
+        // SAFETY: the request is live (`new`), and the path is in its pool.
+        unsafe { pool::bytes((*self.r.as_ptr()).uri) }
+    }
+
     /// Value of a variable, as for `$name` in the configuration.
     pub fn variable(&mut self, name: &[u8]) -> Option<&[u8]> {
         let mut buffer = [0; MAX_NAME];

@@ -1,9 +1,11 @@
 //! The `Module` trait and its types.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conf::Conf;
+use crate::live_request::{LiveRequest, VariableError};
 use crate::request::Request;
 use crate::table::Table;
 
@@ -32,6 +34,9 @@ pub trait Module: Sized + 'static {
     /// The bytes of such a variable; `None` if the system has none.
     fn random_id() -> Option<[u8; 16]>;
 
+    /// Variables that are computed when they are read.
+    const COMPUTED: &'static [Computed];
+
     /// Merges the configuration of the enclosing block into a location.
     fn inherit(outer: &Self::Location, location: &mut Self::Location);
 
@@ -50,6 +55,17 @@ pub trait Module: Sized + 'static {
 
     /// True if responses of this location have no `Server` header of nginx's own. Those of upstreams stay.
     fn hides_server(location: &Self::Location) -> bool;
+
+    /// True if another location of the same server takes the place of this one: [`Module::replacement`] says which.
+    fn is_replaced(location: &Self::Location) -> bool;
+
+    /// The named location that takes the place of the one that nginx found; `None`: that one stays. It is as if nginx had found it
+    /// by its path.
+    ///
+    /// # Errors
+    ///
+    /// A variable of the request cannot be set; the response is 500.
+    fn replacement(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError>;
 
     /// True if [`Module::on_request`] is called for requests of this location.
     fn is_enabled(location: &Self::Location) -> bool;
@@ -74,6 +90,15 @@ pub struct UpstreamHeaders {
     pub prefix: &'static str,
     /// Name of the variables that empty those of the same number, unless they are empty themselves.
     pub flag: &'static str,
+}
+
+/// A variable that is computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Computed {
+    /// Its name, without the dollar sign.
+    pub name: &'static str,
+    /// Its value; `None`: it has none.
+    pub value: fn(&mut LiveRequest<'_>) -> Option<Vec<u8>>,
 }
 
 /// Next step of nginx after a callback.

@@ -9,13 +9,14 @@ use nginx_sys::{
     NGX_AGAIN, NGX_DECLINED, NGX_DONE, NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK,
     ngx_array_push, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request,
     ngx_http_handler_pt, ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
-    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter,
-    ngx_int_t, ngx_table_elt_t,
+    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_phases_NGX_HTTP_REWRITE_PHASE,
+    ngx_http_request_t, ngx_http_top_header_filter, ngx_int_t, ngx_table_elt_t,
 };
 
+use crate::live_request::LiveRequest;
 use crate::module::{Registered, Step};
 use crate::request::{PhaseResult, Request, State};
-use crate::{conf, directives};
+use crate::{conf, directives, named_location};
 
 const OK: ngx_int_t = NGX_OK as ngx_int_t;
 const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
@@ -62,12 +63,15 @@ pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_co
     }
 }
 
-/// Installs the phase handlers. The precontent phase follows access control, so denied clients cost the module nothing.
+/// Installs the phase handlers. nginx calls those of a phase in the order from the last, and `load_module` puts this module behind
+/// nginx's own: in the rewrite phase it comes before the directives of the location that it replaces. The precontent phase
+/// follows access control, so denied clients cost the module nothing.
 unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     let handlers: [(
         u32,
         unsafe extern "C" fn(*mut ngx_http_request_t) -> ngx_int_t,
-    ); 2] = [
+    ); 3] = [
+        (ngx_http_phases_NGX_HTTP_REWRITE_PHASE, rewrite::<M>),
         (ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, precontent::<M>),
         (ngx_http_phases_NGX_HTTP_LOG_PHASE, log::<M>),
     ];
@@ -93,6 +97,24 @@ unsafe fn install_header_filter<M: Registered>() {
     unsafe {
         NEXT_HEADER_FILTER.0.set(ngx_http_top_header_filter);
         ngx_http_top_header_filter = Some(header_filter::<M>);
+    }
+}
+
+unsafe extern "C" fn rewrite<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made.
+    unsafe {
+        let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else {
+            return DECLINED;
+        };
+        let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
+        if !M::is_replaced(location) {
+            return DECLINED;
+        }
+        match M::replacement(&mut LiveRequest::new(live)) {
+            Ok(Some(name)) => named_location::enter(live, &name),
+            Ok(None) => DECLINED,
+            Err(_) => INTERNAL_SERVER_ERROR,
+        }
     }
 }
 

@@ -209,7 +209,11 @@ async fn nginx_reload_becomes_an_event_on_its_pod() -> Result<()> {
         let message = "NGINX reload triggered due to a change in configuration";
         ensure!(first["message"] == message, "{first}");
         cluster
-            .apply(&web_ingress(cluster, "more", "more.test").to_json())
+            .apply(
+                &web_ingress(cluster, "more", "more.test")
+                    .annotation("proxy-read-timeout", "77")
+                    .to_json(),
+            )
             .await?;
         wait_for_event(cluster, "sluice-0", |event| {
             event["count"].as_u64() > first["count"].as_u64()

@@ -22,7 +22,7 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    /// With our module, and where there is one, an nginx with Kong's.
+    /// With our module, without and with a host table, and where there is one, an nginx with Kong's.
     pub(crate) fn all() -> Vec<Tried> {
         let ours = Engine::Sluice {
             module: artifacts::nginx_module().unwrap(),
@@ -40,10 +40,10 @@ impl Tried {
                 }
             })
         });
-        [Tried::new(artifacts::nginx().unwrap(), |_| ours)]
-            .into_iter()
-            .chain(kongs)
-            .collect()
+        let whole = Tried::new(artifacts::nginx().unwrap(), |_| ours.clone());
+        let mut by_table = Tried::new(artifacts::nginx().unwrap(), |_| ours);
+        by_table.settings.host_table = true;
+        [whole, by_table].into_iter().chain(kongs).collect()
     }
 
     fn new(binary: PathBuf, engine: impl FnOnce(&Path) -> Engine) -> Tried {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use sluice_ir::Config;
-use sluice_nginx::{Settings, Unsupported};
+use sluice_nginx::{Files, HostsFile, Settings, Unsupported};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tracing::error;
@@ -14,6 +15,7 @@ use super::FormerFiles;
 use super::certificates::Certificates;
 use super::configuration_test::{Rejection, test};
 use super::endpoint_files::EndpointFiles;
+use super::host_tables::HostTables;
 use crate::content_hash::content_hash;
 
 /// A configuration for nginx, with the names of the certificate files that it names.
@@ -21,6 +23,10 @@ use crate::content_hash::content_hash;
 pub(super) struct Configuration {
     pub(super) text: String,
     pub(super) files: BTreeSet<String>,
+    /// Those among them that nginx reads when it loads the configuration.
+    pinned: BTreeSet<String>,
+    /// Its host table, if it names one.
+    pub(super) hosts: Option<HostsFile>,
 }
 
 /// The publisher's side of an nginx.
@@ -29,8 +35,18 @@ pub struct Configurations {
     settings: Settings,
     certificates: Certificates,
     endpoints: EndpointFiles,
+    tables: Arc<HostTables>,
     latest: watch::Sender<Option<Arc<Configuration>>>,
     program: PathBuf,
+}
+
+/// A configuration whose files are written. Workers have not been told of its host table.
+#[derive(Debug)]
+pub struct Staged {
+    configuration: Arc<Configuration>,
+    unsupported: Vec<Unsupported>,
+    table: Option<u128>,
+    is_written: bool,
 }
 
 /// A configuration that was handed to the supervisor.
@@ -42,6 +58,22 @@ pub struct Published {
     pub unsupported: Vec<Unsupported>,
 }
 
+impl Configuration {
+    /// True if an nginx that has loaded another one serves this one, too. Keys that nobody needs any more are not kept for that.
+    fn is_served_with(&self, loaded: &Configuration) -> bool {
+        let tables = self.hosts.as_ref().zip(loaded.hosts.as_ref());
+        self.pinned == loaded.pinned && tables.is_some_and(|(own, other)| own.is_served_with(other))
+    }
+}
+
+impl Staged {
+    /// Hash of the host table, if there is one.
+    #[must_use]
+    pub fn table(&self) -> Option<u128> {
+        self.table
+    }
+}
+
 impl Configurations {
     pub(super) fn new(
         settings: Settings,
@@ -51,6 +83,7 @@ impl Configurations {
     ) -> anyhow::Result<Self> {
         Ok(Configurations {
             endpoints: EndpointFiles::new(settings.pods(), former)?,
+            tables: Arc::new(HostTables::new(settings.hosts(), former)?),
             settings,
             certificates,
             latest: watch::Sender::new(None),
@@ -63,35 +96,73 @@ impl Configurations {
         self.latest.subscribe()
     }
 
-    /// Renders a configuration. Most changes need no reload, because endpoints and the contents of certificates are in files
-    /// of their own.
-    pub fn publish(&self, config: &Config) -> Published {
+    /// The host tables, for the supervisor, who knows which ones are in use.
+    pub(super) fn tables(&self) -> Arc<HostTables> {
+        Arc::clone(&self.tables)
+    }
+
+    /// Renders a configuration and writes its files. Most changes need no reload, because endpoints, the contents of certificates
+    /// and most hosts are in files of their own. `is_loaded`: nginx has the latest configuration.
+    pub fn stage(&self, config: &Config, is_loaded: bool) -> Staged {
         let rendered = sluice_nginx::render(config, &self.settings);
-        let published = Published {
-            content: content_hash(&rendered.text),
-            unsupported: rendered.unsupported,
-        };
-        let files = rendered
-            .files
-            .pinned
-            .keys()
-            .chain(rendered.files.cert_links.keys())
-            .cloned()
-            .collect();
+        let pinned: BTreeSet<String> = rendered.files.pinned.keys().cloned().collect();
+        let links = rendered.files.cert_links.keys().cloned();
+        let mut configuration = Arc::new(Configuration {
+            files: pinned.iter().cloned().chain(links).collect(),
+            text: rendered.text,
+            pinned,
+            hosts: rendered.hosts,
+        });
+        let latest = self.latest.borrow().clone();
+        let mut table = configuration.hosts.clone();
+        if let Some(latest) =
+            latest.filter(|latest| is_loaded && configuration.is_served_with(latest))
+        {
+            // In the file that its workers look at.
+            if let (Some(table), Some(loaded)) = (&mut table, &latest.hosts) {
+                table.name.clone_from(&loaded.name);
+            }
+            configuration = latest;
+        }
         self.publish_endpoints(config);
-        if let Err(error) = self.certificates.publish(rendered.files) {
-            error!("cannot write certificates for nginx; previous configuration kept: {error:#}");
+        let written = self.write(rendered.files, table.as_ref());
+        if let Err(error) = &written {
+            error!("cannot write files for nginx; previous configuration kept: {error:#}");
+        }
+        Staged {
+            configuration,
+            unsupported: rendered.unsupported,
+            is_written: written.is_ok(),
+            table: written.unwrap_or_default(),
+        }
+    }
+
+    fn write(&self, files: Files, table: Option<&HostsFile>) -> anyhow::Result<Option<u128>> {
+        self.certificates.publish(files).context("certificates")?;
+        table.map(|table| self.tables.write(table)).transpose()
+    }
+
+    /// Hands a configuration to the supervisor.
+    pub fn publish(&self, staged: Staged) -> Published {
+        let Staged {
+            configuration,
+            unsupported,
+            table: _,
+            is_written,
+        } = staged;
+        let published = Published {
+            content: content_hash(&configuration.text),
+            unsupported,
+        };
+        if !is_written {
             return published;
         }
         self.latest.send_if_modified(|latest| {
             let is_new = latest
                 .as_ref()
-                .is_none_or(|latest| latest.text != rendered.text);
+                .is_none_or(|latest| latest.text != configuration.text);
             if is_new {
-                *latest = Some(Arc::new(Configuration {
-                    text: rendered.text,
-                    files,
-                }));
+                *latest = Some(configuration);
             }
             is_new
         });

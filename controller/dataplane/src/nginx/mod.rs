@@ -4,6 +4,7 @@
 //!   publisher --> Configurations --nginx.conf--> supervised: nginx -t --> reload --> ReloadEvent
 //!                   |  |
 //!                   |  +--> certificates: read by new handshakes, no reload
+//!                   |  +--> host tables: read by workers when their filter is told something, no reload
 //!                   +-----> endpoint files of TCP and UDP ports: read by new connections, no reload
 //! ```
 
@@ -13,6 +14,7 @@ mod certificates;
 mod configuration_test;
 mod configurations;
 mod endpoint_files;
+mod host_tables;
 mod log_lines;
 mod reload_event;
 mod request_log;
@@ -37,7 +39,7 @@ use sluice_tasks::Tasks;
 use sluice_xds::Certificate;
 use tokio::sync::watch;
 
-pub use configurations::{Configurations, Published};
+pub use configurations::{Configurations, Published, Staged};
 pub use reload_event::ReloadEvent;
 pub use request_log::RequestLog;
 pub use running::Running;
@@ -50,6 +52,7 @@ use access_log::AccessLog;
 use adoption::{FormerFiles, Found};
 use certificates::Certificates;
 use configurations::Configuration;
+use host_tables::HostTables;
 use supervised::Supervised;
 
 /// How to run nginx.
@@ -83,6 +86,7 @@ pub struct Nginx {
     status: Option<PathBuf>,
     configurations: watch::Receiver<Option<Arc<Configuration>>>,
     certificates: Certificates,
+    tables: Arc<HostTables>,
     access_log: Option<AccessLog>,
     log: ChildLog,
     found: Found,
@@ -146,6 +150,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         status,
         configurations: configurations.subscribe(),
         certificates,
+        tables: configurations.tables(),
         access_log,
         log,
         found,

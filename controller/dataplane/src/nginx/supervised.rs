@@ -16,7 +16,6 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
-use super::certificates::Certificates;
 use super::configuration_test::{self, Rejection};
 use super::configurations::Configuration;
 use super::{Nginx, ReloadEvent, adoption, workers};
@@ -90,9 +89,23 @@ impl Supervised {
         false
     }
 
+    /// Removes the files that only earlier configurations name, once no worker uses those.
     fn remove_unused_files(&self, loaded: &Arc<Configuration>) {
-        let remove = remove_unused(self.nginx.certificates.clone(), Arc::clone(loaded));
-        self.nginx.tasks.spawn_finite("nginx certificates", remove);
+        let nginx = &self.nginx;
+        let (certificates, tables) = (nginx.certificates.clone(), Arc::clone(&nginx.tables));
+        let (loaded, latest) = (Arc::clone(loaded), nginx.configurations.clone());
+        let remove = async move {
+            tokio::time::sleep(RELOAD_SETTLED).await;
+            certificates.retain_named(&loaded.files);
+            let latest = latest.borrow().clone();
+            let name = |configuration: &Configuration| {
+                let table = configuration.hosts.as_ref();
+                table.map(|table| table.name.clone())
+            };
+            let latest = latest.as_deref().and_then(name);
+            tables.retain(&[name(&loaded), latest]);
+        };
+        nginx.tasks.spawn_finite("nginx files", remove);
     }
 
     async fn reload(&self, process: &mut Process, latest: &Configuration) {
@@ -248,10 +261,4 @@ fn record_serves(process: &mut Process, serves: Option<String>) {
     if let Err(error) = process.set_serves(serves) {
         warn!("the next controller will not know which configuration nginx has: {error:#}");
     }
-}
-
-/// Removes the files that only earlier configurations name, once no worker uses those.
-async fn remove_unused(certificates: Certificates, loaded: Arc<Configuration>) {
-    tokio::time::sleep(RELOAD_SETTLED).await;
-    certificates.retain_named(&loaded.files);
 }

@@ -14,6 +14,7 @@ use crate::access_log::AccessLogConf;
 use crate::checks;
 use crate::conf::{Text, Value, Word, unix, word};
 use crate::context::RenderContext;
+use crate::host_table::{self, HostsFile};
 use crate::http::blocked::BlockedConf;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
@@ -114,8 +115,7 @@ pub(crate) fn render(
     config: &Config,
     settings: &Settings,
     unsupported: &mut Vec<Unsupported>,
-) -> String {
-    let zones = limits::zones(config);
+) -> (String, Option<HostsFile>) {
     let access_log = AccessLogConf::of_requests(&config.global.log, settings);
     let waf = Sharing::new(config);
     let context = RenderContext {
@@ -124,15 +124,13 @@ pub(crate) fn render(
         logs: access_log.is_some(),
         waf: &waf,
         place: Place::default(),
+        by_table: false,
     };
-    let servers = servers(context, unsupported);
+    let (servers, hosts) = servers(context, unsupported);
     unsupported.extend(checks::check_listeners(config));
     unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
-    let (module, filter) = match &settings.engine {
-        Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
-        Engine::Kong { module, .. } => (module.as_deref().map(file), None),
-    };
+    let (module, filter) = libraries(&settings.engine);
     let waf_module = settings.modsecurity.as_ref().filter(|_| waf.is_used);
     let main = MainConf {
         settings,
@@ -160,32 +158,43 @@ pub(crate) fn render(
         access_log,
         traces: TracesConf::new(config, settings),
         global: GlobalConf::new(config, settings),
-        tls: TlsConf::new(config, settings),
+        tls: TlsConf::new(config, settings, hosts.is_some()),
         blocked: BlockedConf::new(&config.global.blocked),
-        zones,
+        zones: limits::zones(config),
         upstreams: upstream::all(config, settings),
         servers,
         streams: StreamConf::new(config, settings, unsupported),
     };
     // Nothing in the templates can fail, and a String takes everything.
-    main.render().unwrap_or_default() + "\n"
+    let text = main.render().unwrap_or_default() + "\n";
+    let hosts = hosts.map(|table| table.beside(&text));
+    (text, hosts)
+}
+
+/// The module of the filter, and the filter where nginx.conf names it.
+fn libraries(engine: &Engine) -> (Option<Word>, Option<Word>) {
+    let file = |path: &std::path::Path| word(path.display());
+    match engine {
+        Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
+        Engine::Kong { module, .. } => (module.as_deref().map(file), None),
+    }
 }
 
 /// The catch-all server comes first, whether there is one in the model or not.
 fn servers<'a>(
     context: RenderContext<'a>,
     unsupported: &mut Vec<Unsupported>,
-) -> Vec<ServerConf<'a>> {
+) -> (Vec<ServerConf<'a>>, Option<host_table::Rendered>) {
     let servers = &context.config.servers;
     let default = Server::default();
     let named = servers.iter().map(|(name, server)| (name, &**server));
     let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
     let catch_all = servers.get(&ServerName::CatchAll);
     let catch_all = catch_all.map_or(&default, AsRef::as_ref);
-    std::iter::once((&ServerName::CatchAll, catch_all))
+    let all: Vec<_> = std::iter::once((&ServerName::CatchAll, catch_all))
         .chain(named)
-        .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
-        .collect()
+        .collect();
+    host_table::servers(&all, context, unsupported)
 }
 
 /// Proxies whose header says who the client is.

@@ -121,7 +121,7 @@ impl Forward {
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             responses: Responses::of_pods(route, context, module),
-            https: https.map(|https| redirect::to_https(https, host.name)),
+            https: https.map(|https| redirect::to_https(https, host.name, context.by_table)),
             rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
@@ -150,6 +150,11 @@ impl Forward {
                 _ => target(&transport, &for_https, context),
             },
         }
+    }
+
+    /// False if nginx answers by itself.
+    pub(crate) fn asks_pods(&self) -> bool {
+        !matches!(self.target, Target::Nothing { .. })
     }
 
     /// True if nginx can read it.

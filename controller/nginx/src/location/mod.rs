@@ -19,10 +19,12 @@ pub(crate) mod responses;
 pub(crate) mod waf;
 
 use askama::Template;
+use sluice_host_table::PathEntry;
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
-use crate::conf::{Quoted, Value, Word, value, word};
+use crate::conf::{Quoted, Text, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
+use crate::expression::{FOUND_BACKEND, FOUND_ROUTE};
 use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
@@ -30,13 +32,15 @@ use crate::location::responses::Responses;
 use crate::location::waf::WafConf;
 use crate::traces::LocationSpans;
 
-/// `location {}`.
+/// Directives between the braces of `location {}`.
 #[derive(Template)]
 #[template(path = "location/location.conf")]
 pub(crate) struct LocationConf {
     /// nginx's sign for the kind of match, with a blank after it.
     sign: &'static str,
     path: Word,
+    /// In a host table, but for its profile.
+    pub(crate) entry: Option<PathEntry>,
     id: Value,
     /// Its requests are counted by its id.
     counted: bool,
@@ -88,12 +92,17 @@ impl LocationConf {
         let logged = context.logs;
         let main = (counted || logged).then(|| value(main(route)));
         let unlogged = logged && route.policy.access_log_off;
-        let (path, id) = (word(path), value(route.id.as_str()));
+        let found = |name| Text::default().variable(name).quoted();
+        let (id, main) = match context.by_table {
+            true => (found(FOUND_ROUTE), main.map(|_| found(FOUND_BACKEND))),
+            false => (value(route.id.as_str()), main),
+        };
         let direct = DirectResponses::new(route, global);
         let waf = WafConf::new(route, context);
         let made = LocationConf {
             sign,
-            path,
+            path: word(path),
+            entry: context.by_table.then(|| entry((sign, path), route)),
             id,
             counted,
             main,
@@ -106,6 +115,21 @@ impl LocationConf {
             content,
         };
         made.fits().then_some(made)
+    }
+
+    /// The line that it begins with.
+    pub(crate) fn head(&self) -> String {
+        format!("location {}{} {{", self.sign, self.path)
+    }
+
+    /// True if it can be in a host table, beside these. To the path of a prefix without its slash nginx answers with a redirect.
+    pub(crate) fn can_be_found(&self, all: &[LocationConf]) -> bool {
+        let path = self.entry.as_ref().map(|entry| entry.path.as_str());
+        let bare = path.and_then(|path| path.strip_suffix('/'));
+        let is_exact = |it: &PathEntry| it.exact && Some(it.path.as_str()) == bare;
+        let redirects = self.sign.is_empty() && bare.is_some_and(|bare| !bare.is_empty());
+        let has_exact = || all.iter().any(|it| it.entry.as_ref().is_some_and(is_exact));
+        matches!(self.sign, "" | "= ") && self.waf.is_none() && (!redirects || has_exact())
     }
 
     /// True if nginx can read it.
@@ -137,6 +161,16 @@ impl Content {
                 Content::Forward(Box::new(Forward::new((route, at), host, context)))
             }
         }
+    }
+}
+
+fn entry((sign, path): (&str, &str), route: &HttpRoute) -> PathEntry {
+    PathEntry {
+        path: path.to_owned(),
+        exact: sign == "= ",
+        profile: String::new(),
+        route: route.id.as_str().to_owned(),
+        backend: main(route).to_owned(),
     }
 }
 

@@ -244,12 +244,16 @@ fn with_port(text: Text, port: Option<u16>) -> Text {
 }
 
 /// Redirect of plain http to https.
-pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> RedirectConf {
+pub(crate) fn to_https(
+    redirect: &HttpsRedirect,
+    server: &ServerName,
+    by_table: bool,
+) -> RedirectConf {
     let text = Text::default().then("https://");
     let text = match server {
-        ServerName::Exact(name) => text.then(name.as_str()),
+        ServerName::Exact(name) if !by_table => text.then(name.as_str()),
         // Without its port.
-        ServerName::Wildcard(_) | ServerName::CatchAll => text.variable("host"),
+        _ => text.variable("host"),
     };
     let text = with_port(text, redirect.port);
     let text = text.variable(if redirect.keep_trailing_slash {

@@ -1,5 +1,6 @@
 //! Variables of a module: those with values that the module sets, with all lines of a header, and random ones.
 
+mod computed;
 #[cfg(not(nginx_linked_headers))]
 mod http_name;
 mod random_id;
@@ -46,13 +47,27 @@ pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_i
     });
     let upstream: unsafe extern "C" fn(_, _, _) -> _ = upstream_lines::<M>;
     let flags = NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t;
-    // SAFETY: `cf` is live, what `all_lines` gets is a constant, and nginx passes others to a variable that is a prefix.
+    // SAFETY: `cf` is live, what `all_lines` and `computed::value` get is a constant, and nginx passes others to a variable that is a prefix.
     let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data, flags) };
     let prefix = flags | NGX_HTTP_VAR_PREFIX as ngx_uint_t;
     // SAFETY: as above.
     let is_prefix_added =
         unsafe { add_one(cf, M::UPSTREAM_HEADERS.prefix, Some(upstream), 0, prefix) };
-    if is_prefix_added && given.chain(headers).chain(random).all(is_added) {
+    let computed = M::COMPUTED.iter().map(|variable| {
+        let value: unsafe extern "C" fn(_, _, _) -> _ = computed::value;
+        (
+            variable.name,
+            value,
+            (&raw const *variable).expose_provenance(),
+        )
+    });
+    if is_prefix_added
+        && given
+            .chain(headers)
+            .chain(random)
+            .chain(computed)
+            .all(is_added)
+    {
         #[cfg(not(nginx_linked_headers))]
         // SAFETY: nginx calls this once the core module has its variables.
         unsafe {

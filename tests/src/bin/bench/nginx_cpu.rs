@@ -1,6 +1,6 @@
 //! CPU per request of an nginx with Sluice, relative to nginx's own round robin in the smallest configuration ([`plain`]), or in ours.
 //!
-//! That baseline is an nginx with the very configuration that Sluice gives to one, without the module: the same headers,
+//! That baseline is an nginx with the very configuration that Sluice gives to one without a host table, without the module: the same headers,
 //! variables, timeouts and pooling. These parts are removed, and it is an error if one of them is missing:
 //!
 //! - the module, the filter and its configuration;
@@ -25,7 +25,13 @@ pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
     let port = Port::reserve()?;
     let conf = match cpu.baseline {
-        Baseline::Native => native(&sluice, port.addr(), &site.pods)?,
+        Baseline::Native => {
+            // Ours has its host in a table, which nobody but the module reads.
+            let no_table = vec!["--nginx-host-table=off".to_owned()];
+            let options = Options::new(&manifests).data_plane("nginx");
+            let whole = options.arguments(no_table).start().await?;
+            native(&whole, port.addr(), &site.pods)?
+        }
         Baseline::Plain => Conf::beside(&plain::nginx_conf(port.addr(), &site.pods))?,
     };
     let nginx = Nginx::start(conf).await?;
@@ -69,7 +75,12 @@ fn native(sluice: &Sluice, listen: SocketAddr, pods: &[SocketAddr]) -> Result<Co
 
 fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     let mut lines: Vec<&str> = text.lines().collect();
-    for directive in ["load_module ", "  sluice_wasm ", "  sluice_filter "] {
+    for directive in [
+        "load_module ",
+        "  sluice_wasm ",
+        "  sluice_filter ",
+        "  sluice_server_header ",
+    ] {
         let before = lines.len();
         lines.retain(|line| !line.starts_with(directive));
         ensure!(
@@ -109,7 +120,7 @@ fn replaced(text: &str, what: &str, by: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
+    const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_server_header off;\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
         return 503 ${sluice_all_cdn_loop}${sluice_random_id};\n  }\n}\n";
 

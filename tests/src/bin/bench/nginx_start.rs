@@ -98,7 +98,10 @@ impl NginxReloadStall {
                 .host(HOST)
                 .path("/", "web", 80),
         )?;
-        let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
+        let options = Options::new(&manifests).data_plane("nginx");
+        // Where hosts are in a table, a new one is no reload.
+        let no_table = vec!["--nginx-host-table=off".to_owned()];
+        let sluice = options.arguments(no_table).start().await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         let (mut quiet, mut stalled) = (Vec::new(), Vec::new());
         for round in 0..effort.rounds {

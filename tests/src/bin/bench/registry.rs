@@ -114,14 +114,9 @@ fn all() -> Vec<Bench> {
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
         Bench::Admission(Admission { ingresses: 10_000 }),
-        Bench::Scale(Scale {
-            source: SourceKind::Folder,
-            ingresses: 10_000,
-        }),
-        Bench::Scale(Scale {
-            source: SourceKind::Cluster,
-            ingresses: 10_000,
-        }),
+        scale(SourceKind::Folder, false),
+        scale(SourceKind::Cluster, false),
+        scale(SourceKind::Folder, true),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
         fleet(20, 500),
         fleet(200, 10_000),
@@ -130,6 +125,14 @@ fn all() -> Vec<Bench> {
     ];
     all.extend(picks);
     all
+}
+
+fn scale(source: SourceKind, nginx: bool) -> Bench {
+    Bench::Scale(Scale {
+        source,
+        ingresses: 10_000,
+        nginx,
+    })
 }
 
 fn cpu(data_plane: DataPlane, policy: Policy, target: Option<f64>) -> Bench {
@@ -179,7 +182,7 @@ impl Bench {
             Bench::Pick(bench) => bench.rows(),
             Bench::Compile(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
-            Bench::Scale(bench) => bench.rows().into(),
+            Bench::Scale(bench) => bench.rows(),
             Bench::ExternalAuth(bench) => bench.rows().into(),
             Bench::Fleet(bench) => bench.rows().into(),
             Bench::Comeback(bench) => bench.rows().into(),

@@ -22,6 +22,7 @@ use sluice_tests::sluice::{Options, Sluice};
 
 use crate::Effort;
 use crate::applications::application;
+use crate::nginx_cpu::workers;
 use crate::row::{Measured, Row};
 use crate::statistics::quantile;
 
@@ -35,7 +36,12 @@ const REST: Duration = Duration::from_millis(100);
 pub(crate) struct Scale {
     pub(crate) source: SourceKind,
     pub(crate) ingresses: usize,
+    /// With nginx in place of Envoy.
+    pub(crate) nginx: bool,
 }
+
+/// Ingresses that are stored at once, at the end, to see whether nginx reloads for them.
+const MORE: usize = 1000;
 
 #[derive(Clone, Copy)]
 pub(crate) enum SourceKind {
@@ -84,10 +90,10 @@ impl Source {
         }
     }
 
-    async fn start(&self) -> Result<Sluice> {
+    fn options(&self) -> Options {
         match self {
-            Source::Folder(manifests) => Sluice::start(manifests).await,
-            Source::Cluster(cluster) => Options::in_cluster(cluster).start().await,
+            Source::Folder(manifests) => Options::new(manifests),
+            Source::Cluster(cluster) => Options::in_cluster(cluster),
         }
     }
 
@@ -101,17 +107,29 @@ impl Source {
 }
 
 impl Scale {
-    pub(crate) fn rows(&self) -> [Row; 3] {
+    pub(crate) fn rows(&self) -> Vec<Row> {
         let ingresses = self.ingresses;
-        let cluster = match self.source {
-            SourceKind::Folder => "",
-            SourceKind::Cluster => "cluster_",
+        let (prefix, p99_ms) = match (self.nginx, self.source) {
+            (true, _) => ("nginx_", 30.0),
+            (false, SourceKind::Folder) => ("", 50.0),
+            (false, SourceKind::Cluster) => ("cluster_", 50.0),
         };
-        [
-            Row::new(format!("{cluster}ingress_change_p99_ms/{ingresses}"), "ms").target(50.0),
-            Row::new(format!("{cluster}ingress_change_p50_ms/{ingresses}"), "ms"),
-            Row::new(format!("{cluster}controller_rss_mb/{ingresses}"), "MB").target(250.0),
-        ]
+        let mut rows = vec![
+            Row::new(format!("{prefix}ingress_change_p99_ms/{ingresses}"), "ms").target(p99_ms),
+            Row::new(format!("{prefix}ingress_change_p50_ms/{ingresses}"), "ms"),
+            Row::new(format!("{prefix}controller_rss_mb/{ingresses}"), "MB").target(250.0),
+        ];
+        if self.nginx {
+            rows.extend([
+                Row::new(format!("nginx_worker_rss_mb/{ingresses}"), "MB"),
+                Row::new(
+                    format!("nginx_reloads/{MORE}_ingresses_of_known_profiles"),
+                    "reloads",
+                )
+                .target(0.0),
+            ]);
+        }
+        rows
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
@@ -128,7 +146,12 @@ impl Scale {
         ];
         source.write("service-web", &web)?;
         source.write("ingress-web", &[with_host(0).to_json()])?;
-        let sluice = source.start().await?;
+        let options = source.options();
+        let options = match self.nginx {
+            true => options.data_plane("nginx").workers(1),
+            false => options,
+        };
+        let sluice = options.start().await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
         let lists = source.lists();
 
@@ -148,13 +171,37 @@ impl Scale {
         ensure!(tally.failed() == 0, "{tally}");
         ensure!(source.lists() == lists, "everything was listed again");
         let megabytes = proc::resident_memory(sluice.pid())? as f64 / 1e6;
-        let [p99, p50, memory] = self.rows();
-        let measured = |row: Row, share| row.measured(quantile(&millis, share), millis.len());
-        Ok(vec![
-            measured(p99, 0.99),
-            measured(p50, 0.5),
-            memory.measured(megabytes, 1),
-        ])
+        let mut values = vec![
+            (quantile(&millis, 0.99), millis.len()),
+            (quantile(&millis, 0.5), millis.len()),
+            (megabytes, 1),
+        ];
+        if self.nginx {
+            let (worker, reloads) = self.of_nginx(&sluice, &source).await?;
+            values.extend([(worker, 1), (reloads, 1)]);
+        }
+        let rows = self.rows().into_iter().zip(values);
+        Ok(rows
+            .map(|(row, (value, samples))| row.measured(value, samples))
+            .collect())
+    }
+
+    /// Memory of its worker, and its reloads after the first Ingresses.
+    async fn of_nginx(&self, sluice: &Sluice, source: &Source) -> Result<(f64, f64)> {
+        let worker = *workers(sluice)?.first().context("a worker")?;
+        let megabytes = proc::resident_memory(worker)? as f64 / 1e6;
+        let host = |n: usize| format!("more-{n}.test");
+        for n in 0..MORE {
+            let name = format!("more-{n}");
+            let ingress = Ingress::new("default", &name).host(&host(n));
+            source.write(&name, &[ingress.path("/", "web", 80).to_json()])?;
+        }
+        for n in 0..MORE {
+            sluice.wait_for_status(&host(n), "/", 200).await?;
+        }
+        let lines = sluice.log().lines();
+        let reloads = lines.iter().filter(|line| line.contains("reloading nginx"));
+        Ok((megabytes, reloads.count() as f64))
     }
 }
 

@@ -109,6 +109,7 @@ async fn application_hears_the_request_and_its_parameters() -> Result<()> {
         ("CONTENT_LENGTH", "6"),
         ("REMOTE_ADDR", "127.0.0.1"),
         ("SERVER_PORT", "80"),
+        ("SERVER_NAME", HOST),
         ("SERVER_SOFTWARE", "shop"),
         ("APP_MODE", "POST-of-\"a\\b;c\""),
         ("HTTP_HOST", HOST),

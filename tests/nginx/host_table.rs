@@ -14,7 +14,10 @@ use sluice_tests::sluice::{Options, Sluice};
 /// Services with a pod of the same name each.
 const SERVICES: [&str; 3] = ["one", "two", "three"];
 
-const HOSTS: [&str; 15] = [
+/// Pods of the Service that is chosen among by the name of the host.
+const HASHED: u16 = 8;
+
+const HOSTS: [&str; 19] = [
     "plain.test",
     "PLAIN.test:8080",
     "plain.test.",
@@ -30,6 +33,10 @@ const HOSTS: [&str; 15] = [
     "alias.test",
     "[::1]",
     "nobody.test",
+    "1.hash.test",
+    "2.hash.test",
+    "3.hash.test",
+    "4.hash.test",
 ];
 
 const PATHS: [&str; 22] = [
@@ -87,10 +94,20 @@ fn ingresses() -> Vec<Ingress> {
         ingress("below")
             .host("named.pattern.test")
             .path("/", three, 80),
+        hashed(),
         annotated("alias", "server-alias", "alias.test")
             .host("main.test")
             .path("/", three, 80),
     ]
+}
+
+/// Hosts whose requests go to the pod that the name of the virtual host leads to.
+fn hashed() -> Ingress {
+    let ingress = Ingress::new("default", "hashed").annotation("upstream-hash-by", "$server_name");
+    let hosts = HOSTS.iter().filter(|host| host.ends_with(".hash.test"));
+    hosts.fold(ingress, |ingress, host| {
+        ingress.host(host).path("/", "hashed", 80)
+    })
 }
 
 /// Of a response, as far as it does not depend on time.
@@ -159,6 +176,9 @@ async fn answers_are_those_of_hosts_in_the_configuration() -> Result<()> {
         pods.extend(Echo::start_all(service, &[addr]).await?);
         manifests.service("default", service, 80, &[addr])?;
     }
+    let hashed: Vec<SocketAddr> = network.pods(3 + HASHED).split_off(3);
+    pods.extend(Echo::start_all("hashed", &hashed).await?);
+    manifests.service("default", "hashed", 80, &hashed)?;
     for ingress in ingresses() {
         manifests.ingress(&ingress)?;
     }
@@ -171,6 +191,10 @@ async fn answers_are_those_of_hosts_in_the_configuration() -> Result<()> {
         started(&manifests, "auto").await?,
         started(&manifests, "off").await?,
     );
+    let text = std::fs::read_to_string(table.run_dir().join("nginx/nginx.conf"))?;
+    let is_in_conf = |host: &str| text.contains(&format!("server_name \"{host}\""));
+    ensure!(!is_in_conf("plain.test") && !is_in_conf("secure.test"));
+    ensure!(is_in_conf("named.pattern.test") && is_in_conf("main.test"));
     for request in requests() {
         let by_table = ask(table.http(), None, &request).await;
         let by_conf = ask(conf.http(), None, &request).await;

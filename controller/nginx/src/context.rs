@@ -22,7 +22,7 @@ pub(crate) struct RenderContext<'a> {
 
 impl RenderContext<'_> {
     /// Hosts may be in a table. Handshakes for unknown names can be rejected by nginx.conf alone, which then has to name the known ones.
-    pub(crate) fn has_host_table(self) -> bool {
+    pub(crate) fn may_use_host_table(self) -> bool {
         let rejects = self.config.global.tls.reject_unknown_names;
         self.settings.host_table && !self.settings.engine.is_kongs() && !rejects
     }

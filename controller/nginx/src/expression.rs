@@ -19,12 +19,6 @@ pub(crate) const REQUEST_ID: &str = "sluice_request_id";
 /// The path without a slash at its end, and the query.
 pub(crate) const UNSLASHED: &str = "sluice_unslashed";
 
-/// The route and its backend, where the module has found them in the host table.
-pub(crate) const FOUND_ROUTE: &str = "sluice_found_route";
-pub(crate) const FOUND_BACKEND: &str = "sluice_found_backend";
-/// The certificate for the name that a client asks for, by the same table.
-pub(crate) const FOUND_CERTIFICATE: &str = "sluice_found_certificate";
-
 /// A text with something of the request in it.
 pub(crate) fn expression(expression: &Expression) -> Text {
     expression

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use askama::Template;
 use sluice_host_table::{HostTable, PathEntry};
-use sluice_ir::{Config, PathMatch, Server, ServerName};
+use sluice_ir::{Config, HttpRoute, PathMatch, Server, ServerName};
 
 use crate::conf::{Word, word};
 use crate::context::RenderContext;
@@ -19,10 +19,10 @@ use crate::location::LocationConf;
 use crate::server::ServerConf;
 use crate::unsupported::Unsupported;
 
-/// A table, and the name of its file. Workers of an nginx.conf with other profiles or hosts read another file, so that none
+/// A table with the name of its file. Workers of an nginx.conf with other profiles or hosts read another file, so that none
 /// finds a location that it does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostsFile {
+pub struct RenderedTable {
     /// In [`Settings::hosts`](crate::Settings::hosts).
     pub name: String,
     /// [`HostTable`], as JSON.
@@ -33,10 +33,10 @@ pub struct HostsFile {
     pub beside_profiles: String,
 }
 
-impl HostsFile {
+impl RenderedTable {
     /// True if an nginx that has loaded the configuration of that table can serve this one: it has all profiles, and more at most.
     #[must_use]
-    pub fn is_served_with(&self, loaded: &HostsFile) -> bool {
+    pub fn is_served_with(&self, loaded: &RenderedTable) -> bool {
         self.beside_profiles == loaded.beside_profiles && self.profiles.is_subset(&loaded.profiles)
     }
 }
@@ -51,18 +51,18 @@ struct ProfilesConf {
 }
 
 /// Everything that nginx has of a table.
-pub(crate) struct Rendered {
-    file: HostsFile,
+pub(crate) struct TableConf {
+    table: RenderedTable,
     /// In nginx.conf.
     profiles: String,
 }
 
-impl Rendered {
+impl TableConf {
     /// The file beside this nginx.conf.
-    pub(crate) fn beside(self, conf: &str) -> HostsFile {
-        HostsFile {
+    pub(crate) fn beside(self, conf: &str) -> RenderedTable {
+        RenderedTable {
             beside_profiles: hash(&conf.replacen(&self.profiles, "", 1)),
-            ..self.file
+            ..self.table
         }
     }
 }
@@ -72,10 +72,10 @@ pub(crate) fn servers<'a>(
     all: &[(&ServerName, &Server)],
     context: RenderContext<'a>,
     unsupported: &mut Vec<Unsupported>,
-) -> (Vec<ServerConf<'a>>, Option<Rendered>) {
-    let mut table = Table::default();
+) -> (Vec<ServerConf<'a>>, Option<TableConf>) {
+    let mut table = TableBuilder::default();
     let mut servers = Vec::new();
-    for (name, server) in in_order(all, context, &mut table) {
+    for (name, server) in servers_in_conf(all, context, &mut table) {
         servers.push(ServerConf::new(name, server, context, unsupported));
     }
     unsupported.append(&mut table.unsupported);
@@ -84,16 +84,16 @@ pub(crate) fn servers<'a>(
 }
 
 /// Servers that stay in nginx.conf; the others are put into the table.
-fn in_order<'s>(
+fn servers_in_conf<'s>(
     all: &[(&'s ServerName, &'s Server)],
     context: RenderContext<'_>,
-    table: &mut Table,
+    table: &mut TableBuilder,
 ) -> Vec<(&'s ServerName, &'s Server)> {
-    let has_catch_all = |table: &mut Table| {
+    let has_catch_all = |table: &mut TableBuilder| {
         let catch_all = all.iter().find(|(name, _)| **name == ServerName::CatchAll);
-        catch_all.is_some_and(|(name, server)| table.takes(name, server, context))
+        catch_all.is_some_and(|(name, server)| table.try_insert(name, server, context))
     };
-    if !context.has_host_table() || !has_catch_all(table) {
+    if !context.may_use_host_table() || !has_catch_all(table) {
         return all.to_vec();
     }
     // nginx looks for its own wildcards, also those of other hosts, before the module is asked.
@@ -102,7 +102,7 @@ fn in_order<'s>(
     let aliases = others.flat_map(|(_, server)| &server.aliases).cloned();
     let mut kept: BTreeSet<ServerName> = aliases.filter(is_wildcard).collect();
     for (name, server) in all.iter().filter(|(name, _)| is_wildcard(name)) {
-        if !table.takes(name, server, context) {
+        if !table.try_insert(name, server, context) {
             kept.insert((*name).clone());
         }
     }
@@ -110,7 +110,7 @@ fn in_order<'s>(
         let wildcard = name.wildcard_suffix().map(ServerName::Wildcard);
         let is_covered = wildcard.is_some_and(|wildcard| kept.contains(&wildcard));
         let is_exact = matches!(name, ServerName::Exact(_));
-        if is_exact && (is_covered || !table.takes(name, server, context)) {
+        if is_exact && (is_covered || !table.try_insert(name, server, context)) {
             kept.insert((*name).clone());
         }
     }
@@ -123,16 +123,21 @@ fn in_order<'s>(
 
 /// A table in the making.
 #[derive(Default)]
-struct Table {
+struct TableBuilder {
     hosts: BTreeMap<String, Vec<PathEntry>>,
     /// Names of profiles by what is between their braces.
     profiles: HashMap<String, String>,
     unsupported: Vec<Unsupported>,
 }
 
-impl Table {
+impl TableBuilder {
     /// Takes a host; `false`: it has to be in nginx.conf.
-    fn takes(&mut self, name: &ServerName, server: &Server, context: RenderContext<'_>) -> bool {
+    fn try_insert(
+        &mut self,
+        name: &ServerName,
+        server: &Server,
+        context: RenderContext<'_>,
+    ) -> bool {
         if !may_be_in(server) {
             return false;
         }
@@ -171,14 +176,14 @@ impl Table {
         self,
         servers: &mut [ServerConf<'_>],
         context: RenderContext<'_>,
-    ) -> Option<Rendered> {
+    ) -> Option<TableConf> {
         let catch_all = servers.first_mut().filter(|_| !self.hosts.is_empty())?;
         let profiles = self.profiles.into_iter();
         let profiles: BTreeMap<String, String> =
             profiles.map(|(text, name)| (name, text)).collect();
         let names: BTreeSet<String> = profiles.keys().cloned().collect();
-        let servers_in_conf = context.config.servers.keys().map(ServerName::to_string);
-        let others = servers_in_conf.filter(|name| !self.hosts.contains_key(name));
+        let all = context.config.servers.keys().map(ServerName::to_string);
+        let others = all.filter(|name| !self.hosts.contains_key(name));
         let told_apart: Vec<String> = names.iter().cloned().chain(others).collect();
         let name = format!("{}.json", hash(&told_apart.join(" ")));
         let locations = profiles.into_iter();
@@ -189,31 +194,35 @@ impl Table {
         let profiles = conf.render().unwrap_or_default();
         catch_all.serve_table(profiles.clone());
         servers.iter_mut().for_each(ServerConf::note_table);
-        let file = HostsFile {
+        let table = RenderedTable {
             name,
             text: HostTable::new(self.hosts, certificates(context.config)).to_json(),
             profiles: names,
             beside_profiles: String::new(),
         };
-        Some(Rendered { file, profiles })
+        Some(TableConf { table, profiles })
     }
 }
 
-/// Links of all names that have one.
+/// Links of all names that have one, and of all others.
 fn certificates(config: &Config) -> BTreeMap<String, String> {
     let names = cert_links::hosts(config).into_iter();
-    names
-        .map(|name| (name.to_string(), cert_links::link_name(name)))
-        .collect()
+    let named = names.map(|name| (name.to_string(), cert_links::link_name(name)));
+    let others = (String::new(), cert_links::link_name(&ServerName::CatchAll));
+    named.chain([others]).collect()
 }
 
 /// False if a look at its settings says that it cannot be in a table; the rest is seen when it is rendered.
 fn may_be_in(server: &Server) -> bool {
-    let is_pattern = |path: &PathMatch| matches!(path, PathMatch::Regex(_));
-    server.client_certificates.is_none()
-        && server.aliases.is_empty()
-        && !server
-            .routes
-            .iter()
-            .any(|route| is_pattern(&route.matches.path))
+    let Server {
+        aliases,
+        client_certificates,
+        routes,
+        // In the rendered server.
+        app_root: _,
+        ciphers: _,
+        prefer_server_ciphers: _,
+    } = server;
+    let is_pattern = |route: &HttpRoute| matches!(route.matches.path, PathMatch::Regex(_));
+    aliases.is_empty() && client_certificates.is_none() && !routes.iter().any(is_pattern)
 }

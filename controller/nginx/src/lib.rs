@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use sluice_ir::Config;
 
 pub use files::Files;
-pub use host_table::HostsFile;
+pub use host_table::RenderedTable;
 pub use location::auth_request;
 pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;
@@ -58,7 +58,7 @@ pub struct Rendered {
     /// Files that nginx.conf refers to.
     pub files: Files,
     /// Hosts and paths that nginx.conf does not name; `None`: it names all of them.
-    pub hosts: Option<HostsFile>,
+    pub table: Option<RenderedTable>,
     /// Unsupported settings, and locations that nginx cannot read, because a text in them is too long for it.
     pub unsupported: Vec<Unsupported>,
 }
@@ -86,11 +86,11 @@ pub fn render(config: &Config, settings: &Settings) -> Rendered {
     let config = word_limits::apply(config, settings, &mut unsupported);
     let mut files = files::all(&config);
     files.pinned.extend(waf::all(&config, settings));
-    let (text, hosts) = http::render(&config, settings, &mut unsupported);
+    let (text, table) = http::render(&config, settings, &mut unsupported);
     Rendered {
         text,
         files,
-        hosts,
+        table,
         unsupported,
     }
 }

@@ -119,14 +119,38 @@ impl<'a> ServerConf<'a> {
 
     /// Its locations, if they are all there is of it, and each can be in a host table.
     pub(crate) fn locations_alone(&self) -> Option<&[LocationConf]> {
-        let has_more = self.clients.is_some()
-            || self.ciphers.is_some()
-            || self.prefers_its_ciphers.is_some()
-            || self.subject.is_some()
-            || self.app_root.is_some()
-            || self.auth_location.is_some()
-            || !(self.waf_files.is_empty() && self.copies.is_empty() && self.errors.is_empty());
-        let locations = &self.locations;
+        let ServerConf {
+            clients,
+            ciphers,
+            prefers_its_ciphers,
+            subject,
+            app_root,
+            waf_files,
+            copies,
+            errors,
+            auth_location,
+            locations,
+            // All hosts have the same.
+            settings: _,
+            proxy_protocol: _,
+            https_socket: _,
+            http2: _,
+            rejects: _,
+            blocks: _,
+            // In the table.
+            is_default: _,
+            names: _,
+            is_whole: _,
+            has_table: _,
+            profiles: _,
+        } = self;
+        let has_more = clients.is_some()
+            || ciphers.is_some()
+            || prefers_its_ciphers.is_some()
+            || subject.is_some()
+            || app_root.is_some()
+            || auth_location.is_some()
+            || !(waf_files.is_empty() && copies.is_empty() && errors.is_empty());
         let is_alone = !has_more && locations.iter().all(|it| it.can_be_found(locations));
         is_alone.then_some(locations)
     }

@@ -1,10 +1,10 @@
 //! TLS settings of hosts.
 
 use askama::Template;
+use sluice_host_table::variables;
 use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
 
 use crate::conf::{Text, Value, Word, map_key, value, word};
-use crate::expression::FOUND_CERTIFICATE;
 use crate::files::cert_links;
 use crate::files::{self, Pinned};
 use crate::settings::Settings;
@@ -31,9 +31,10 @@ impl TlsConf {
         let link = |name| value(cert_links::link_name(name));
         let named = cert_links::hosts(config)
             .into_iter()
+            .filter(|_| !by_table)
             .filter_map(|name| Some((asked(name)?, link(name))));
         let variable = if by_table {
-            FOUND_CERTIFICATE
+            variables::CERTIFICATE
         } else {
             CERTIFICATE
         };

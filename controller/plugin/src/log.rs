@@ -31,8 +31,8 @@ pub struct Log {
     backends: Table<wire::Backend>,
     hosts: Table<()>,
     names_hosts: bool,
-    /// Hash of the host table of an nginx.
-    host_table: u128,
+    /// Of an nginx.
+    host_table_hash: u128,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
 }
@@ -44,8 +44,7 @@ struct Step {
     routes: BTreeSet<String>,
     backends: BTreeSet<String>,
     hosts: BTreeSet<String>,
-    /// There is another host table.
-    host_table: bool,
+    host_table_changed: bool,
 }
 
 impl Log {
@@ -57,7 +56,7 @@ impl Log {
             self.sequence,
             content
                 .wrapping_add(self.hosts.content())
-                .wrapping_add(self.host_table),
+                .wrapping_add(self.host_table_hash),
         )
     }
 
@@ -68,14 +67,14 @@ impl Log {
 
     /// Publishes a whole configuration; `false` when that changes nothing.
     pub fn replace(&mut self, config: &ir::Config) -> bool {
-        self.replace_beside(config, self.host_table)
+        self.replace_with_host_table(config, self.host_table_hash)
     }
 
     /// Publishes a whole configuration to an nginx whose host table has this hash. Another table is another version, even if the
     /// filter has nothing new: workers look at their table when they get one.
-    pub fn replace_beside(&mut self, config: &ir::Config, host_table: u128) -> bool {
+    pub fn replace_with_host_table(&mut self, config: &ir::Config, host_table_hash: u128) -> bool {
         let base = self.version();
-        let has_other_table = std::mem::replace(&mut self.host_table, host_table) != host_table;
+        let former = std::mem::replace(&mut self.host_table_hash, host_table_hash);
         let routes = self.routes.replace(convert::routes(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
@@ -84,7 +83,7 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table: has_other_table,
+            host_table_changed: former != host_table_hash,
         })
     }
 
@@ -121,7 +120,7 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table: false,
+            host_table_changed: false,
         })
     }
 
@@ -138,7 +137,7 @@ impl Log {
             routes: BTreeSet::new(),
             backends,
             hosts: BTreeSet::new(),
-            host_table: false,
+            host_table_changed: false,
         })
     }
 
@@ -196,9 +195,9 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table,
+            host_table_changed,
         } = &step;
-        if routes.is_empty() && backends.is_empty() && hosts.is_empty() && !host_table {
+        if routes.is_empty() && backends.is_empty() && hosts.is_empty() && !host_table_changed {
             return false;
         }
         self.sequence += 1;
@@ -307,6 +306,17 @@ mod tests {
         detour.replace(&config(&[("b", &["10.0.0.9:80"])]));
         detour.replace(&config(&[("a", &["10.0.0.1:80"])]));
         assert_eq!(straight.version(), detour.version());
+    }
+
+    #[test]
+    fn another_host_table_is_another_version_with_nothing_in_it() {
+        let (mut log, config) = (Log::default(), config(&[("a", &["10.0.0.1:80"])]));
+        log.replace_with_host_table(&config, 1);
+        let before = log.version();
+        assert!(!log.replace_with_host_table(&config, 1) && !log.replace(&config));
+        assert!(log.replace_with_host_table(&config, 2));
+        let expected = wire::Delta::between(before, log.version());
+        assert_eq!(document(&log.answer(Some(before))), Tables::Delta(expected));
     }
 
     #[test]

@@ -298,13 +298,15 @@ impl Publisher {
             let table = staged.table().unwrap_or_default();
             self.served
                 .log
-                .publish(|log| log.replace_beside(&known, table));
+                .publish(|log| log.replace_with_host_table(&known, table));
             self.known = Some(known);
             let Published {
                 content,
                 unsupported,
             } = nginx.publish(staged);
-            self.feedback.await_content(content);
+            if let Some(content) = content {
+                self.feedback.await_content(content);
+            }
             self.unsupported_by_nginx = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {
             #[cfg(debug_assertions)]

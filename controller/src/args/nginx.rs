@@ -13,12 +13,12 @@ pub(crate) enum NginxHost {
     Kong,
 }
 
-/// Hosts that nginx.conf names.
+/// Use of the host table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NginxHostTable {
-    /// Those alone that need settings of their own in nginx.conf.
+    /// Used where possible; docs/differences-nginx.md lists the hosts that stay in nginx.conf.
     Auto,
-    /// All of them: each new host or path is a reload.
+    /// Not used: nginx.conf names every host, and each new host or path is a reload.
     Off,
 }
 

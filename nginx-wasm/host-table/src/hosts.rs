@@ -58,10 +58,15 @@ impl Hosts {
         exact.or_else(|| paths.prefixes.find(path))
     }
 
-    /// True if a host or a wildcard of the table has this name (in lower case).
+    /// The name in the table that a host (in lower case) has: its own, or a wildcard.
     #[must_use]
-    pub fn is_named(&self, host: &[u8]) -> bool {
-        self.paths.named(host, is_word).is_some()
+    pub fn name(&self, host: &[u8]) -> Option<Vec<u8>> {
+        if self.paths.exact.contains_key(host) {
+            return Some(host.to_owned());
+        }
+        let suffix = wildcard_suffix(host, is_word)?;
+        let is_named = self.paths.wildcards.contains_key(suffix);
+        is_named.then(|| [b"*", suffix].concat())
     }
 
     /// The certificate for a name that a client asks for, in lower case and without a dot at its end.
@@ -77,19 +82,19 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
+/// The rest of a name behind its first label.
+fn wildcard_suffix(name: &[u8], is_of_label: fn(u8) -> bool) -> Option<&[u8]> {
+    let end = name.iter().position(|byte| *byte == b'.')?;
+    let (label, suffix) = name.split_at(end);
+    let is_label = !label.is_empty() && label.iter().all(|byte| is_of_label(*byte));
+    is_label.then_some(suffix)
+}
+
 impl<T> ByName<T> {
     fn find(&self, name: &[u8], is_of_label: fn(u8) -> bool) -> Option<&T> {
-        self.named(name, is_of_label).or(self.others.as_ref())
-    }
-
-    fn named(&self, name: &[u8], is_of_label: fn(u8) -> bool) -> Option<&T> {
-        let wildcard = || {
-            let end = name.iter().position(|byte| *byte == b'.')?;
-            let (label, suffix) = name.split_at(end);
-            let is_label = !label.is_empty() && label.iter().all(|byte| is_of_label(*byte));
-            self.wildcards.get(suffix).filter(|_| is_label)
-        };
-        self.exact.get(name).or_else(wildcard)
+        let wildcard = || self.wildcards.get(wildcard_suffix(name, is_of_label)?);
+        let named = self.exact.get(name).or_else(wildcard);
+        named.or(self.others.as_ref())
     }
 }
 
@@ -206,7 +211,9 @@ mod tests {
         ] {
             let found = hosts.find(host.as_bytes(), b"/x").unwrap();
             assert_eq!(&*found.route, expected, "{host}");
-            assert_eq!(hosts.is_named(host.as_bytes()), expected != " /", "{host}");
+            let name = hosts.name(host.as_bytes());
+            let name = name.map(|name| String::from_utf8_lossy(&name).into_owned());
+            assert_eq!(name.unwrap_or_default() + " /", expected, "{host}");
         }
     }
 

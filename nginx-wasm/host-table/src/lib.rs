@@ -14,6 +14,7 @@
 
 mod hosts;
 mod longest_prefix;
+pub mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +33,7 @@ pub struct HostTable {
     schema: u32,
     /// Paths by host: `a.test`, `*.b.test` for one label in front of it, or nothing for all other hosts.
     pub hosts: BTreeMap<String, Vec<PathEntry>>,
-    /// Certificates, without the extension of their files, by the same names.
+    /// Certificates, without the extension of their files, by the same names; those of nothing are for all other handshakes.
     pub certificates: BTreeMap<String, String>,
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sluice_filter_config::host_contract;
+use sluice_host_table::variables;
 use sluice_ngx::{CallResponse, HeaderError, Level, LiveRequest, Reply, VariableError, log};
 use sluice_wasm_host::{
     BufferType, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
@@ -167,6 +168,11 @@ impl Env for NginxEnv {
         if name == OUTCOME {
             return self.copy(outcome);
         }
+        let name = match name {
+            // nginx knows the names alone that are in its configuration.
+            b"server_name" => variables::NAME.as_bytes(),
+            name => name,
+        };
         self.copy(|live, out| {
             out.extend_from_slice(live.variable(name)?);
             Some(())

@@ -8,40 +8,39 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sluice_host_table::Hosts;
+use sluice_host_table::{Hosts, variables};
 use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
 
-/// Variables of a path, which its location passes on.
-pub(crate) const ROUTE: &str = "sluice_found_route";
-pub(crate) const BACKEND: &str = "sluice_found_backend";
-/// The certificate for the name that a client asks for.
-pub(crate) const CERTIFICATE: Computed = Computed {
-    name: "sluice_found_certificate",
-    value: certificate,
-};
-/// `1` for a request of a connection whose handshake was for another host, one of the table. Where that other one is in nginx.conf, nginx
-/// itself sees it.
-pub(crate) const MISDIRECTED: Computed = Computed {
-    name: "sluice_misdirected",
-    value: is_misdirected,
-};
-/// The certificate for every name that has none, and for clients that ask for no name.
-const ANY_CERTIFICATE: &[u8] = b"any";
+/// Variables whose values are looked up when they are read.
+pub(crate) const COMPUTED: &[Computed] = &[
+    Computed {
+        name: variables::CERTIFICATE,
+        value: certificate,
+    },
+    Computed {
+        name: variables::MISDIRECTED,
+        value: is_misdirected,
+    },
+    Computed {
+        name: variables::NAME,
+        value: name,
+    },
+];
 
 /// The table, and the file that it was read from.
-struct HostFile {
+struct TableFile {
     file: ReplacedFile,
     hosts: Hosts,
     is_read: bool,
 }
 
 thread_local! {
-    static TABLE: RefCell<Option<HostFile>> = const { RefCell::new(None) };
+    static TABLE: RefCell<Option<TableFile>> = const { RefCell::new(None) };
 }
 
 /// Reads the table of this process.
 pub(crate) fn start(path: PathBuf) {
-    let file = HostFile {
+    let file = TableFile {
         file: ReplacedFile::new(path),
         hosts: Hosts::default(),
         is_read: false,
@@ -62,7 +61,7 @@ pub(crate) fn refresh() {
     });
 }
 
-impl HostFile {
+impl TableFile {
     fn refresh(&mut self) -> Result<(), String> {
         let content = match self.file.read_if_replaced() {
             Ok(content) => content,
@@ -85,7 +84,10 @@ pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>
         let Some(found) = hosts.and_then(|hosts| hosts.find(request.host(), request.path())) else {
             return Ok(None);
         };
-        for (name, value) in [(ROUTE, &found.route), (BACKEND, &found.backend)] {
+        for (name, value) in [
+            (variables::ROUTE, &found.route),
+            (variables::BACKEND, &found.backend),
+        ] {
             match request.set_variable(name.as_bytes(), value.as_bytes()) {
                 // nginx has no place for a variable that no location reads.
                 Ok(()) | Err(VariableError::Unknown) => {}
@@ -99,21 +101,24 @@ pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>
 fn certificate(connection: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
     let name = asked(connection);
     TABLE.with_borrow(|table| {
-        let found = table
-            .as_ref()
-            .and_then(|table| table.hosts.certificate(&name));
-        Some(found.unwrap_or(ANY_CERTIFICATE).to_owned())
+        let found = table.as_ref()?.hosts.certificate(&name);
+        found.map(<[u8]>::to_vec)
     })
 }
 
 fn is_misdirected(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
     let name = asked(request);
-    let is_named = |table: &Option<HostFile>| {
-        let table = table.as_ref();
-        table.is_some_and(|table| table.hosts.is_named(&name))
-    };
-    let is_misdirected = name != request.host() && TABLE.with_borrow(is_named);
+    let is_misdirected = name != request.host() && name_in_table(&name).is_some();
     is_misdirected.then(|| b"1".to_vec())
+}
+
+fn name(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
+    let found = name_in_table(request.host());
+    found.or_else(|| request.variable(b"server_name").map(<[u8]>::to_vec))
+}
+
+fn name_in_table(host: &[u8]) -> Option<Vec<u8>> {
+    TABLE.with_borrow(|table| table.as_ref()?.hosts.name(host))
 }
 
 /// The name that the client asks for in its handshake.

@@ -43,6 +43,7 @@ mod worker;
 use std::sync::Arc;
 
 use sluice_filter_config::host_contract;
+use sluice_host_table::variables;
 use sluice_ngx::{
     Arguments, Computed, Directive, LiveRequest, Module, PeerVariables, Setter, Step,
     UpstreamHeaders, VariableError, module,
@@ -108,10 +109,10 @@ impl Module for Sluice {
         ENDPOINT,
         ROUTE,
         RETURNS,
-        hosts::ROUTE,
-        hosts::BACKEND,
+        variables::ROUTE,
+        variables::BACKEND,
     ];
-    const COMPUTED: &'static [Computed] = &[hosts::CERTIFICATE, hosts::MISDIRECTED];
+    const COMPUTED: &'static [Computed] = hosts::COMPUTED;
     const HEADERS: &'static [(&'static str, &'static str)] = &[
         ("sluice_all_cdn_loop", "cdn-loop"),
         ("sluice_all_traceparent", "traceparent"),
@@ -152,11 +153,11 @@ impl Module for Sluice {
         location.hides_server()
     }
 
-    fn is_replaced(location: &Location) -> bool {
+    fn finds_location(location: &Location) -> bool {
         location.has_hosts()
     }
 
-    fn replacement(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError> {
+    fn find_location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError> {
         hosts::location(request)
     }
 

@@ -22,7 +22,7 @@ pub struct LiveRequest<'a> {
 /// Failure to set a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableError {
-    /// The variable does not exist.
+    /// The variable does not exist, or the configuration does not use it.
     Unknown,
     /// The variable cannot be changed.
     ReadOnly,
@@ -97,6 +97,10 @@ impl LiveRequest<'_> {
             if variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t == 0 {
                 return Err(VariableError::ReadOnly);
             }
+            let is_indexed = variable.flags & NGX_HTTP_VAR_INDEXED as ngx_uint_t != 0;
+            if variable.set_handler.is_none() && !is_indexed {
+                return Err(VariableError::Unknown);
+            }
             let copy = pool::copy((*r).pool, value).map_err(|_| VariableError::OutOfMemory)?;
             let mut value: ngx_http_variable_value_t = std::mem::zeroed();
             value.set_len(
@@ -107,12 +111,9 @@ impl LiveRequest<'_> {
             );
             value.set_valid(1);
             value.data = copy.data;
-            if let Some(set) = variable.set_handler {
-                set(r, &mut value, variable.data);
-            } else if variable.flags & NGX_HTTP_VAR_INDEXED as ngx_uint_t != 0 {
-                *(*r).variables.add(variable.index) = value;
-            } else {
-                return Err(VariableError::Unknown);
+            match variable.set_handler {
+                Some(set) => set(r, &mut value, variable.data),
+                None => *(*r).variables.add(variable.index) = value,
             }
         }
         Ok(())

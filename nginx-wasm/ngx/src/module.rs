@@ -56,8 +56,9 @@ pub trait Module: Sized + 'static {
     /// True if responses of this location have no `Server` header of nginx's own. Those of upstreams stay.
     fn hides_server(location: &Self::Location) -> bool;
 
-    /// True if another location of the same server takes the place of this one: [`Module::replacement`] says which.
-    fn is_replaced(location: &Self::Location) -> bool;
+    /// True if the location of a request that nginx has found by its path is another one of the same server: [`Module::find_location`]
+    /// says which.
+    fn finds_location(location: &Self::Location) -> bool;
 
     /// The named location that takes the place of the one that nginx found; `None`: that one stays. It is as if nginx had found it
     /// by its path.
@@ -65,7 +66,7 @@ pub trait Module: Sized + 'static {
     /// # Errors
     ///
     /// A variable of the request cannot be set; the response is 500.
-    fn replacement(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError>;
+    fn find_location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError>;
 
     /// True if [`Module::on_request`] is called for requests of this location.
     fn is_enabled(location: &Self::Location) -> bool;

@@ -64,7 +64,7 @@ pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_co
 }
 
 /// Installs the phase handlers. nginx calls those of a phase in the order from the last, and `load_module` puts this module behind
-/// nginx's own: in the rewrite phase it comes before the directives of the location that it replaces. The precontent phase
+/// nginx's own: in the rewrite phase it comes before the directives of the location that nginx has found. The precontent phase
 /// follows access control, so denied clients cost the module nothing.
 unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     let handlers: [(
@@ -107,10 +107,10 @@ unsafe extern "C" fn rewrite<M: Registered>(r: *mut ngx_http_request_t) -> ngx_i
             return DECLINED;
         };
         let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
-        if !M::is_replaced(location) {
+        if !M::finds_location(location) {
             return DECLINED;
         }
-        match M::replacement(&mut LiveRequest::new(live)) {
+        match M::find_location(&mut LiveRequest::new(live)) {
             Ok(Some(name)) => named_location::enter(live, &name),
             Ok(None) => DECLINED,
             Err(_) => INTERNAL_SERVER_ERROR,

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sluice_filter_config::Host;
-use sluice_ir::Config;
-use sluice_nginx::{AccessLog, Engine, Files, ModSecurity, OpenSsl, Settings, Streams, render};
+use sluice_host_table::{HostTable, PathEntry};
+use sluice_ir::{Config, ServerName};
+use sluice_nginx::{
+    AccessLog, Engine, Files, ModSecurity, OpenSsl, Rendered, Settings, Streams, render,
+};
 use sluice_tests::artifacts;
 use sluice_tests::certificate::Pair;
 use sluice_tests::ports::Port;
@@ -110,7 +113,7 @@ impl Tried {
         let output = command.output().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
-            Ok(())
+            has_each_host_once(config, &rendered)
         } else {
             Err(format!(
                 "nginx refused\n{said}{}",
@@ -146,4 +149,33 @@ fn line(said: &str, conf: &str) -> String {
         .and_then(|(_, number)| number.trim().parse::<usize>().ok());
     let line = number.and_then(|number| conf.lines().nth(number.checked_sub(1)?));
     line.map(str::to_owned).unwrap_or_default()
+}
+
+/// Each host is in nginx.conf or in the host table, and what the table leads to is in nginx.conf.
+fn has_each_host_once(config: &Config, rendered: &Rendered) -> Result<(), String> {
+    let Some(table) = &rendered.table else {
+        return Ok(());
+    };
+    let table = HostTable::parse(table.text.as_bytes()).map_err(|error| error.to_string())?;
+    let named = config.servers.keys().filter_map(|name| match name {
+        ServerName::Exact(name) => Some(name.as_str()),
+        ServerName::Wildcard(_) | ServerName::CatchAll => None,
+    });
+    for name in named {
+        let is_in_conf = rendered.text.contains(&format!("server_name \"{name}\""));
+        if is_in_conf == table.hosts.contains_key(name) {
+            return Err(format!(
+                "{name}: in nginx.conf and in the table: {is_in_conf}"
+            ));
+        }
+    }
+    let mut entries = table.hosts.values().flatten();
+    let is_missing = |entry: &&PathEntry| {
+        let location = format!("    location \"{}\" {{\n", entry.profile);
+        !rendered.text.contains(&location)
+    };
+    match entries.find(is_missing) {
+        Some(entry) => Err(format!("{entry:?} leads nowhere")),
+        None => Ok(()),
+    }
 }

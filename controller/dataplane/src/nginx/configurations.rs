@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use sluice_ir::Config;
-use sluice_nginx::{Files, HostsFile, Settings, Unsupported};
+use sluice_nginx::{Files, RenderedTable, Settings, Unsupported};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tracing::error;
@@ -15,7 +15,7 @@ use super::FormerFiles;
 use super::certificates::Certificates;
 use super::configuration_test::{Rejection, test};
 use super::endpoint_files::EndpointFiles;
-use super::host_tables::HostTables;
+use super::table_files::TableFiles;
 use crate::content_hash::content_hash;
 
 /// A configuration for nginx, with the names of the certificate files that it names.
@@ -26,7 +26,7 @@ pub(super) struct Configuration {
     /// Those among them that nginx reads when it loads the configuration.
     pinned: BTreeSet<String>,
     /// Its host table, if it names one.
-    pub(super) hosts: Option<HostsFile>,
+    pub(super) table: Option<RenderedTable>,
 }
 
 /// The publisher's side of an nginx.
@@ -35,7 +35,7 @@ pub struct Configurations {
     settings: Settings,
     certificates: Certificates,
     endpoints: EndpointFiles,
-    tables: Arc<HostTables>,
+    tables: Arc<TableFiles>,
     latest: watch::Sender<Option<Arc<Configuration>>>,
     program: PathBuf,
 }
@@ -52,8 +52,9 @@ pub struct Staged {
 /// A configuration that was handed to the supervisor.
 #[derive(Debug)]
 pub struct Published {
-    /// Hash of nginx.conf, by which a [`ReloadEvent`](super::ReloadEvent) names it.
-    pub content: u128,
+    /// Hash of nginx.conf, by which a [`ReloadEvent`](super::ReloadEvent) names it; `None`: its files could not be written, and
+    /// nginx does not get it.
+    pub content: Option<u128>,
     /// Parts of the model that nginx does not serve.
     pub unsupported: Vec<Unsupported>,
 }
@@ -61,7 +62,7 @@ pub struct Published {
 impl Configuration {
     /// True if an nginx that has loaded another one serves this one, too. Keys that nobody needs any more are not kept for that.
     fn is_served_with(&self, loaded: &Configuration) -> bool {
-        let tables = self.hosts.as_ref().zip(loaded.hosts.as_ref());
+        let tables = self.table.as_ref().zip(loaded.table.as_ref());
         self.pinned == loaded.pinned && tables.is_some_and(|(own, other)| own.is_served_with(other))
     }
 }
@@ -83,7 +84,7 @@ impl Configurations {
     ) -> anyhow::Result<Self> {
         Ok(Configurations {
             endpoints: EndpointFiles::new(settings.pods(), former)?,
-            tables: Arc::new(HostTables::new(settings.hosts(), former)?),
+            tables: Arc::new(TableFiles::new(settings.hosts(), former)?),
             settings,
             certificates,
             latest: watch::Sender::new(None),
@@ -97,7 +98,7 @@ impl Configurations {
     }
 
     /// The host tables, for the supervisor, who knows which ones are in use.
-    pub(super) fn tables(&self) -> Arc<HostTables> {
+    pub(super) fn tables(&self) -> Arc<TableFiles> {
         Arc::clone(&self.tables)
     }
 
@@ -111,15 +112,15 @@ impl Configurations {
             files: pinned.iter().cloned().chain(links).collect(),
             text: rendered.text,
             pinned,
-            hosts: rendered.hosts,
+            table: rendered.table,
         });
         let latest = self.latest.borrow().clone();
-        let mut table = configuration.hosts.clone();
+        let mut table = configuration.table.clone();
         if let Some(latest) =
             latest.filter(|latest| is_loaded && configuration.is_served_with(latest))
         {
             // In the file that its workers look at.
-            if let (Some(table), Some(loaded)) = (&mut table, &latest.hosts) {
+            if let (Some(table), Some(loaded)) = (&mut table, &latest.table) {
                 table.name.clone_from(&loaded.name);
             }
             configuration = latest;
@@ -137,7 +138,7 @@ impl Configurations {
         }
     }
 
-    fn write(&self, files: Files, table: Option<&HostsFile>) -> anyhow::Result<Option<u128>> {
+    fn write(&self, files: Files, table: Option<&RenderedTable>) -> anyhow::Result<Option<u128>> {
         self.certificates.publish(files).context("certificates")?;
         table.map(|table| self.tables.write(table)).transpose()
     }
@@ -151,7 +152,7 @@ impl Configurations {
             is_written,
         } = staged;
         let published = Published {
-            content: content_hash(&configuration.text),
+            content: is_written.then(|| content_hash(&configuration.text)),
             unsupported,
         };
         if !is_written {

@@ -14,13 +14,13 @@ mod certificates;
 mod configuration_test;
 mod configurations;
 mod endpoint_files;
-mod host_tables;
 mod log_lines;
 mod reload_event;
 mod request_log;
 mod running;
 mod span_log;
 mod supervised;
+mod table_files;
 mod workers;
 
 use std::fs::{DirBuilder, Permissions};
@@ -52,8 +52,8 @@ use access_log::AccessLog;
 use adoption::{FormerFiles, Found};
 use certificates::Certificates;
 use configurations::Configuration;
-use host_tables::HostTables;
 use supervised::Supervised;
+use table_files::TableFiles;
 
 /// How to run nginx.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub struct Nginx {
     status: Option<PathBuf>,
     configurations: watch::Receiver<Option<Arc<Configuration>>>,
     certificates: Certificates,
-    tables: Arc<HostTables>,
+    tables: Arc<TableFiles>,
     access_log: Option<AccessLog>,
     log: ChildLog,
     found: Found,

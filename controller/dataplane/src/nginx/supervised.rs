@@ -91,19 +91,17 @@ impl Supervised {
 
     /// Removes the files that only earlier configurations name, once no worker uses those.
     fn remove_unused_files(&self, loaded: &Arc<Configuration>) {
+        let table = loaded.table.as_ref();
+        self.nginx
+            .tables
+            .note_installed(table.map(|table| table.name.as_str()));
         let nginx = &self.nginx;
         let (certificates, tables) = (nginx.certificates.clone(), Arc::clone(&nginx.tables));
-        let (loaded, latest) = (Arc::clone(loaded), nginx.configurations.clone());
+        let loaded = Arc::clone(loaded);
         let remove = async move {
             tokio::time::sleep(RELOAD_SETTLED).await;
             certificates.retain_named(&loaded.files);
-            let latest = latest.borrow().clone();
-            let name = |configuration: &Configuration| {
-                let table = configuration.hosts.as_ref();
-                table.map(|table| table.name.clone())
-            };
-            let latest = latest.as_deref().and_then(name);
-            tables.retain(&[name(&loaded), latest]);
+            tables.remove_unused();
         };
         nginx.tasks.spawn_finite("nginx files", remove);
     }

@@ -14,7 +14,7 @@ use crate::access_log::AccessLogConf;
 use crate::checks;
 use crate::conf::{Text, Value, Word, unix, word};
 use crate::context::RenderContext;
-use crate::host_table::{self, HostsFile};
+use crate::host_table::{self, RenderedTable};
 use crate::http::blocked::BlockedConf;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
@@ -115,7 +115,7 @@ pub(crate) fn render(
     config: &Config,
     settings: &Settings,
     unsupported: &mut Vec<Unsupported>,
-) -> (String, Option<HostsFile>) {
+) -> (String, Option<RenderedTable>) {
     let access_log = AccessLogConf::of_requests(&config.global.log, settings);
     let waf = Sharing::new(config);
     let context = RenderContext {
@@ -184,7 +184,7 @@ fn libraries(engine: &Engine) -> (Option<Word>, Option<Word>) {
 fn servers<'a>(
     context: RenderContext<'a>,
     unsupported: &mut Vec<Unsupported>,
-) -> (Vec<ServerConf<'a>>, Option<host_table::Rendered>) {
+) -> (Vec<ServerConf<'a>>, Option<host_table::TableConf>) {
     let servers = &context.config.servers;
     let default = Server::default();
     let named = servers.iter().map(|(name, server)| (name, &**server));

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use sluice_host_table::variables;
 use sluice_ir::{FastCgi, HttpRoute, Policy};
 
 use crate::conf::{Text, Value, Word, word};
@@ -24,13 +25,13 @@ impl FastCgiConf {
     }
 
     /// `headers` are those for upstreams that speak HTTP; the first of a name counts.
-    pub(crate) fn new(route: &HttpRoute, headers: Vec<(String, Text)>) -> Self {
+    pub(crate) fn new(route: &HttpRoute, headers: Vec<(String, Text)>, by_table: bool) -> Self {
         let FastCgi { index, params } = &route.policy.fastcgi;
         let own = params
             .iter()
             .map(|(name, value)| (name.clone(), expression(value)));
         let is_unset = |(name, _): &(String, Text)| !params.contains_key(name);
-        let usual = usual(&route.policy).into_iter().filter(is_unset);
+        let usual = usual(&route.policy, by_table).into_iter().filter(is_unset);
         let mut seen = BTreeSet::new();
         let headers = headers
             .into_iter()
@@ -48,7 +49,7 @@ impl FastCgiConf {
 }
 
 /// As nginx's own file has them. `REMOTE_USER` is a user whose password was asked for: `$remote_user` is what any client claims.
-fn usual(policy: &Policy) -> Vec<(String, Text)> {
+fn usual(policy: &Policy, by_table: bool) -> Vec<(String, Text)> {
     let variable = |name: &'static str| Text::default().variable(name);
     let asks_everybody = policy
         .authentication
@@ -60,6 +61,11 @@ fn usual(policy: &Policy) -> Vec<(String, Text)> {
         variable("remote_user")
     } else {
         Text::default()
+    };
+    let name = if by_table {
+        variables::NAME
+    } else {
+        "server_name"
     };
     let all = [
         ("QUERY_STRING", variable("query_string")),
@@ -82,7 +88,7 @@ fn usual(policy: &Policy) -> Vec<(String, Text)> {
         ("REMOTE_USER", user),
         ("SERVER_ADDR", variable("server_addr")),
         ("SERVER_PORT", variable(PORT)),
-        ("SERVER_NAME", variable("server_name")),
+        ("SERVER_NAME", variable(name)),
         ("REDIRECT_STATUS", Text::default().then("200")),
     ];
     all.map(|(name, value)| (name.to_owned(), value)).into()

@@ -300,7 +300,7 @@ fn fastcgi(
 ) -> Option<FastCgiConf> {
     let own = || headers::for_location(route, host.server.client_certificates.as_ref());
     let headers = || headers::texts_for_upstream(&context.config.global, own());
-    (module == Module::FastCgi).then(|| FastCgiConf::new(route, headers()))
+    (module == Module::FastCgi).then(|| FastCgiConf::new(route, headers(), context.by_table))
 }
 
 fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {

@@ -19,12 +19,11 @@ pub(crate) mod responses;
 pub(crate) mod waf;
 
 use askama::Template;
-use sluice_host_table::PathEntry;
+use sluice_host_table::{PathEntry, variables};
 use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 
 use crate::conf::{Quoted, Text, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
-use crate::expression::{FOUND_BACKEND, FOUND_ROUTE};
 use crate::location::direct_response::DirectResponses;
 use crate::location::forward::{Forward, Target};
 use crate::location::redirect::RedirectConf;
@@ -94,7 +93,10 @@ impl LocationConf {
         let unlogged = logged && route.policy.access_log_off;
         let found = |name| Text::default().variable(name).quoted();
         let (id, main) = match context.by_table {
-            true => (found(FOUND_ROUTE), main.map(|_| found(FOUND_BACKEND))),
+            true => (
+                found(variables::ROUTE),
+                main.map(|_| found(variables::BACKEND)),
+            ),
             false => (value(route.id.as_str()), main),
         };
         let direct = DirectResponses::new(route, global);

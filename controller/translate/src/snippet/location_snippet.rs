@@ -18,7 +18,7 @@ pub(crate) struct LocationSnippet {
     compiled: Compiled,
 }
 
-/// Of it in each path that it is in.
+/// The snippet's share of the budget of each path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SnippetShare {
     /// Responses and conditions.

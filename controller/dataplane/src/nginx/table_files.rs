@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use sluice_nginx::HostsFile;
+use sluice_nginx::RenderedTable;
 
 use super::FormerFiles;
 use crate::content_hash::content_hash;
@@ -14,47 +14,67 @@ use crate::private_file;
 
 /// The directory of these files. Workers of different configurations read different ones.
 #[derive(Debug)]
-pub(super) struct HostTables {
+pub(super) struct TableFiles {
     directory: PathBuf,
-    /// Hashes of contents, by name.
-    written: Mutex<BTreeMap<String, u128>>,
+    held: Mutex<Held>,
 }
 
-impl HostTables {
+#[derive(Debug, Default)]
+struct Held {
+    /// Hashes of contents, by name.
+    written: BTreeMap<String, u128>,
+    /// The last one that was written.
+    latest: Option<String>,
+    /// The one that the configuration names which nginx loads next, or has loaded.
+    installed: Option<String>,
+}
+
+impl TableFiles {
     /// Starts with an empty directory, unless a running nginx reads it.
     pub(super) fn new(directory: PathBuf, former: FormerFiles) -> anyhow::Result<Self> {
         if former == FormerFiles::Unused {
             fs::remove_dir_all(&directory).ok();
         }
         fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
-        Ok(HostTables {
+        Ok(TableFiles {
             directory,
-            written: Mutex::default(),
+            held: Mutex::default(),
         })
     }
 
     /// Writes a table, unless it is there already, and returns the hash of its content.
-    pub(super) fn write(&self, table: &HostsFile) -> anyhow::Result<u128> {
+    pub(super) fn write(&self, table: &RenderedTable) -> anyhow::Result<u128> {
         let content = content_hash(&table.text);
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if written.get(&table.name) != Some(&content) {
+        let mut held = self.held();
+        if held.written.get(&table.name) != Some(&content) {
             private_file::replace(&self.directory, &table.name, &table.text)
                 .with_context(|| self.directory.join(&table.name).display().to_string())?;
-            written.insert(table.name.clone(), content);
+            held.written.insert(table.name.clone(), content);
         }
+        held.latest = Some(table.name.clone());
         Ok(content)
     }
 
-    /// Removes the tables that none of these configurations names.
-    pub(super) fn retain(&self, named: &[Option<String>]) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Notes the table of the configuration that nginx loads next.
+    pub(super) fn note_installed(&self, name: Option<&str>) {
+        self.held().installed = name.map(str::to_owned);
+    }
+
+    /// Removes the tables that only earlier configurations name.
+    pub(super) fn remove_unused(&self) {
+        let mut held = self.held();
         for name in private_file::names(&self.directory) {
-            if !named.iter().flatten().any(|it| *it == name) {
+            let is_used = [&held.latest, &held.installed].contains(&&Some(name.clone()));
+            if !is_used {
                 // A failure is retried with the next configuration.
                 fs::remove_file(self.directory.join(&name)).ok();
-                written.remove(&name);
+                held.written.remove(&name);
             }
         }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn table(name: &str, text: &str) -> HostsFile {
-        HostsFile {
+    fn table(name: &str, text: &str) -> RenderedTable {
+        RenderedTable {
             name: name.to_owned(),
             text: text.to_owned(),
             profiles: BTreeSet::new(),
@@ -77,15 +97,24 @@ mod tests {
     fn table_is_replaced_when_it_changes_and_removed_when_nobody_names_it() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = temporary.path().join("hosts");
-        let tables = HostTables::new(directory.clone(), FormerFiles::Unused).unwrap();
+        let tables = TableFiles::new(directory.clone(), FormerFiles::Unused).unwrap();
         let seen = |name: &str| fs::read_to_string(directory.join(name)).ok();
         let first = tables.write(&table("a", "1")).unwrap();
         assert_eq!(tables.write(&table("a", "1")).unwrap(), first);
         assert_ne!(tables.write(&table("a", "2")).unwrap(), first);
+        tables.note_installed(Some("a"));
         tables.write(&table("b", "3")).unwrap();
-        assert_eq!(seen("a").as_deref(), Some("2"));
-        tables.retain(&[Some("b".to_owned()), None]);
-        assert_eq!((seen("a"), seen("b").as_deref()), (None, Some("3")));
+        tables.write(&table("c", "4")).unwrap();
+        tables.remove_unused();
+        // One that nginx refused, the one that it has, and the one that it gets next.
+        assert_eq!(seen("b"), None);
+        assert_eq!(
+            (seen("a").as_deref(), seen("c").as_deref()),
+            (Some("2"), Some("4"))
+        );
+        tables.note_installed(Some("c"));
+        tables.remove_unused();
+        assert_eq!(seen("a"), None);
         tables.write(&table("a", "2")).unwrap();
         assert_eq!(seen("a").as_deref(), Some("2"));
     }

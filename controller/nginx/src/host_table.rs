@@ -19,24 +19,31 @@ use crate::location::LocationConf;
 use crate::server::ServerConf;
 use crate::unsupported::Unsupported;
 
-/// A table with the name of its file. Workers of an nginx.conf with other profiles or hosts read another file, so that none
-/// finds a location that it does not have.
+/// A table, for its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedTable {
-    /// In [`Settings::hosts`](crate::Settings::hosts).
-    pub name: String,
+    /// The configuration that it goes with.
+    pub identity: TableIdentity,
     /// [`HostTable`], as JSON.
     pub text: String,
+}
+
+/// The configuration that a table goes with. Workers of an nginx.conf with other profiles or hosts read another file, so that none
+/// finds a location that it does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableIdentity {
+    /// The file, in [`Settings::hosts`](crate::Settings::hosts).
+    pub name: String,
     /// Named locations of nginx.conf that it leads to.
     pub profiles: BTreeSet<String>,
     /// Hash of nginx.conf without them.
     pub beside_profiles: String,
 }
 
-impl RenderedTable {
+impl TableIdentity {
     /// True if an nginx that has loaded the configuration of that table can serve this one: it has all profiles, and more at most.
     #[must_use]
-    pub fn is_served_with(&self, loaded: &RenderedTable) -> bool {
+    pub fn is_served_with(&self, loaded: &TableIdentity) -> bool {
         self.beside_profiles == loaded.beside_profiles && self.profiles.is_subset(&loaded.profiles)
     }
 }
@@ -52,7 +59,9 @@ struct ProfilesConf {
 
 /// Everything that nginx has of a table.
 pub(crate) struct TableConf {
-    table: RenderedTable,
+    name: String,
+    text: String,
+    names: BTreeSet<String>,
     /// In nginx.conf.
     profiles: String,
 }
@@ -61,8 +70,12 @@ impl TableConf {
     /// The file beside this nginx.conf.
     pub(crate) fn beside(self, conf: &str) -> RenderedTable {
         RenderedTable {
-            beside_profiles: hash(&conf.replacen(&self.profiles, "", 1)),
-            ..self.table
+            identity: TableIdentity {
+                name: self.name,
+                profiles: self.names,
+                beside_profiles: hash(&conf.replacen(&self.profiles, "", 1)),
+            },
+            text: self.text,
         }
     }
 }
@@ -194,13 +207,12 @@ impl TableBuilder {
         let profiles = conf.render().unwrap_or_default();
         catch_all.serve_table(profiles.clone());
         servers.iter_mut().for_each(ServerConf::note_table);
-        let table = RenderedTable {
+        Some(TableConf {
             name,
             text: HostTable::new(self.hosts, certificates(context.config)).to_json(),
-            profiles: names,
-            beside_profiles: String::new(),
-        };
-        Some(TableConf { table, profiles })
+            names,
+            profiles,
+        })
     }
 }
 

@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use sluice_ir::Config;
 
 pub use files::Files;
-pub use host_table::RenderedTable;
+pub use host_table::{RenderedTable, TableIdentity};
 pub use location::auth_request;
 pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;

@@ -111,7 +111,7 @@ fn a_host_whose_profiles_are_known_changes_nothing_but_the_table() {
         assert_eq!(in_table(&two), ["*.b.test", "a.test"], "{number}");
         let [one_table, two_table] = [&one, &two].map(|it| it.table.as_ref().unwrap());
         assert_eq!(one.text, two.text, "{number}");
-        assert_eq!(one_table.name, two_table.name, "{number}");
+        assert_eq!(one_table.identity.name, two_table.identity.name, "{number}");
         assert_ne!(one_table.text, two_table.text, "{number}");
         // With a profile more, and again without it.
         let mut slow = route("c.test", prefix("/"));
@@ -121,9 +121,18 @@ fn a_host_whose_profiles_are_known_changes_nothing_but_the_table() {
             ("c.test", server(vec![slow])),
         ]);
         let more_table = more.table.as_ref().unwrap();
-        assert_ne!((&more.text, &more_table.name), (&one.text, &one_table.name));
-        assert!(one_table.is_served_with(more_table), "{number}");
-        assert!(!more_table.is_served_with(one_table), "{number}");
+        assert_ne!(
+            (&more.text, &more_table.identity.name),
+            (&one.text, &one_table.identity.name)
+        );
+        assert!(
+            one_table.identity.is_served_with(&more_table.identity),
+            "{number}"
+        );
+        assert!(
+            !more_table.identity.is_served_with(&one_table.identity),
+            "{number}"
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use sluice_ir::Config;
-use sluice_nginx::{Files, RenderedTable, Settings, Unsupported};
+use sluice_nginx::{Files, Settings, TableIdentity, Unsupported};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tracing::error;
@@ -26,7 +26,7 @@ pub(super) struct Configuration {
     /// Those among them that nginx reads when it loads the configuration.
     pinned: BTreeSet<String>,
     /// Its host table, if it names one.
-    pub(super) table: Option<RenderedTable>,
+    pub(super) table: Option<TableIdentity>,
 }
 
 /// The publisher's side of an nginx.
@@ -112,21 +112,19 @@ impl Configurations {
             files: pinned.iter().cloned().chain(links).collect(),
             text: rendered.text,
             pinned,
-            table: rendered.table,
+            table: rendered.table.as_ref().map(|table| table.identity.clone()),
         });
         let latest = self.latest.borrow().clone();
-        let mut table = configuration.table.clone();
         if let Some(latest) =
             latest.filter(|latest| is_loaded && configuration.is_served_with(latest))
         {
-            // In the file that its workers look at.
-            if let (Some(table), Some(loaded)) = (&mut table, &latest.table) {
-                table.name.clone_from(&loaded.name);
-            }
             configuration = latest;
         }
         self.publish_endpoints(config);
-        let written = self.write(rendered.files, table.as_ref());
+        let table = rendered.table.as_ref().zip(configuration.table.as_ref());
+        // In the file that the workers of that configuration look at.
+        let table = table.map(|(table, identity)| (identity.name.as_str(), table.text.as_str()));
+        let written = self.write(rendered.files, table);
         if let Err(error) = &written {
             error!("cannot write files for nginx; previous configuration kept: {error:#}");
         }
@@ -138,9 +136,11 @@ impl Configurations {
         }
     }
 
-    fn write(&self, files: Files, table: Option<&RenderedTable>) -> anyhow::Result<Option<u128>> {
+    fn write(&self, files: Files, table: Option<(&str, &str)>) -> anyhow::Result<Option<u128>> {
         self.certificates.publish(files).context("certificates")?;
-        table.map(|table| self.tables.write(table)).transpose()
+        table
+            .map(|(name, text)| self.tables.write(name, text))
+            .transpose()
     }
 
     /// Hands a configuration to the supervisor.

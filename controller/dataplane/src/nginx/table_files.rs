@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use sluice_nginx::RenderedTable;
 
 use super::FormerFiles;
 use crate::content_hash::content_hash;
@@ -43,15 +42,15 @@ impl TableFiles {
     }
 
     /// Writes a table, unless it is there already, and returns the hash of its content.
-    pub(super) fn write(&self, table: &RenderedTable) -> anyhow::Result<u128> {
-        let content = content_hash(&table.text);
+    pub(super) fn write(&self, name: &str, text: &str) -> anyhow::Result<u128> {
+        let content = content_hash(text);
         let mut held = self.held();
-        if held.written.get(&table.name) != Some(&content) {
-            private_file::replace(&self.directory, &table.name, &table.text)
-                .with_context(|| self.directory.join(&table.name).display().to_string())?;
-            held.written.insert(table.name.clone(), content);
+        if held.written.get(name) != Some(&content) {
+            private_file::replace(&self.directory, name, text)
+                .with_context(|| self.directory.join(name).display().to_string())?;
+            held.written.insert(name.to_owned(), content);
         }
-        held.latest = Some(table.name.clone());
+        held.latest = Some(name.to_owned());
         Ok(content)
     }
 
@@ -80,18 +79,7 @@ impl TableFiles {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-
-    fn table(name: &str, text: &str) -> RenderedTable {
-        RenderedTable {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            profiles: BTreeSet::new(),
-            beside_profiles: String::new(),
-        }
-    }
 
     #[test]
     fn table_is_replaced_when_it_changes_and_removed_when_nobody_names_it() {
@@ -99,12 +87,12 @@ mod tests {
         let directory = temporary.path().join("hosts");
         let tables = TableFiles::new(directory.clone(), FormerFiles::Unused).unwrap();
         let seen = |name: &str| fs::read_to_string(directory.join(name)).ok();
-        let first = tables.write(&table("a", "1")).unwrap();
-        assert_eq!(tables.write(&table("a", "1")).unwrap(), first);
-        assert_ne!(tables.write(&table("a", "2")).unwrap(), first);
+        let first = tables.write("a", "1").unwrap();
+        assert_eq!(tables.write("a", "1").unwrap(), first);
+        assert_ne!(tables.write("a", "2").unwrap(), first);
         tables.note_installed(Some("a"));
-        tables.write(&table("b", "3")).unwrap();
-        tables.write(&table("c", "4")).unwrap();
+        tables.write("b", "3").unwrap();
+        tables.write("c", "4").unwrap();
         tables.remove_unused();
         // One that nginx refused, the one that it has, and the one that it gets next.
         assert_eq!(seen("b"), None);
@@ -115,7 +103,7 @@ mod tests {
         tables.note_installed(Some("c"));
         tables.remove_unused();
         assert_eq!(seen("a"), None);
-        tables.write(&table("a", "2")).unwrap();
+        tables.write("a", "2").unwrap();
         assert_eq!(seen("a").as_deref(), Some("2"));
     }
 }

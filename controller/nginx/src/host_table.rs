@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use askama::Template;
-use sluice_host_table::{HostTable, PathEntry};
+use sluice_host_table::{HostTable, NOWHERE, PathEntry};
 use sluice_ir::{Config, HttpRoute, PathMatch, Server, ServerName};
 
 use crate::conf::{Word, word};
@@ -53,6 +53,7 @@ impl TableIdentity {
 #[template(path = "server/profiles.conf")]
 struct ProfilesConf {
     file: Word,
+    nowhere: &'static str,
     /// Named locations: their names, and the directives between their braces.
     locations: Vec<(Word, String)>,
 }
@@ -202,6 +203,7 @@ impl TableBuilder {
         let locations = profiles.into_iter();
         let conf = ProfilesConf {
             file: word(context.settings.hosts().join(&name).display()),
+            nowhere: NOWHERE,
             locations: locations.map(|(name, text)| (word(name), text)).collect(),
         };
         let profiles = conf.render().unwrap_or_default();

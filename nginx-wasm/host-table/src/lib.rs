@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use hosts::{Found, Hosts};
 
+/// Named location of nginx.conf for requests that are for no path of the table.
+pub const NOWHERE: &str = "@sluice_nowhere";
 /// The schema that this crate reads and writes. A table with another number is refused.
 const SCHEMA: u32 = 1;
 

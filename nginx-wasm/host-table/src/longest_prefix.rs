@@ -3,35 +3,54 @@
 /// Values by prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct LongestPrefix<T> {
-    /// In order.
-    entries: Box<[(Box<[u8]>, T)]>,
+    /// In order of the prefixes.
+    entries: Box<[Entry<T>]>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    prefix: Box<[u8]>,
+    /// Index of the longest other prefix that begins this one.
+    parent: Option<usize>,
+    value: T,
 }
 
 impl<T> LongestPrefix<T> {
     /// The first value of each prefix counts.
-    pub(crate) fn new(mut entries: Vec<(Box<[u8]>, T)>) -> Self {
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        entries.dedup_by(|(later, _), (first, _)| later == first);
+    pub(crate) fn new(mut values: Vec<(Box<[u8]>, T)>) -> Self {
+        values.sort_by(|(a, _), (b, _)| a.cmp(b));
+        values.dedup_by(|(later, _), (first, _)| later == first);
+        let mut entries: Vec<Entry<T>> = Vec::with_capacity(values.len());
+        for (prefix, value) in values {
+            let begins = |index: &usize| {
+                let entry = entries.get(*index);
+                entry.is_some_and(|entry| prefix.starts_with(&entry.prefix))
+            };
+            let last = entries.len().checked_sub(1);
+            let parents = std::iter::successors(last, |index| entries.get(*index)?.parent);
+            let parent = parents.into_iter().find(begins);
+            entries.push(Entry {
+                prefix,
+                parent,
+                value,
+            });
+        }
         LongestPrefix {
             entries: entries.into(),
         }
     }
 
-    /// The value of the longest prefix of a text.
+    /// The value of the longest prefix of a text. Its cost does not grow with the square of anything that others write.
     pub(crate) fn find(&self, text: &[u8]) -> Option<&T> {
-        let mut sought = text;
-        loop {
-            let after = self
-                .entries
-                .partition_point(|(prefix, _)| **prefix <= *sought);
-            let (prefix, value) = self.entries.get(after.checked_sub(1)?)?;
-            if sought.starts_with(prefix) {
-                return Some(value);
-            }
-            // A prefix of the text that is before this one is no longer than what both begin with, which gets shorter.
-            let shared = sought.iter().zip(&**prefix).take_while(|(a, b)| a == b);
-            sought = sought.get(..shared.count())?;
-        }
+        let after = self.entries.partition_point(|entry| *entry.prefix <= *text);
+        let last = self.entries.get(after.checked_sub(1)?)?;
+        // Every prefix of the text is before the last one that is, and begins it.
+        let shared = text.iter().zip(&*last.prefix).take_while(|(a, b)| a == b);
+        let shared = shared.count();
+        let parent = |entry: &&Entry<T>| self.entries.get(entry.parent?);
+        let mut candidates = std::iter::successors(Some(last), parent);
+        let found = candidates.find(|entry| entry.prefix.len() <= shared);
+        found.map(|entry| &entry.value)
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sluice_host_table::{Hosts, variables};
+use sluice_host_table::{Hosts, NOWHERE, variables};
 use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
 
 /// Variables whose values are looked up when they are read.
@@ -31,6 +31,7 @@ pub(crate) const COMPUTED: &[Computed] = &[
 struct TableFile {
     file: ReplacedFile,
     hosts: Hosts,
+    nowhere: Arc<str>,
     is_read: bool,
 }
 
@@ -43,6 +44,7 @@ pub(crate) fn start(path: PathBuf) {
     let file = TableFile {
         file: ReplacedFile::new(path),
         hosts: Hosts::default(),
+        nowhere: NOWHERE.into(),
         is_read: false,
     };
     TABLE.with_borrow_mut(|table| *table = Some(file));
@@ -78,11 +80,15 @@ impl TableFile {
 }
 
 /// The location of a request, whose route and backend are put into their variables.
-pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError> {
+///
+/// # Errors
+///
+/// 503: there is no table. 500: the request has no memory left.
+pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Arc<str>, u16> {
     TABLE.with_borrow(|table| {
-        let hosts = table.as_ref().map(|table| &table.hosts);
-        let Some(found) = hosts.and_then(|hosts| hosts.find(request.host(), request.path())) else {
-            return Ok(None);
+        let table = table.as_ref().filter(|table| table.is_read).ok_or(503u16)?;
+        let Some(found) = table.hosts.find(request.host(), request.path()) else {
+            return Ok(Arc::clone(&table.nowhere));
         };
         for (name, value) in [
             (variables::ROUTE, &found.route),
@@ -91,10 +97,10 @@ pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>
             match request.set_variable(name.as_bytes(), value.as_bytes()) {
                 // nginx has no place for a variable that no location reads.
                 Ok(()) | Err(VariableError::Unknown) => {}
-                Err(failed) => return Err(failed),
+                Err(VariableError::ReadOnly | VariableError::OutOfMemory) => return Err(500),
             }
         }
-        Ok(Some(Arc::clone(&found.profile)))
+        Ok(Arc::clone(&found.profile))
     })
 }
 

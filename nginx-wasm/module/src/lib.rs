@@ -46,7 +46,7 @@ use sluice_filter_config::host_contract;
 use sluice_host_table::variables;
 use sluice_ngx::{
     Arguments, Computed, Directive, LiveRequest, Module, PeerVariables, Setter, Step,
-    UpstreamHeaders, VariableError, module,
+    UpstreamHeaders, module,
 };
 
 use directives::{Location, Main};
@@ -157,7 +157,7 @@ impl Module for Sluice {
         location.has_hosts()
     }
 
-    fn find_location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError> {
+    fn find_location(request: &mut LiveRequest<'_>) -> Result<Arc<str>, u16> {
         hosts::location(request)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::conf::Conf;
-use crate::live_request::{LiveRequest, VariableError};
+use crate::live_request::LiveRequest;
 use crate::request::Request;
 use crate::table::Table;
 
@@ -60,13 +60,12 @@ pub trait Module: Sized + 'static {
     /// says which.
     fn finds_location(location: &Self::Location) -> bool;
 
-    /// The named location that takes the place of the one that nginx found; `None`: that one stays. It is as if nginx had found it
-    /// by its path.
+    /// The named location that takes the place of the one that nginx found. It is as if nginx had found it by its path.
     ///
     /// # Errors
     ///
-    /// A variable of the request cannot be set; the response is 500.
-    fn find_location(request: &mut LiveRequest<'_>) -> Result<Option<Arc<str>>, VariableError>;
+    /// The status of the response, where there is none.
+    fn find_location(request: &mut LiveRequest<'_>) -> Result<Arc<str>, u16>;
 
     /// True if [`Module::on_request`] is called for requests of this location.
     fn is_enabled(location: &Self::Location) -> bool;

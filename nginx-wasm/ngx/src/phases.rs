@@ -111,9 +111,8 @@ unsafe extern "C" fn rewrite<M: Registered>(r: *mut ngx_http_request_t) -> ngx_i
             return DECLINED;
         }
         match M::find_location(&mut LiveRequest::new(live)) {
-            Ok(Some(name)) => named_location::enter(live, &name),
-            Ok(None) => DECLINED,
-            Err(_) => INTERNAL_SERVER_ERROR,
+            Ok(name) => named_location::enter(live, &name),
+            Err(status) => status as ngx_int_t,
         }
     }
 }

@@ -128,6 +128,18 @@ impl Certificates {
         self.remove_unlinked(&mut held);
     }
 
+    /// Removes the links that the latest configuration does not have, where nginx.conf names none of them.
+    pub(super) fn remove_gone_links(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { latest, links, .. } = &mut *held;
+        links.retain(|name, _| {
+            // A failure is retried with the next configuration.
+            latest.cert_links.contains_key(name)
+                || fs::remove_file(self.directory.join(name)).is_err()
+        });
+        self.remove_unlinked(&mut held);
+    }
+
     /// Removes keys that no link points to any more.
     fn remove_unlinked(&self, held: &mut Held) {
         let targets: BTreeSet<&String> = held.links.values().collect();

@@ -107,7 +107,9 @@ impl Configurations {
     pub fn stage(&self, config: &Config, is_loaded: bool) -> Staged {
         let rendered = sluice_nginx::render(config, &self.settings);
         let pinned: BTreeSet<String> = rendered.files.pinned.keys().cloned().collect();
+        // With a table, nginx.conf has a variable in their place.
         let links = rendered.files.cert_links.keys().cloned();
+        let links = links.filter(|_| rendered.table.is_none());
         let mut configuration = Arc::new(Configuration {
             files: pinned.iter().cloned().chain(links).collect(),
             text: rendered.text,
@@ -158,7 +160,8 @@ impl Configurations {
         if !is_written {
             return published;
         }
-        self.latest.send_if_modified(|latest| {
+        let has_table = configuration.table.is_some();
+        let is_new = self.latest.send_if_modified(|latest| {
             let is_new = latest
                 .as_ref()
                 .is_none_or(|latest| latest.text != configuration.text);
@@ -167,6 +170,9 @@ impl Configurations {
             }
             is_new
         });
+        if has_table && !is_new {
+            self.certificates.remove_gone_links();
+        }
         published
     }
 

@@ -64,6 +64,7 @@ impl Supervised {
             if let Some(latest) = self.latest().await
                 && self.install(&latest).await
             {
+                self.nginx.tables.note_loaded();
                 return (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
             }
         }
@@ -72,6 +73,7 @@ impl Supervised {
     /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
     async fn install(&self, latest: &Arc<Configuration>) -> bool {
         let nginx = &self.nginx;
+        self.note_next(latest);
         let installed =
             configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
         let Err(rejection) = installed else {
@@ -89,12 +91,14 @@ impl Supervised {
         false
     }
 
+    fn note_next(&self, configuration: &Configuration) {
+        let table = configuration.table.as_ref();
+        let name = table.map(|table| table.name.as_str());
+        self.nginx.tables.note_next(name);
+    }
+
     /// Removes the files that only earlier configurations name, once no worker uses those.
     fn remove_unused_files(&self, loaded: &Arc<Configuration>) {
-        let table = loaded.table.as_ref();
-        self.nginx
-            .tables
-            .note_installed(table.map(|table| table.name.as_str()));
         let nginx = &self.nginx;
         let (certificates, tables) = (nginx.certificates.clone(), Arc::clone(&nginx.tables));
         let loaded = Arc::clone(loaded);
@@ -117,6 +121,7 @@ impl Supervised {
             _ = process.ended() => return,
         };
         if is_reloaded {
+            self.nginx.tables.note_loaded();
             record_serves(process, Some(digest(&latest.text)));
             (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
         } else {
@@ -201,6 +206,8 @@ impl Program for Supervised {
             return;
         };
         if process.serves() == Some(&digest(&latest.text)) {
+            self.note_next(&latest);
+            self.nginx.tables.note_loaded();
             self.remove_unused_files(&latest);
             return (self.on_reload)(ReloadEvent::Unchanged(content_hash(&latest.text)));
         }

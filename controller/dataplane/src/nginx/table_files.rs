@@ -22,10 +22,10 @@ pub(super) struct TableFiles {
 struct Held {
     /// Hashes of contents, by name.
     written: BTreeMap<String, u128>,
-    /// The last one that was written.
-    latest: Option<String>,
-    /// The one that the configuration names which nginx loads next, or has loaded.
-    installed: Option<String>,
+    /// The last two that were written: nginx may get the one while the other is on its way.
+    recent: [Option<String>; 2],
+    /// Those of the configuration that nginx has loaded, and of the one that it is about to load.
+    loaded: [Option<String>; 2],
 }
 
 impl TableFiles {
@@ -50,21 +50,30 @@ impl TableFiles {
                 .with_context(|| self.directory.join(name).display().to_string())?;
             held.written.insert(name.to_owned(), content);
         }
-        held.latest = Some(name.to_owned());
+        if held.recent[0].as_deref() != Some(name) {
+            held.recent.rotate_right(1);
+            held.recent[0] = Some(name.to_owned());
+        }
         Ok(content)
     }
 
-    /// Notes the table of the configuration that nginx loads next.
-    pub(super) fn note_installed(&self, name: Option<&str>) {
-        self.held().installed = name.map(str::to_owned);
+    /// Notes the table of the configuration that nginx is about to load.
+    pub(super) fn note_next(&self, name: Option<&str>) {
+        self.held().loaded[1] = name.map(str::to_owned);
+    }
+
+    /// Notes that nginx has loaded that configuration.
+    pub(super) fn note_loaded(&self) {
+        let mut held = self.held();
+        held.loaded[0] = held.loaded[1].clone();
     }
 
     /// Removes the tables that only earlier configurations name.
     pub(super) fn remove_unused(&self) {
         let mut held = self.held();
         for name in private_file::names(&self.directory) {
-            let is_used = [&held.latest, &held.installed].contains(&&Some(name.clone()));
-            if !is_used {
+            let mut used = held.recent.iter().chain(&held.loaded).flatten();
+            if used.all(|used| *used != name) {
                 // A failure is retried with the next configuration.
                 fs::remove_file(self.directory.join(&name)).ok();
                 held.written.remove(&name);
@@ -90,17 +99,17 @@ mod tests {
         let first = tables.write("a", "1").unwrap();
         assert_eq!(tables.write("a", "1").unwrap(), first);
         assert_ne!(tables.write("a", "2").unwrap(), first);
-        tables.note_installed(Some("a"));
-        tables.write("b", "3").unwrap();
-        tables.write("c", "4").unwrap();
+        tables.note_next(Some("a"));
+        tables.note_loaded();
+        for (name, text) in [("b", "3"), ("c", "4"), ("d", "5"), ("e", "6")] {
+            tables.write(name, text).unwrap();
+        }
+        tables.note_next(Some("c"));
         tables.remove_unused();
-        // One that nginx refused, the one that it has, and the one that it gets next.
-        assert_eq!(seen("b"), None);
-        assert_eq!(
-            (seen("a").as_deref(), seen("c").as_deref()),
-            (Some("2"), Some("4"))
-        );
-        tables.note_installed(Some("c"));
+        // What nginx has, what it is about to load, and what comes next; one that it refused is gone.
+        let left = ["a", "b", "c", "d", "e"].map(|name| seen(name).is_some());
+        assert_eq!(left, [true, false, true, true, true]);
+        tables.note_loaded();
         tables.remove_unused();
         assert_eq!(seen("a"), None);
         tables.write("a", "2").unwrap();

@@ -30,6 +30,14 @@ pub(crate) fn pattern(regex: &PathRegex) -> String {
     sluice_pattern::pcre(&regex.pattern, subject, regex.alternatives)
 }
 
+/// Bytes of a name in nginx's tree of locations, which has the length of each in one byte.
+const LONGEST_NAME: usize = 255;
+
+/// True if it can be a name in the tree, also with a slash behind it. Otherwise it is a pattern.
+fn fits_tree(path: &str) -> bool {
+    path.len() < LONGEST_NAME
+}
+
 /// nginx's sign for the kind of match, with a blank after it, and what is matched.
 type Match = (&'static str, String);
 
@@ -45,8 +53,14 @@ impl Matching {
     pub(crate) fn new(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
         for route in &server.routes {
-            if let PathMatch::Regex(regex) = &route.matches.path {
-                patterns.add(&sluice_pattern::literal_prefix(regex.anchored()));
+            match &route.matches.path {
+                PathMatch::Regex(regex) => {
+                    patterns.add(&sluice_pattern::literal_prefix(regex.anchored()));
+                }
+                PathMatch::Exact(text) | PathMatch::Prefix(text) if !fits_tree(text) => {
+                    patterns.add(text);
+                }
+                PathMatch::Exact(_) | PathMatch::Prefix(_) => {}
             }
         }
         Matching {
@@ -73,7 +87,8 @@ impl Matching {
         let bare = text
             .strip_suffix('/')
             .filter(|bare| !is_exact && !bare.is_empty());
-        if self.before.may_share(text) || bare.is_some_and(|bare| self.patterns.may_share(bare)) {
+        let is_pattern = !fits_tree(text) || self.before.may_share(text);
+        if is_pattern || bare.is_some_and(|bare| self.patterns.may_share(bare)) {
             self.before.add(text);
             let end = match (is_exact, text.ends_with('/')) {
                 (true, _) => r"\z",

@@ -11,6 +11,7 @@
 //! without a path, unless another namespace holds the name (reserved.rs) or the Ingress is unservable (unservable.rs).
 
 mod aliases;
+mod arrivals;
 mod backend;
 mod canary;
 mod certificates;
@@ -31,6 +32,7 @@ mod patterns;
 mod precedence;
 mod reserved;
 mod server_builder;
+mod server_rewrites;
 mod server_snippet;
 mod shared;
 mod snippet_budget;

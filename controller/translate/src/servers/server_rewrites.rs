@@ -192,8 +192,9 @@ fn new_path(rewrite: &ServerRewrite) -> PathRewrite {
 fn closed_with_query() -> DirectResponse {
     DirectResponse {
         conditions: vec![Condition {
-            test: RequestTest::Query(Comparison::Equals(String::new())),
-            negated: true,
+            // Also one that is empty: Envoy keeps its question mark.
+            test: RequestTest::RequestUri(Comparison::Matches("^[^?]*[?]".to_owned())),
+            negated: false,
         }],
         status: CLOSED,
         precedes_preflight: true,

@@ -4,7 +4,8 @@
 //!   Ingresses, oldest first --mod.rs--> ServerBuilder of each host --server_builder.rs--> Server
 //!   (../claims.rs: age)        path rules  |-- patterns.rs, when one path of a namespace is a pattern
 //!                                          |-- shared.rs, when several namespaces have paths
-//!                                          \-- snippet_locations.rs, when a server-snippet has locations
+//!                                          |-- snippet_locations.rs, when a server-snippet has locations
+//!                                          \-- server_rewrites.rs, when it rewrites to other paths
 //! ```
 //!
 //! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names exists, even

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sluice_ir::{Action, HttpRoute, PathMatch};
 use sluice_translate::{DataPlane, Translation};
 
-use crate::configmap::{ingress, routes, translated_for};
+use crate::configmap::{ingress, routes, translated, translated_for};
 
 /// As the chart of Nextcloud documents it.
 const NEXTCLOUD: &str = "\
@@ -40,7 +40,7 @@ fn snippet(text: &str) -> Value {
 }
 
 /// The first route of a pattern.
-fn route_of<'a>(translation: &'a Translation, pattern: &str) -> Option<HttpRoute> {
+fn route_of(translation: &Translation, pattern: &str) -> Option<HttpRoute> {
     let snapshot = translation.snapshot();
     let all = routes(snapshot.config(), "a.test");
     let is_it = |path: &PathMatch| matches!(path, PathMatch::Regex(it) if it.pattern == pattern);
@@ -274,7 +274,7 @@ fn a_rewrite_on_a_host_of_several_namespaces_closes_its_own_paths_alone() {
         ingress("a", "a.test", &text, &["/"]),
         ingress("b", "a.test", &json!({}), &["/b"]),
     ];
-    let translation = translated_for(None, &json!({}), &all);
+    let translation = translated(&json!({}), &all);
     let snapshot = translation.snapshot();
     let closed = routes(snapshot.config(), "a.test");
     let closed: Vec<_> = closed

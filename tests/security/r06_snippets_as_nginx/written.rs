@@ -73,8 +73,8 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "if ($http_x_key) { return 403; }",
     ),
     (
+        "location ~ ^/(shop|metrics) { default_type text/plain; if ($http_x_key) { return 200 \"hi $host:\\n$request_method $scheme$is_args$args 100%\"; } if ($cookie_key) { return 403 'not $remote_addr'; } }",
         "",
-        "default_type text/plain; if ($http_x_key) { return 200 \"hi $host:\\n$request_method $scheme$is_args$args 100%\"; } if ($cookie_key) { return 403 'not $remote_addr'; }",
     ),
     (
         "if ($http_x_key = secret) { return 403; }\nrewrite ^/metrics$ /shop/m last;\nrewrite ^/robots /shop/r?a=b&c last;\nrewrite ^/metrics/(.*)$ /other/$1 last;\nrewrite \\.JSON$ /deny/x;\nlocation /deny { deny all; }\nlocation = /shop/m { return 410; }",

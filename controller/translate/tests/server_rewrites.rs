@@ -238,6 +238,11 @@ fn a_rewrite_whose_arrival_is_not_known_closes_all_and_names_its_line() {
         assert!(reasons.iter().any(says_so), "{annotations}: {reasons:?}");
         assert!(are_all_closed(&translation), "{annotations}");
     }
+}
+
+#[test]
+fn a_rewrite_that_cannot_be_read_closes_all_and_names_its_line() {
+    let (nothing, root) = (json!({}), ["/"].as_slice());
     for (text, line) in [
         ("rewrite ^/old /new last;\nreturn 403;", 2),
         ("rewrite ^/old /new;\nrewrite ^/new /b last;", 1),

@@ -130,8 +130,10 @@ pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request
     }
 }
 
+/// A query that is there already comes first.
 fn with_query(url: String, request: &Request) -> String {
     match request.query() {
+        Some(query) if url.contains('?') => format!("{url}&{query}"),
         Some(query) => format!("{url}?{query}"),
         None => url,
     }

@@ -24,6 +24,11 @@ fn of_variable(variable: &Variable, request: &Request) -> String {
         Variable::Scheme => request.scheme.clone(),
         Variable::Method => request.method.clone(),
         Variable::RequestUri => request.target.clone(),
+        Variable::Query => request.query().unwrap_or_default().to_owned(),
+        Variable::QuestionMark => match request.query() {
+            Some(query) if !query.is_empty() => "?".to_owned(),
+            _ => String::new(),
+        },
         Variable::Path => request.path.clone().unwrap_or_default(),
         Variable::ServerPort => request.port().to_string(),
         Variable::Header(name) => request.header(name).unwrap_or_default(),

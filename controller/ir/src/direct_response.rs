@@ -33,7 +33,7 @@ impl DirectResponse {
         /// Bytes that cost proxies as much as a response.
         const OF_ONE: usize = 1000;
         let text = match &self.content {
-            ResponseContent::Text { text, .. } => text.len() / OF_ONE,
+            ResponseContent::Text { text, .. } => text.to_string().len() / OF_ONE,
             ResponseContent::Page
             | ResponseContent::Location(_)
             | ResponseContent::Rewritten { .. } => 0,
@@ -54,8 +54,8 @@ pub enum ResponseContent {
     Text {
         /// `text/plain`.
         media_type: String,
-        /// The body.
-        text: String,
+        /// The body. Its variables are those of URLs, the method, the address of the client and the number of the request.
+        text: Expression,
     },
     /// A URL to go to.
     Location(Expression),

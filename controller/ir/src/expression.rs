@@ -32,6 +32,10 @@ pub enum Variable {
     RequestUri,
     /// The same, as a parameter of a URL. Only questions have it.
     EscapedRequestUri,
+    /// The query, as it was sent. Only in redirects and texts.
+    Query,
+    /// A question mark where there is a query. Only in redirects and texts.
+    QuestionMark,
     /// The path.
     Path,
     /// The path, with the index behind a slash at its end. Only in parameters of FastCGI.
@@ -76,6 +80,8 @@ impl std::fmt::Display for Variable {
             Variable::Method => f.write_str("$request_method"),
             Variable::RequestUri => f.write_str("$request_uri"),
             Variable::EscapedRequestUri => f.write_str("$escaped_request_uri"),
+            Variable::Query => f.write_str("$args"),
+            Variable::QuestionMark => f.write_str("$is_args"),
             Variable::Path => f.write_str("$uri"),
             Variable::ScriptName => f.write_str("$fastcgi_script_name"),
             Variable::RequestId => f.write_str("$request_id"),

@@ -204,6 +204,19 @@ pub struct Forwarded {
     pub original_uri: bool,
 }
 
+impl Forwarded {
+    /// Reason why nginx passes no TLS through to pods: it takes the client's address from one place, and here it is in two, the PROXY
+    /// header that `stream {}` puts in front and the client's own header.
+    pub const PASSTHROUGH_BESIDE_HEADERS: &str =
+        "ssl-passthrough beside use-forwarded-headers and without use-proxy-protocol";
+
+    /// True if that is so.
+    #[must_use]
+    pub fn has_two_addresses(&self) -> bool {
+        !self.proxy_protocol && self.client_header.is_some()
+    }
+}
+
 /// So many, and each so large: the line of a request and every header fit into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderBuffers {

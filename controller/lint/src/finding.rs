@@ -10,6 +10,7 @@ use sluice_translate::{
     Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
 };
 
+use super::nginx_renderer::ClosedRoutes;
 use super::remark::Remark;
 use super::{Extent, FailOn, hints};
 
@@ -127,11 +128,14 @@ impl Findings {
     ) -> Self {
         let translation = translate(resources, options);
         let snapshot = translation.snapshot();
-        let (mut reports, settings) = by_object(translation.reports(), extent);
+        let closed_by_nginx = ClosedRoutes::new(&snapshot, options);
+        let of_nginx = closed_by_nginx.reports();
+        let all = translation.reports().into_iter().chain(&of_nginx).collect();
+        let (mut reports, settings) = by_object(all, extent);
         // Of settings that close everything, Ingresses have no reports of their own.
         let outcome = Outcome {
-            served: served(&snapshot),
-            closed: closed(&snapshot),
+            served: served(&snapshot, &closed_by_nginx),
+            closed: closed(&snapshot, &closed_by_nginx),
             has_error: settings.values().flatten().any(Remark::is_error),
         };
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
@@ -344,19 +348,20 @@ fn sort(remarks: &mut Vec<Remark>) {
 }
 
 /// The Ingresses that have a route which lets requests through.
-fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+fn served(snapshot: &Snapshot, by_nginx: &ClosedRoutes) -> BTreeSet<ObjectKey> {
     let routes = snapshot.config().routes();
     routes
+        .filter(|route| !by_nginx.contains(&route.id))
         .filter(|route| !matches!(route.action, Action::Denied | Action::Respond(_)))
         .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
 }
 
 /// The Ingresses that have a route which is closed.
-fn closed(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+fn closed(snapshot: &Snapshot, by_nginx: &ClosedRoutes) -> BTreeSet<ObjectKey> {
     let routes = snapshot.config().routes();
     routes
-        .filter(|route| matches!(route.action, Action::Denied))
+        .filter(|route| matches!(route.action, Action::Denied) || by_nginx.contains(&route.id))
         .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
 }

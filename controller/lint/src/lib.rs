@@ -11,6 +11,7 @@
 
 mod finding;
 mod hints;
+mod nginx_renderer;
 mod output;
 mod remark;
 mod results;

@@ -118,6 +118,21 @@ impl Text {
         self
     }
 
+    /// A text of others whose lines and tabs stay. Never for a header, where the end of a line ends the header.
+    pub(crate) fn then_lines(mut self, text: &str) -> Self {
+        for piece in text.split_inclusive(['\n', '\r', '\t']) {
+            let (text, escape) = match piece.char_indices().next_back() {
+                Some((at, '\n')) => (&piece[..at], r"\n"),
+                Some((at, '\r')) => (&piece[..at], r"\r"),
+                Some((at, '\t')) => (&piece[..at], r"\t"),
+                _ => (piece, ""),
+            };
+            self = self.then(text);
+            self.0.push_str(escape);
+        }
+        self
+    }
+
     /// Another value behind it.
     pub(crate) fn append(mut self, other: Text) -> Self {
         self.0.push_str(&other.0);
@@ -155,22 +170,6 @@ pub(crate) fn plain(name: &str) -> String {
         }
     };
     name.chars().map(letter).collect()
-}
-
-/// A body: a value whose lines and tabs stay. Never for a header, where the end of a line ends the header.
-pub(crate) fn body(text: &str) -> Value {
-    let mut quoted = Text::default();
-    for piece in text.split_inclusive(['\n', '\r', '\t']) {
-        let (text, escape) = match piece.char_indices().next_back() {
-            Some((at, '\n')) => (&piece[..at], r"\n"),
-            Some((at, '\r')) => (&piece[..at], r"\r"),
-            Some((at, '\t')) => (&piece[..at], r"\t"),
-            _ => (piece, ""),
-        };
-        quoted = quoted.then(text);
-        quoted.0.push_str(escape);
-    }
-    quoted.quoted()
 }
 
 /// A value without anything of the request in it.

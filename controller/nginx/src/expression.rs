@@ -30,6 +30,16 @@ pub(crate) fn expression(expression: &Expression) -> Text {
         })
 }
 
+/// A body: a text whose lines and tabs stay.
+pub(crate) fn body(text: &Expression) -> Text {
+    text.0
+        .iter()
+        .fold(Text::default(), |body, part| match part {
+            ExpressionPart::Text(literal) => body.then_lines(literal),
+            ExpressionPart::Variable(variable) => body.variable(&name(variable)),
+        })
+}
+
 /// A text with captured groups in it.
 pub(crate) fn template(text: Text, template: &Template) -> Text {
     template.0.iter().fold(text, |text, piece| match piece {
@@ -53,6 +63,8 @@ fn name(variable: &Variable) -> String {
         Variable::Method => "request_method".to_owned(),
         // Translation lets it through to questions only, which nginx does not ask.
         Variable::RequestUri | Variable::EscapedRequestUri => "request_uri".to_owned(),
+        Variable::Query => "args".to_owned(),
+        Variable::QuestionMark => "is_args".to_owned(),
         Variable::Path => PATH.to_owned(),
         Variable::ScriptName => "fastcgi_script_name".to_owned(),
         Variable::RequestId => REQUEST_ID.to_owned(),

@@ -81,6 +81,8 @@ fn variable(variable: &Variable) -> wire::Variable {
         Variable::RequestUri | Variable::EscapedRequestUri => {
             wire::Variable::Plain(Plain::RequestUri)
         }
+        Variable::Query => wire::Variable::Plain(Plain::Args),
+        Variable::QuestionMark => wire::Variable::Plain(Plain::IsArgs),
         Variable::Path | Variable::ScriptName => wire::Variable::Plain(Plain::Uri),
         Variable::RequestId => header("x-request-id"),
         Variable::ServerPort => header("x-forwarded-port"),

@@ -60,6 +60,30 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "set $it ''; if ($host ~ ^s([0-9]+)\\.test$) { set $it $1; } if ($it = '') { return 410; } if ($http_x_key) { return 302 https://n$it.test/there; }",
         "",
     ),
+    (
+        "",
+        "if ($http_x_key) { return 301 /y$is_args$args; } if ($arg_y) { return 302 https://h.test/x?$args; }",
+    ),
+    (
+        "if ($uri ~ ^/shop/) { return 301 https://h.test$uri; } if ($uri ~ ^/(metrics|x)) { return 302 $scheme://$host$uri/; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "location ~ ^/sho(p/.*)$ { if ($request_method = POST) { return 405; } return 301 /new/$1$is_args$args; }\nlocation /metrics { rewrite ^/metrics/(.*)$ /m/$1 permanent; rewrite ^ https://m.test/x redirect; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "location ~ ^/(shop|metrics) { default_type text/plain; if ($http_x_key) { return 200 \"hi $host:\\n$request_method $scheme$is_args$args 100%\"; } if ($cookie_key) { return 403 'not $remote_addr'; } }",
+        "",
+    ),
+    (
+        "if ($http_x_key = secret) { return 403; }\nrewrite ^/metrics$ /shop/m last;\nrewrite ^/robots /shop/r?a=b&c last;\nrewrite ^/metrics/(.*)$ /other/$1 last;\nrewrite \\.JSON$ /deny/x;\nlocation /deny { deny all; }\nlocation = /shop/m { return 410; }",
+        "if ($cookie_key = key) { return 403; }",
+    ),
+    (
+        "rewrite ^/shop/a /m/a last;\nrewrite ^/(metricsfoo|SHOP/a)$ /shop/$1 break;\nlocation /metrics { deny all; }\nlocation ^~ /m/ { default_type text/plain; return 200 m; }",
+        "allow 127.0.0.0/8; deny all;",
+    ),
     ("", "allow 127.0.0.0/8; deny all;"),
     (
         "deny 127.0.0.0/8;",

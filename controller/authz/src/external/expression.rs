@@ -46,6 +46,8 @@ fn value(variable: &Variable, check: &AuthzRequest) -> Vec<u8> {
         Variable::Hostname => Read::Plain(Plain::Host),
         Variable::Method => Read::Plain(Plain::RequestMethod),
         Variable::RequestUri => Read::Plain(Plain::RequestUri),
+        Variable::Query => Read::Plain(Plain::Args),
+        Variable::QuestionMark => Read::Plain(Plain::IsArgs),
         Variable::Path | Variable::ScriptName => Read::Plain(Plain::Uri),
         Variable::RequestId => Read::Header("x_request_id".to_owned()),
         Variable::Header(name) => Read::Header(name.replace('-', "_")),

@@ -8,6 +8,7 @@ use super::remark::Remark;
 use super::*;
 use crate::Output;
 
+mod passthrough;
 mod written;
 
 fn read_once(folder: &std::path::Path) -> Result<Reading, impl std::fmt::Debug> {
@@ -355,35 +356,6 @@ fn a_path_that_nobody_can_answer_does_not_work() {
     assert_eq!(finding.verdict, Verdict::NotAtAll);
     let text = "Envoy does not speak FastCGI to upstreams (--data-plane nginx does); affected paths answer 503";
     assert_eq!(finding.remarks[0].text, text);
-}
-
-#[test]
-fn passthrough_in_nginx_says_which_module_it_needs() {
-    let manifest = ingress(
-        "tls",
-        "nginx.ingress.kubernetes.io/ssl-passthrough: 'true'",
-        RULE,
-    );
-    let finding = |data_plane| {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("in.yaml"), &manifest).unwrap();
-        let options = Options {
-            class_is_implied: true,
-            ssl_passthrough: true,
-            data_plane: Some(data_plane),
-            ..Options::default()
-        };
-        let findings = examine(read_once(folder.path()).unwrap(), &options, Extent::Part);
-        findings.ingresses[0].clone()
-    };
-    let says_so = |finding: &Finding| {
-        let mut remarks = finding.remarks.iter();
-        remarks.any(|remark| remark.text.contains("libnginx-mod-stream"))
-    };
-    let of_nginx = finding(DataPlane::Nginx);
-    assert_eq!(of_nginx.verdict, Verdict::Unchanged);
-    assert!(says_so(&of_nginx), "{of_nginx:?}");
-    assert!(!says_so(&finding(DataPlane::Envoy)));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use sluice_ir::{
 };
 use sluice_pattern::Subject;
 
-use crate::conf::{Value, Word, body, value, word};
-use crate::expression::{expression, name_of};
+use crate::conf::{Value, Word, value, word};
+use crate::expression::{body, expression, name_of};
 use crate::location::headers::{AddedLine, ResponseHeaders};
 use crate::location::{matching, redirect};
 
@@ -122,7 +122,7 @@ impl Return {
     fn new(direct: &DirectResponse, policy: &Policy, global: &GlobalConfig) -> Self {
         let text = match &direct.content {
             ResponseContent::Page => None,
-            ResponseContent::Text { text, .. } => Some(body(text)),
+            ResponseContent::Text { text, .. } => Some(body(text).quoted()),
             ResponseContent::Location(url) => Some(expression(url).quoted()),
             ResponseContent::Rewritten { to, .. } => Some(redirect::rewritten(to)),
             ResponseContent::Captured(captured) => Some(redirect::captured(captured)),

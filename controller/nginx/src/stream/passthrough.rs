@@ -26,8 +26,6 @@ const NO_MODULE: &str = "ssl-passthrough, which needs nginx's stream module with
                          libnginx-mod-stream)";
 const NO_HEADERS: &str =
     "ssl-passthrough, without nginx's stream_realip module, which reads the PROXY header";
-const TWO_ADDRESSES: &str =
-    "ssl-passthrough beside use-forwarded-headers and without use-proxy-protocol";
 const LONG_FOLDER: &str =
     "ssl-passthrough, with a run directory whose path is too long for sockets in it";
 
@@ -128,9 +126,8 @@ pub(crate) fn stream_module<'a>(
         Err(LONG_FOLDER)
     } else if !streams.believes_headers {
         Err(NO_HEADERS)
-    } else if !forwarded.proxy_protocol && forwarded.client_header.is_some() {
-        // nginx takes the client's address from one place, and here it is in two: the PROXY header and the client's.
-        Err(TWO_ADDRESSES)
+    } else if forwarded.has_two_addresses() {
+        Err(Forwarded::PASSTHROUGH_BESIDE_HEADERS)
     } else {
         Ok(Some(streams))
     }
@@ -210,7 +207,8 @@ mod tests {
         assert_eq!(refusal(&config, &deep), Some(LONG_FOLDER));
         config.global.forwarded.client_header = Some("X-Forwarded-For".to_owned());
         let settings = settings(Some(whole));
-        assert_eq!(refusal(&config, &settings), Some(TWO_ADDRESSES));
+        let reason = Forwarded::PASSTHROUGH_BESIDE_HEADERS;
+        assert_eq!(refusal(&config, &settings), Some(reason));
         config.global.forwarded.proxy_protocol = true;
         assert_eq!(refusal(&config, &settings), None);
     }

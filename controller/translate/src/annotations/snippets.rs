@@ -277,6 +277,7 @@ impl Effect {
             direct_responses,
             header_variants,
             path_changes,
+            server_rewrites: rewrites,
             access,
             access_log_off,
             locations,
@@ -295,6 +296,7 @@ impl Effect {
                     access,
                     access_log_off,
                     locations,
+                    rewrites,
                 }));
             }
             Some(Block::AuthRequest) => self.auth_request = auth_request,

@@ -41,7 +41,7 @@ pub(super) fn is_found_again(
 }
 
 /// True if a prefix takes a path that begins with the text.
-fn meets(prefix: &str, text: &str) -> bool {
+pub(super) fn meets(prefix: &str, text: &str) -> bool {
     let bare = prefix.trim_end_matches('/');
     bare.starts_with(text) || text == bare || text.starts_with(&slashed(prefix))
 }
@@ -54,7 +54,7 @@ fn is_exactly(regex: &PathRegex, text: &str) -> bool {
     regex.conditions.is_empty() && literal.as_deref() == Some(text)
 }
 
-fn slashed(path: &str) -> String {
+pub(super) fn slashed(path: &str) -> String {
     format!("{}/", path.trim_end_matches('/'))
 }
 

@@ -4,13 +4,15 @@
 //!   Ingresses, oldest first --mod.rs--> ServerBuilder of each host --server_builder.rs--> Server
 //!   (../claims.rs: age)        path rules  |-- patterns.rs, when one path of a namespace is a pattern
 //!                                          |-- shared.rs, when several namespaces have paths
-//!                                          \-- snippet_locations.rs, when a server-snippet has locations
+//!                                          |-- snippet_locations.rs, when a server-snippet has locations
+//!                                          \-- server_rewrites.rs, when it rewrites to other paths
 //! ```
 //!
 //! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names exists, even
 //! without a path, unless another namespace holds the name (reserved.rs) or the Ingress is unservable (unservable.rs).
 
 mod aliases;
+mod arrivals;
 mod backend;
 mod canary;
 mod certificates;
@@ -31,6 +33,7 @@ mod patterns;
 mod precedence;
 mod reserved;
 mod server_builder;
+mod server_rewrites;
 mod server_snippet;
 mod shared;
 mod snippet_budget;

@@ -275,7 +275,7 @@ fn below(path: &str, pattern: &str) -> Option<String> {
 }
 
 /// The text that all matches of a pattern begin with, and the rest of the pattern.
-fn beginning(pattern: &str) -> (String, &str) {
+pub(super) fn beginning(pattern: &str) -> (String, &str) {
     let (mut text, mut rest) = (String::new(), pattern);
     loop {
         let mut letters = rest.chars();

@@ -18,7 +18,7 @@ use super::closing::{self, ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::server_snippet::{self, NamespaceSnippet};
-use super::{path_changes, patterns, shared, unmatched};
+use super::{path_changes, patterns, server_rewrites, shared, unmatched};
 use crate::global::Globals;
 use crate::route_names::RouteNames;
 
@@ -131,9 +131,9 @@ impl ServerBuilder {
             let rest = (unmatched.as_ref(), has_patterns);
             unmatched::add(&mut routes, rest, (all, operators.as_ref()), (name, host));
         }
-        let routes = changed(routes, (name, host), reports);
+        let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
+        let routes = changed(routes, (&snippets, rewriting), (name, host), reports);
         let (owners, error_services) = claims(&routes, fallback);
-        let routes = routes.into_iter().map(|(route, _)| route);
         BuiltServer {
             server: Server {
                 aliases: Vec::new(),
@@ -141,7 +141,7 @@ impl ServerBuilder {
                 app_root: app_root.filter(|_| !globals.closed),
                 ciphers,
                 prefer_server_ciphers,
-                routes: health.into_iter().chain(routes).collect(),
+                routes: health.into_iter().chain(without_rules(routes)).collect(),
             },
             owners,
             error_services,
@@ -151,15 +151,24 @@ impl ServerBuilder {
 
 /// Routes with the changes of their paths, or closed with everything.
 fn changed<'r>(
-    routes: Vec<(HttpRoute, Option<&'r PathRule>)>,
+    routes: Vec<RuleRoute<'r>>,
+    (snippets, rewriting): (
+        &BTreeMap<String, NamespaceSnippet>,
+        server_rewrites::Host<'_>,
+    ),
     (name, host): (&ServerName, HostContext<'_>),
     reports: &mut Vec<Report>,
-) -> Vec<(HttpRoute, Option<&'r PathRule>)> {
+) -> Vec<RuleRoute<'r>> {
+    let routes = server_rewrites::among(routes, snippets, rewriting, reports);
     let mut routes = path_changes::among(routes, (name, host.globals), reports);
     if host.globals.closed {
         unmatched::close(&mut routes, name);
     }
     routes
+}
+
+fn without_rules(routes: Vec<RuleRoute<'_>>) -> impl Iterator<Item = HttpRoute> {
+    routes.into_iter().map(|(route, _)| route)
 }
 
 /// Owners of routes, and the error services that are asked where their pods are missing.

@@ -11,7 +11,7 @@ use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
-use crate::snippet::{ServerSnippet, access_size, expires_size};
+use crate::snippet::{ServerRewrite, ServerSnippet, access_size, expires_size};
 
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespace of routes without an Ingress. No object has it.
@@ -215,11 +215,24 @@ impl NamespaceSnippet {
         responses + access_size(access) + expires_size(filters)
     }
 
+    /// Rewrites to other paths.
+    pub(super) fn path_rewrites(&self) -> &[ServerRewrite] {
+        &self.snippet.rewrites
+    }
+
+    /// True if the ConfigMap has responses behind its own.
+    pub(super) fn has_responses_of_operator(&self) -> bool {
+        let mut responses = self.snippet.direct_responses.iter();
+        responses.any(|response| response.of_operator)
+    }
+
     /// The same of its locations, which every host has once.
     pub(super) fn size_of_locations(&self) -> usize {
         let locations = self.snippet.locations.iter();
         let responses = locations.flat_map(|location| &location.direct_responses);
-        self.locations.len() + responses.map(DirectResponse::size).sum::<usize>()
+        // Each changed path is a route with all of them.
+        let rewrites = self.path_rewrites().len() * (1 + self.size());
+        self.locations.len() + rewrites + responses.map(DirectResponse::size).sum::<usize>()
     }
 
     pub(super) fn has_locations(&self) -> bool {

@@ -2,13 +2,15 @@
 
 use sluice_ir::{
     CaptureSubject, CapturedRedirect, Comparison, Condition, Hostname, PathRegex, PathRewrite,
-    RedirectTo, RequestTest, ResponseContent, Scheme, Template, TemplatePart,
+    RedirectTo, RegexScope, RequestTest, ResponseContent, Scheme, Template, TemplatePart,
 };
 use sluice_pattern::Subject;
 use sluice_syntax::template::{self, Target};
+use sluice_syntax::variables::{self, Segment};
 
 use super::comparable::Comparable;
-use super::{locations, rewrites};
+use super::locations::{self, LocationPath};
+use super::rewrites;
 
 /// The host that was asked for; the port of `$http_host` is left away, as in other redirects.
 const HOSTS: [&str; 4] = ["$host", "$server_name", "$http_host", "$best_http_host"];
@@ -50,6 +52,50 @@ impl Captures {
         };
         let value = value.clone();
         regex.map(|regex| Captures { of, value, regex })
+    }
+
+    /// The groups of a location, whose pattern nginx has compared last.
+    pub(super) fn of_location(path: &LocationPath) -> Option<Self> {
+        let LocationPath::Pattern(regex) = path else {
+            return None;
+        };
+        let pattern = regex.pattern.clone();
+        let value = match regex.scope {
+            RegexScope::AnywhereInAnyCase => Comparison::MatchesIgnoreCase(pattern),
+            RegexScope::Anywhere => Comparison::Matches(pattern),
+            RegexScope::Beginning => return None,
+        };
+        Some(Captures {
+            of: CaptureSubject::Path,
+            value,
+            regex: regex.clone(),
+        })
+    }
+
+    /// Reads a URL with `$uri`, which is a group of a pattern that takes all of the path: decoded it may end a line of the response,
+    /// and what is of a group is encoded again.
+    pub(super) fn with_path(url: &str, comparable: Comparable) -> Option<ResponseContent> {
+        let piece = |segment| match segment {
+            Segment::Text(text) => Some(text.to_owned()),
+            Segment::Variable { name, .. } if variables::canonical(name) == "uri" => {
+                Some("$1".to_owned())
+            }
+            // Groups of something else.
+            Segment::Variable { name, .. } if name.starts_with(|c: char| c.is_ascii_digit()) => {
+                None
+            }
+            Segment::Variable { name, braced: true } => Some(format!("${{{name}}}")),
+            Segment::Variable { name, .. } => Some(format!("${name}")),
+            Segment::Dollar => None,
+        };
+        let url: Option<String> = variables::segments(url).map(piece).collect();
+        let pattern = "^(/.*)";
+        let all = Captures {
+            of: CaptureSubject::Path,
+            value: Comparison::Matches(pattern.to_owned()),
+            regex: locations::pattern(pattern, Subject::Text)?,
+        };
+        all.redirect(&url?, comparable)
     }
 
     /// Reads a URL with groups. `None`: it has none, or the data plane cannot make it.
@@ -153,6 +199,27 @@ impl Captures {
             && path.0.iter().filter(groups).count() == 1
             && path.0.last() == Some(&TemplatePart::Group(1))
     }
+}
+
+/// True if a condition compares a pattern: behind it other groups than before are there, or none.
+pub(super) fn compares_a_pattern(condition: &Condition) -> bool {
+    let comparison = match &condition.test {
+        RequestTest::Cookie { .. } => return false,
+        RequestTest::Host(comparison)
+        | RequestTest::Path(comparison)
+        | RequestTest::Query(comparison)
+        | RequestTest::RemoteAddress(comparison)
+        | RequestTest::Scheme(comparison)
+        | RequestTest::Method(comparison)
+        | RequestTest::RequestUri(comparison)
+        | RequestTest::Argument {
+            value: comparison, ..
+        }
+        | RequestTest::Header {
+            value: comparison, ..
+        } => comparison,
+    };
+    !matches!(comparison, Comparison::Equals(_))
 }
 
 fn path_of(to: &RedirectTo) -> Option<&Template> {

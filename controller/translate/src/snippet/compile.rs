@@ -11,6 +11,8 @@
 //!   what is so without it                    defaults.rs         nothing
 //! ```
 
+use std::borrow::Borrow;
+
 use sluice_ir::{DirectResponse, Hostname, ResponseContent};
 
 use super::access::Access;
@@ -96,30 +98,37 @@ fn compile_as(
     compile_directives(&directives(text)?, block, None, options)
 }
 
-/// `path`: the only one that the block is for.
+/// `location`: the one whose block it is.
 fn compile_directives(
     all: &[Directive],
     block: Block,
-    path: Option<&str>,
+    location: Option<&LocationPath>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    compile_in_order((all, all.len()), block, path, options)
+    compile_in_order((all, all.len()), block, location, options)
 }
 
 /// `own`: number of directives in front of those of the ConfigMap.
 fn compile_in_order(
     (all, own): (&[Directive], usize),
     block: Block,
-    path: Option<&str>,
+    location: Option<&LocationPath>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
     let mut errors = SnippetErrors::default();
-    let media_types = errors.take(MediaTypes::read(all, block, path))?;
+    let only = match location {
+        Some(LocationPath::Exact(path)) => Some(path.as_str()),
+        _ => None,
+    };
+    let media_types = errors.take(MediaTypes::read(all, block, only))?;
     let variables = match block {
         Block::Location if options.has_auth_service => AuthVariables::read(all),
         _ => AuthVariables::default(),
     };
     let mut parts = Parts::new(media_types.unwrap_or_default(), variables, block, options);
+    if let Some(location) = location {
+        parts.responses.begin_in(location);
+    }
     for (position, directive) in all.iter().enumerate() {
         if position == own {
             let adds_to_errors = options.data_plane != Some(DataPlane::Nginx);
@@ -170,10 +179,15 @@ impl<'a> Parts<'a> {
     fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
         let block = self.block;
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["rewrite", ..], _) if block == Block::LocationOfServer => None,
+            (["rewrite", _, _, "break" | "last"], _) if block == Block::LocationOfServer => None,
             // It would decide which location is found.
             (["rewrite", ..], _) if self.options.of_all_servers => {
                 return Err(directive.because(ONLY_OF_INGRESSES).into());
+            }
+            (["rewrite", _, path] | ["rewrite", _, path, "break" | "last"], _)
+                if block == Block::Server && path.starts_with('/') =>
+            {
+                return self.responses.rewrite_in_server(directive);
             }
             (["rewrite", _, _, "break" | "last"], _) if block == Block::Server => None,
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
@@ -254,6 +268,9 @@ impl<'a> Parts<'a> {
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         let path_changes = std::mem::take(&mut self.responses.path_changes);
+        let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
+        let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
+        differences.extend(queries.any(|it| it).then_some(Difference::WithoutQuery));
         let answers = self.responses.finish(&filters)?;
         if !answers.header_variants.is_empty() && self.block != Block::Location {
             let reason = "headers within an if without return are for a configuration-snippet";
@@ -261,7 +278,8 @@ impl<'a> Parts<'a> {
         }
         differences.extend(answers.differs.then_some(Difference::AddsToErrors));
         let direct_responses = answers.direct_responses;
-        check_rewrites(&direct_responses, &self.locations, all)?;
+        let paths = self.locations.iter().map(|location| &location.path);
+        check_rewrites(&direct_responses, paths, all)?;
         let too_long = || SnippetError::new(1, "a named location that is too long");
         let named = self.named.into_iter().map(|it| it.within(&filters));
         let named: Option<Vec<_>> = named.collect();
@@ -273,6 +291,7 @@ impl<'a> Parts<'a> {
             direct_responses,
             header_variants: answers.header_variants,
             path_changes,
+            server_rewrites,
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
@@ -305,15 +324,11 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
     let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
     let path = errors.take(path.ok_or_else(unsupported))?;
     let block = directive.block.as_deref().ok_or_else(unsupported)?;
-    let only = match &path {
-        Some(LocationPath::Exact(path)) => Some(path.as_str()),
-        _ => None,
-    };
     let options = CompileOptions {
         of_all_servers: false,
         ..options
     };
-    let compiled = compile_directives(block, Block::LocationOfServer, only, options);
+    let compiled = compile_directives(block, Block::LocationOfServer, path.as_ref(), options);
     let compiled = errors.take(compiled)?;
     errors.check()?;
     let Compiled {
@@ -323,6 +338,7 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         direct_responses,
         header_variants: _,
         path_changes: _,
+        server_rewrites: _,
         access,
         access_log_off,
         locations: _,
@@ -332,8 +348,10 @@ fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Locati
         upstream: _,
         not_needed: _,
     } = compiled.unwrap_or_default();
+    let path = path.ok_or_else(unsupported)?;
+    check_rewrites(&direct_responses, [&path].into_iter(), block)?;
     Ok(Location {
-        path: path.ok_or_else(unsupported)?,
+        path,
         filters,
         direct_responses,
         access,
@@ -346,20 +364,20 @@ fn line_of_if(all: &[Directive]) -> usize {
     conditions.next().map_or(1, |directive| directive.line)
 }
 
-/// nginx rewrites before it looks for a location, and Envoy compares a path with the patterns of both.
+/// Envoy compares a path with the patterns of both, the rewrite and each location where it is.
 fn check_rewrites(
     responses: &[DirectResponse],
-    locations: &[Location],
+    mut locations: impl Iterator<Item = impl Borrow<LocationPath>>,
     all: &[Directive],
 ) -> Result<(), SnippetError> {
     let mut contents = responses.iter().map(|response| &response.content);
     let rewrites = contents.any(|content| matches!(content, ResponseContent::Rewritten { .. }));
-    let mut paths = locations.iter().map(|location| &location.path);
-    if !rewrites || paths.all(LocationPath::is_comparable) {
+    if !rewrites || locations.all(|path| path.borrow().is_comparable()) {
         return Ok(());
     }
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
-    let line = rewrite.next().map_or(1, |directive| directive.line);
+    let first = rewrite.next().or_else(|| all.first());
+    let line = first.map_or(1, |directive| directive.line);
     let reason = "rewrite is not supported beside a location whose pattern is as long";
     Err(SnippetError::new(line, reason))
 }
@@ -374,5 +392,7 @@ fn has_no_effect(words: &[&str], block: Block) -> bool {
         }
 }
 
+#[cfg(test)]
+mod location_tests;
 #[cfg(test)]
 mod tests;

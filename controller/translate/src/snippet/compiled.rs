@@ -8,7 +8,7 @@ use super::auth_request::AuthRequest;
 use super::header_changes::Difference;
 use super::locations::Location;
 use super::named::NamedLocation;
-use super::rewrites::PathChange;
+use super::rewrites::{PathChange, ServerRewrite};
 use super::upstream::Upstream;
 use crate::route_names::RouteHeader;
 
@@ -25,6 +25,8 @@ pub(crate) struct Compiled {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
+    /// Paths that a server looks for in place of those that clients asked for.
+    pub(crate) server_rewrites: Vec<ServerRewrite>,
     pub(crate) access: IpAccess,
     /// Requests are not logged.
     pub(crate) access_log_off: bool,

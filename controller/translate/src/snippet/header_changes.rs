@@ -76,6 +76,8 @@ pub(crate) enum Difference {
     WithoutDate,
     /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
     WithoutChain,
+    /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
+    WithoutQuery,
 }
 
 impl<'a> HeaderChanges<'a> {

@@ -60,6 +60,7 @@ impl LocationSnippet {
             differences: _,
             direct_responses,
             header_variants,
+            server_rewrites: _,
             path_changes: _,
             access,
             access_log_off,

@@ -66,7 +66,7 @@ pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use named::{NamedLocation, is_name as is_location_name};
 pub use reserved_headers::own_headers;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
-pub(crate) use rewrites::PathChange;
+pub(crate) use rewrites::{PathChange, ServerRewrite};
 pub(crate) use server_snippet::ServerSnippet;
 pub(crate) use upstream::Upstream;
 

@@ -5,6 +5,7 @@
 //! branches, each with a response.
 
 mod answers;
+mod path_changes;
 mod refusals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use sluice_ir::{
 use self::refusals::variable_name;
 use super::block_headers::{self, BlockHeaders};
 use super::branch::{Branch, on_ways};
-use super::captures::Captures;
+use super::captures::{self, Captures};
 use super::comparable::Comparable;
 use super::compile::CompileOptions;
 use super::conditions::{self, If};
@@ -24,8 +25,9 @@ use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
 use super::header_variants::{MAX_VARIANTS, ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
+use super::locations::LocationPath;
 use super::media_type::MediaTypes;
-use super::rewrites::{self, MAX_PATH_CHANGES, PathChange};
+use super::rewrites::{self, PathChange, ServerRewrite};
 use super::tree::Directive;
 use super::variables;
 use crate::support::DataPlane;
@@ -52,7 +54,7 @@ pub(super) struct Responses<'a> {
     media_types: MediaTypes<'a>,
     comparable: Comparable,
     header_options: HeaderOptions<'a>,
-    /// Groups of the condition whose block is read, where nothing was compared since.
+    /// Groups of the location, or of the condition whose block is read, where no pattern was compared since.
     captures: Option<Captures>,
     /// The same of a condition on the host.
     host_groups: Option<HostGroups>,
@@ -76,6 +78,8 @@ pub(super) struct Responses<'a> {
     responses: Vec<DirectResponse>,
     /// Paths that pods see in place of those that clients asked for.
     pub(super) path_changes: Vec<PathChange>,
+    /// Those of a server.
+    pub(super) server_rewrites: Vec<ServerRewrite>,
     /// Headers of requests that go on.
     variants: Vec<Variant>,
     replaced_for_all: ReplacedForAll,
@@ -113,12 +117,18 @@ impl<'a> Responses<'a> {
             branches: vec![Branch::default()],
             responses: Vec::new(),
             path_changes: Vec::new(),
+            server_rewrites: Vec::new(),
             variants: Vec::new(),
             replaced_for_all: ReplacedForAll::default(),
             data_plane: options.data_plane,
             directives: 0,
             errors: SnippetErrors::default(),
         }
+    }
+
+    /// Begins with the groups of a location's pattern.
+    pub(super) fn begin_in(&mut self, location: &LocationPath) {
+        self.captures = Captures::of_location(location);
     }
 
     /// Goes on with the directives of a second snippet.
@@ -164,26 +174,9 @@ impl<'a> Responses<'a> {
     /// Takes one directive. No request goes on behind an error: what follows is only looked at.
     pub(super) fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
         if let Some(change) = rewrites::path_change(directive) {
-            // nginx would run all of them again.
-            let is_alone = self.path_changes.is_empty() && self.directives == 0;
-            let is_behind_last = self.path_changes.iter().any(|it| it.is_last);
-            if is_behind_last || change.is_last && !is_alone {
-                let reason = "rewrite with last is supported only as the single if, set, return or rewrite of a snippet; use break";
-                return Err(SnippetError::new(directive.line, reason).into());
-            }
-            self.path_changes.push(change);
-            let count = self.path_changes.len();
-            return Ok(directive.at_most(
-                count,
-                MAX_PATH_CHANGES,
-                "rewrites with break or last",
-            )?);
+            return self.change_path(change, directive);
         }
-        if !self.path_changes.is_empty() {
-            let reason = "after rewrite with break only further rewrites with break are supported; after rewrite with last, no if, set, return \
-                          or rewrite";
-            return Err(SnippetError::new(directive.line, reason).into());
-        }
+        self.check_before_path_changes(directive)?;
         let ends = !matches!(directive.name(), "return" | "rewrite");
         self.ends_behind_headers(directive, ends)?;
         let branches = std::mem::take(&mut self.branches);
@@ -319,7 +312,8 @@ impl<'a> Responses<'a> {
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetErrors> {
-        (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
+        let around = self.captures.take();
+        (self.host_groups, self.lacks_hosts) = (None, false);
         let is_flag = |name: &str| self.flags.contains_key(name);
         let condition = conditions::read(words, is_flag, self.comparable);
         let Some(condition) = condition else {
@@ -347,11 +341,14 @@ impl<'a> Responses<'a> {
                 Ok(branches)
             }
             If::Request { holds, fails } => {
-                self.captures = Captures::new(&holds);
+                let mut conditions = holds.iter().flatten();
+                let around = around.filter(|_| !conditions.any(captures::compares_a_pattern));
+                self.captures = Captures::new(&holds).or_else(|| around.clone());
                 self.host_groups = HostGroups::new(&holds, self.hosts);
                 self.lacks_hosts = HostGroups::lacks_hosts(&holds, self.hosts);
                 let within = self.run_block(block, on_ways(&branches, &holds))?;
-                (self.captures, self.host_groups, self.lacks_hosts) = (None, None, false);
+                self.captures = self.captures.take().and(around);
+                (self.host_groups, self.lacks_hosts) = (None, false);
                 if within.is_empty() {
                     // Whoever is in the block has a response, which comes before all that follow.
                     return Ok(branches);

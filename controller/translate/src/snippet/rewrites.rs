@@ -6,6 +6,7 @@ use sluice_syntax::template::{self, Target};
 
 use super::locations;
 use super::tree::Directive;
+use crate::support::DataPlane;
 
 /// Of one snippet. Each is a route beside that of every path.
 pub(crate) const MAX_PATH_CHANGES: usize = 4;
@@ -19,6 +20,63 @@ pub(crate) struct PathChange {
     pub(crate) to: Template,
     /// `last`: nginx looks for the location again.
     pub(crate) is_last: bool,
+}
+
+/// Rewrites of the path in one `server-snippet`. Each is a route of every host.
+pub(super) const MAX_SERVER_REWRITES: usize = 16;
+
+/// `rewrite PATTERN PATH[?QUERY] [last | break]` of a server: nginx looks for the location of the new path, and rewrites no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerRewrite {
+    pub(crate) change: PathChange,
+    /// Comes before that of the request. Only with a path that has no groups.
+    pub(crate) query: Option<String>,
+    /// A query of the request cannot be put behind it.
+    pub(crate) takes_no_query: bool,
+    /// Without a flag: nginx goes on with what follows.
+    pub(super) goes_on: bool,
+    /// Line of the snippet.
+    pub(crate) line: usize,
+}
+
+/// Reads a directive of a server; `None`: it is no such one, or cannot be served.
+pub(super) fn server_rewrite(
+    directive: &Directive,
+    data_plane: Option<DataPlane>,
+) -> Option<ServerRewrite> {
+    let words = directive.words();
+    let (pattern, target, goes_on) = match (words.as_slice(), &directive.block) {
+        (["rewrite", pattern, target], None) => (*pattern, *target, true),
+        (["rewrite", pattern, target, "last" | "break"], None) => (*pattern, *target, false),
+        _ => return None,
+    };
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    let regex = locations::pattern(pattern, Subject::Text)?;
+    let to = Target::parse(path).ok().filter(|it| !it.is_url())?;
+    let to = to.with_groups(regex.groups);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=&-_.~/:,".contains(&byte);
+    let is_query = |query: &str| {
+        let is_constant = to.as_literal().is_some() && query.bytes().all(is_plain);
+        is_constant && !query.is_empty()
+    };
+    if !is_absolute(&to, &regex) || !query.is_none_or(is_query) {
+        return None;
+    }
+    Some(ServerRewrite {
+        change: PathChange {
+            regex,
+            to,
+            is_last: true,
+        },
+        query: query.map(str::to_owned),
+        // Envoy writes it behind the new path as it is.
+        takes_no_query: query.is_some() && data_plane != Some(DataPlane::Nginx),
+        goes_on,
+        line: directive.line,
+    })
 }
 
 /// Reads a directive; `None`: it is no such one, or cannot be served.
@@ -101,6 +159,42 @@ fn first_group_is_path(pattern: &str) -> bool {
 mod tests {
     use super::super::tree::directives;
     use super::*;
+
+    #[test]
+    fn a_server_looks_for_paths_that_begin_with_a_slash() {
+        let rewrite = |text: &str| server_rewrite(&directives(text).unwrap()[0], None);
+        for (good, query) in [
+            ("rewrite ^/old /new last;", None),
+            ("rewrite ^/old /new break;", None),
+            ("rewrite ^/old/(.*)$ /new/$1;", None),
+            (
+                "rewrite ^/old /new?a=b&c=d.json last;",
+                Some("a=b&c=d.json"),
+            ),
+        ] {
+            let read = rewrite(good).unwrap_or_else(|| panic!("{good}"));
+            assert_eq!(read.query.as_deref(), query, "{good}");
+            assert_eq!(
+                (read.takes_no_query, read.goes_on),
+                (query.is_some(), good.ends_with("$1;"))
+            );
+        }
+        let text = "rewrite ^/old /new?a=b last;";
+        let of_nginx = server_rewrite(&directives(text).unwrap()[0], Some(DataPlane::Nginx));
+        assert!(!of_nginx.unwrap().takes_no_query);
+        for bad in [
+            "rewrite ^/old /new permanent;",
+            "rewrite ^/old /new? last;",
+            "rewrite ^/old/(.*)$ /new?a=$1 last;",
+            "rewrite ^/old/(.*)$ /new/$1?a=b last;",
+            "rewrite ^/old /new?a=$args last;",
+            "rewrite ^/old /new$uri last;",
+            "rewrite ^/old/(.*)$ $1 last;",
+            "rewrite ^/(?!old) /new last;",
+        ] {
+            assert_eq!(rewrite(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn pods_see_paths_that_begin_with_a_slash() {

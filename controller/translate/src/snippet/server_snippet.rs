@@ -10,6 +10,7 @@ use sluice_ir::{
 use super::access;
 use super::compiled::Compiled;
 use super::locations::{Location, LocationPath};
+use super::rewrites::ServerRewrite;
 
 /// Policies of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) struct ServerSnippet {
     pub(crate) access_log_off: bool,
     /// Routes of its own.
     pub(crate) locations: Vec<Location>,
+    /// Paths that are looked for in place of others.
+    pub(crate) rewrites: Vec<ServerRewrite>,
 }
 
 impl From<Compiled> for ServerSnippet {
@@ -35,6 +38,7 @@ impl From<Compiled> for ServerSnippet {
             access: compiled.access,
             access_log_off: compiled.access_log_off,
             locations: compiled.locations,
+            rewrites: compiled.server_rewrites,
         }
     }
 }

@@ -54,14 +54,18 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
-/// A URL to redirect to, with `$scheme`, `$host` and `$request_uri` in it. A path is one of the same host.
+/// A URL to redirect to, with `$scheme`, `$host`, `$request_uri`, `$is_args` and `$args` in it. A path is one of the same host.
 pub fn for_redirects(text: &str) -> Parsed<Expression> {
-    const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host and $request_uri alone";
+    const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host, $request_uri, $is_args and \
+                            $args alone";
     // What clients asked for has the same path, encoded, and the same query.
     let text = text
         .replace("$uri$is_args$args", "$request_uri")
         .replace("$server_name", "$host");
-    let written = if text.starts_with('/') {
+    let written = if ["/", "$request_uri", "${request_uri}"]
+        .iter()
+        .any(|it| text.starts_with(it))
+    {
         format!("$scheme://$host{text}")
     } else {
         text
@@ -75,8 +79,7 @@ pub fn for_redirects(text: &str) -> Parsed<Expression> {
 
 /// The path of a redirect to the same host, with the variables of [`for_redirects`] in it.
 pub fn for_app_root(text: &str) -> Parsed<Expression> {
-    const EXPECTED: &str =
-        "an absolute path, of variables with $scheme, $host and $request_uri alone";
+    const EXPECTED: &str = "an absolute path, of variables with $scheme, $host, $request_uri, $is_args and $args alone";
     let text = text
         .replace("$uri$is_args$args", "$request_uri")
         .replace("$server_name", "$host");
@@ -105,14 +108,10 @@ pub fn for_app_root(text: &str) -> Parsed<Expression> {
 
 /// `None`: it has a variable that a redirect has not. A path that is decoded may have ends of lines in it.
 fn of_redirects(text: &str) -> Parsed<Option<Expression>> {
-    let Expression(parts) = for_headers(text)?;
+    let Expression(parts) = parse_with(text, |name| of_query(name).map(ExpressionPart::Variable))?;
     let part = |part| match part {
-        ExpressionPart::Variable(Variable::Host) => {
-            Some(ExpressionPart::Variable(Variable::Hostname))
-        }
-        ExpressionPart::Text(_)
-        | ExpressionPart::Variable(Variable::Scheme | Variable::RequestUri) => Some(part),
-        ExpressionPart::Variable(_) => None,
+        ExpressionPart::Text(_) => Some(part),
+        ExpressionPart::Variable(variable) => of_url(variable).map(ExpressionPart::Variable),
     };
     let parts = parts.into_iter().map(part).collect::<Option<Vec<_>>>();
     let longest = parts.iter().flatten().map(|part| match part {
@@ -124,6 +123,48 @@ fn of_redirects(text: &str) -> Parsed<Option<Expression>> {
         return Err(too_long().into());
     }
     Ok(parts.map(Expression))
+}
+
+/// The query, as clients sent it: no end of a line is in it.
+fn of_query(name: &str) -> Option<Variable> {
+    match canonical(name).as_str() {
+        "args" | "query_string" => Some(Variable::Query),
+        "is_args" => Some(Variable::QuestionMark),
+        _ => None,
+    }
+}
+
+/// A variable that a URL may have.
+fn of_url(variable: Variable) -> Option<Variable> {
+    match variable {
+        Variable::Host => Some(Variable::Hostname),
+        Variable::Scheme | Variable::RequestUri | Variable::Query | Variable::QuestionMark => {
+            Some(variable)
+        }
+        _ => None,
+    }
+}
+
+/// A text to send, of several lines, with variables that every request has: those of URLs, the method, the address of the client
+/// and the number of the request.
+pub fn for_bodies(text: &str) -> Parsed<Expression> {
+    const EXPECTED: &str = "a text of variables with $host, $scheme, $request_method, $request_uri, $is_args, $args, $remote_addr and \
+                            $request_id alone";
+    let known = |name: &str| match variable(name).or_else(|| of_query(name))? {
+        known @ (Variable::Method | Variable::RemoteAddress | Variable::RequestId) => Some(known),
+        other => of_url(other),
+    };
+    let part = |segment| match segment {
+        Segment::Text(text) => Some(ExpressionPart::Text(text.to_owned())),
+        Segment::Variable {
+            name: "server_name",
+            ..
+        } => Some(ExpressionPart::Variable(Variable::Hostname)),
+        Segment::Variable { name, .. } => known(name).map(ExpressionPart::Variable),
+        Segment::Dollar => None,
+    };
+    let parts: Option<Vec<_>> = segments(text).map(part).collect();
+    Ok(Expression(parts.ok_or(EXPECTED)?))
 }
 
 /// As [`for_headers`], with constants in the place of variables.
@@ -272,9 +313,57 @@ mod tests {
             "/$remote_addr",
             "/a?b",
             "/$http_a",
+            "/$is_arg",
             &long,
         ] {
             assert!(for_app_root(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    /// As in nginx: without a query there is no question mark.
+    #[test]
+    fn a_url_of_a_redirect_has_the_query() {
+        let shown = |text: &str| serde_json::to_string(&for_redirects(text).unwrap()).unwrap();
+        for (text, expected) in [
+            ("/y$is_args$args", "$scheme://$host/y$is_args$args"),
+            ("https://h.test/x?$args", "https://h.test/x?$args"),
+            (
+                "https://h.test/x?a=1&${query_string}",
+                "https://h.test/x?a=1&$args",
+            ),
+            (
+                "https://$http_host$request_uri",
+                "https://$host$request_uri",
+            ),
+            ("$request_uri/", "$scheme://$host$request_uri/"),
+            (
+                "https://h.test$uri$is_args$args",
+                "https://h.test$request_uri",
+            ),
+        ] {
+            assert_eq!(shown(text), format!("{expected:?}"), "{text}");
+        }
+        for bad in [
+            "https://h.test$uri",
+            "https://h.test$argsx",
+            "$args",
+            "/$arg_a",
+            "$request_urix",
+        ] {
+            assert!(for_redirects(bad).is_err(), "{bad}");
+        }
+        assert!(parse("$args").is_err() && for_ext_auth("$is_args").is_err());
+    }
+
+    #[test]
+    fn a_body_has_variables_that_every_request_has() {
+        let shown = |text: &str| serde_json::to_string(&for_bodies(text).unwrap()).unwrap();
+        assert_eq!(
+            shown("hi $server_name,\n${remote_addr}?$query_string"),
+            r#""hi $host,\n$remote_addr?$args""#
+        );
+        for bad in ["5 $", "$http_a", "$cookie_a", "$arg_a", "$uri", "$1"] {
+            assert!(for_bodies(bad).is_err(), "{bad}");
         }
     }
 

@@ -67,6 +67,8 @@ fn operator(variable: &Variable) -> String {
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
         Variable::RequestUri | Variable::EscapedRequestUri => SENT_TARGET.to_owned(),
+        Variable::Query => "%CEL(request.query)%".to_owned(),
+        Variable::QuestionMark => "%CEL(request.query == '' ? '' : '?')%".to_owned(),
         Variable::Path | Variable::ScriptName => "%PATH(NQ)%".to_owned(),
         Variable::RequestId => "%REQ(x-request-id)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),

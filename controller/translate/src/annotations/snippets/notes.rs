@@ -56,6 +56,9 @@ pub(super) fn note_differences(
                 "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \
                  others, use compute-full-forwarded-for of the ConfigMap"
             }
+            Difference::WithoutQuery => {
+                "rewrite to a path with a query: requests with a query of their own answer 503 (not with --data-plane nginx)"
+            }
         });
         let name = snippet.annotation.name;
         let consequence = "served with this difference";

@@ -2,7 +2,7 @@ use sluice_ir::{Forwarded, UpstreamHeader};
 
 use super::*;
 
-fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
+pub(super) fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
     compiled_for(None, text, block)
 }
 
@@ -34,7 +34,7 @@ fn errors(text: &str, block: Block) -> Vec<SnippetError> {
     errors.by_line()
 }
 
-fn line_of_error(text: &str, block: Block) -> Option<usize> {
+pub(super) fn line_of_error(text: &str, block: Block) -> Option<usize> {
     errors(text, block).first().map(|error| error.line)
 }
 

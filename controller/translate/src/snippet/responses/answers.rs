@@ -1,6 +1,6 @@
 //! `return`: what it answers.
 
-use sluice_ir::{Condition, ResponseContent};
+use sluice_ir::{Condition, Expression, ResponseContent};
 use sluice_syntax::expression;
 
 use super::{MAX_RESPONSES, NO_RESPONSE, Responses};
@@ -37,7 +37,9 @@ impl Responses<'_> {
                 let captured = |it: &Captures| it.redirect(url, self.comparable);
                 let captured = captures.and_then(captured);
                 let plain = || expression::for_redirects(url).ok();
-                captured.or_else(|| plain().map(ResponseContent::Location))?
+                let of_path = || Captures::with_path(url, self.comparable);
+                let plain = || plain().map(ResponseContent::Location);
+                captured.or_else(plain).or_else(of_path)?
             }
             (200..=599, Some(text)) => ResponseContent::Text {
                 media_type: self.media_types.of(status).to_owned(),
@@ -174,12 +176,17 @@ impl Responses<'_> {
     }
 }
 
-/// A text to send, without variables.
-fn body(text: &str) -> Option<String> {
+/// A text to send.
+fn body(text: &str) -> Option<Expression> {
+    /// Bytes of the longest variable as data planes have it.
+    const VARIABLE: usize = 40;
     let is_line_break = |letter| matches!(letter, '\n' | '\r' | '\t');
     let mut letters = text.chars();
-    let is_plain = letters.all(|c| c != '$' && (!c.is_control() || is_line_break(c)));
+    let is_plain = letters.all(|c| !c.is_control() || is_line_break(c));
     // Each of these is two bytes to nginx.
     let escaped = text.bytes().filter(|byte| b"\n\r\t\"\\".contains(byte));
-    (is_plain && text.len() + escaped.count() <= MAX_BODY).then(|| text.to_owned())
+    let variables = text.bytes().filter(|byte| *byte == b'$').count() * VARIABLE;
+    let fits = text.len() + escaped.count() + variables <= MAX_BODY;
+    let body = expression::for_bodies(text).ok()?;
+    (is_plain && fits).then_some(body)
 }

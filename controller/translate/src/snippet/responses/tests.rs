@@ -67,6 +67,21 @@ fn return_has_nginxs_forms() {
         [r#"200 {"text":{"media_type":"text/html","text":"a\n\tb\r\n"}}"#]
     );
     assert_eq!(
+        shown("return 200 'hi $host';"),
+        [r#"200 {"text":{"media_type":"text/html","text":"hi $host"}}"#]
+    );
+    // A path that is decoded may end a line of the response, and is encoded again.
+    assert_eq!(
+        shown("return 301 https://b.test$uri;"),
+        [
+            r#"301 {"captured":{"of":"path","value":{"matches":"^(/.*)"},"to":{"template":{"scheme":"https","host":"b.test","port":null,"path":"$1"}}}}"#
+        ]
+    );
+    assert_eq!(
+        shown("return 302 /y$is_args$args;"),
+        [r#"302 {"location":"$scheme://$host/y$is_args$args"}"#]
+    );
+    assert_eq!(
         shown("return 301 https://b.test$request_uri;"),
         [r#"301 {"location":"https://b.test$request_uri"}"#]
     );
@@ -86,10 +101,9 @@ fn return_has_nginxs_forms() {
         "return a;",
         "return 301 a;",
         "return 301 ftp://a;",
-        // A path that is decoded may end a line of the response.
-        "return 301 https://b.test$uri;",
         "return 301 https://b.test$arg_a;",
-        "return 200 $remote_addr;",
+        "return 301 https://b.test/$1$uri;",
+        "return 200 $http_a;",
         "return 200 a b;",
     ] {
         assert_eq!(responses(bad), Err(1), "{bad}");
@@ -140,6 +154,9 @@ fn a_redirect_has_groups_of_the_condition_around_it() {
         last.starts_with(r#"{"header":{"#) && !last.contains(r#"{"path":{"matches"#),
         "{last}"
     );
+    // A condition without a pattern leaves the groups as they are.
+    let text = "if ($uri ~ ^/(a)) { if ($http_a) { return 301 /b/$1; } }";
+    assert!(shown(text)[0].contains(r#"301 {"captured""#));
     for bad in [
         "return 301 /b/$1;",
         "if ($http_a ~ ^(.*)$) { return 301 /b/$1; }",
@@ -148,7 +165,7 @@ fn a_redirect_has_groups_of_the_condition_around_it() {
         "if ($uri ~ ^/(a)) { return 200 $1; }",
         "if ($uri ~ ^/(a)) { return 301 /b/$2; }",
         "if ($uri ~ ^/(a)) { rewrite ^/b /c redirect; return 301 /b/$1; }",
-        "if ($uri ~ ^/(a)) { if ($http_a) { return 301 /b/$1; } }",
+        "if ($uri ~ ^/(a)) { if ($http_a ~ b) { return 301 /b/$1; } }",
         "if ($uri ~ ^/(a)) { return 301 https://$1.test/; }",
     ] {
         assert!(responses(bad).is_err(), "{bad}");

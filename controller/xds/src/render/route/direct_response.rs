@@ -1,19 +1,21 @@
 //! Direct responses of a route: an Envoy route for each, which only some requests match.
 
-use envoy_types::pb::envoy::config::core::v3::DataSource;
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
+use envoy_types::pb::envoy::config::core::v3::substitution_format_string::Format;
+use envoy_types::pb::envoy::config::core::v3::{DataSource, SubstitutionFormatString};
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use envoy_types::pb::google::protobuf::Struct;
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, Filter, HttpRoute, RequestTest, ResponseContent,
-    ServerName,
+    Comparison, Condition, DirectResponse, Expression, Filter, HttpRoute, RequestTest,
+    ResponseContent, ServerName,
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
 use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
+use crate::render::format::format;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
@@ -79,7 +81,8 @@ fn answering(route: &Route, direct: &DirectResponse, server: &ServerName) -> Rou
         }
         ResponseContent::Page => with_body(route, direct.status, None),
         ResponseContent::Text { media_type, text } => {
-            let mut answer = with_body(route, direct.status, Some(text));
+            let text = redirect::without_port(text, server);
+            let mut answer = with_body(route, direct.status, Some(&text));
             let content_type = set("content-type", &header::literal(media_type));
             answer.response_headers_to_add.push(content_type);
             let metadata = answer.metadata.get_or_insert_default();
@@ -106,16 +109,23 @@ pub(super) fn only_where(routes: Vec<Route>, conditions: &[Condition]) -> Option
 /// A response to be read to its end without a body: Envoy would send one behind it, where clients read the next response.
 const WITHOUT_BODY: [u16; 2] = [204, 304];
 
-fn with_body(route: &Route, status: u16, text: Option<&String>) -> Route {
+fn with_body(route: &Route, status: u16, text: Option<&Expression>) -> Route {
     let text = text.filter(|_| !WITHOUT_BODY.contains(&status));
-    let body = text.map(|text| DataSource {
-        specifier: Some(Specifier::InlineString(text.clone())),
+    let inline = |text: String| DataSource {
+        specifier: Some(Specifier::InlineString(text)),
         ..DataSource::default()
+    };
+    let literal = text.and_then(Expression::as_literal);
+    let with_variables = text.filter(|_| literal.is_none());
+    let body_format = with_variables.map(|text| SubstitutionFormatString {
+        format: Some(Format::TextFormatSource(inline(format(text)))),
+        omit_empty_values: true,
+        ..SubstitutionFormatString::default()
     });
     let response = DirectResponseAction {
         status: status.into(),
-        body,
-        ..DirectResponseAction::default()
+        body: literal.map(|text| inline(text.to_owned())),
+        body_format,
     };
     let mut route = Route {
         action: Some(Action::DirectResponse(response)),

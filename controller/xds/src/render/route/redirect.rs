@@ -315,7 +315,7 @@ pub(super) fn format_url(url: &Expression, server: &ServerName) -> String {
 }
 
 /// Envoy's own variable has a port.
-fn without_port(url: &Expression, server: &ServerName) -> Expression {
+pub(super) fn without_port(url: &Expression, server: &ServerName) -> Expression {
     let ServerName::Exact(name) = server else {
         return url.clone();
     };

@@ -1,0 +1,89 @@
+//! Redirects of a `location` within a `server-snippet`.
+
+use super::tests::{compiled, line_of_error};
+use super::*;
+
+fn contents(block: &str, path: &str) -> Option<Vec<String>> {
+    let text = format!("location {path} {{ {block} }}");
+    let compiled = compiled(&text, Block::Server).ok()?;
+    let responses = compiled
+        .locations
+        .iter()
+        .flat_map(|it| &it.direct_responses);
+    let shown = responses.map(|it| serde_json::to_string(&it.content).unwrap());
+    Some(shown.collect())
+}
+
+#[test]
+fn a_location_redirects_with_the_groups_of_its_own_pattern() {
+    let captured = |path: &str, block: &str| {
+        let all = contents(block, path).unwrap_or_else(|| panic!("{path} {block}"));
+        all.last().is_some_and(|it| it.contains("captured"))
+    };
+    for (path, block) in [
+        ("~ ^/x/(.*)$", "return 301 /y/$1;"),
+        (
+            "~* ^/(x|z)/(.*)$",
+            "return 302 https://b.test/$2/$1$is_args$args;",
+        ),
+        (
+            "~ ^/x/(.*)$",
+            "if ($request_method = POST) { return 301 /y/$1; }",
+        ),
+        (
+            "~ ^/x/(.*)$",
+            "if ($request_method = POST) { return 405; } return 301 /y/$1;",
+        ),
+        ("~ ^/x/(.*)$", "return 301 https://b.test$uri;"),
+    ] {
+        assert!(captured(path, block), "{path} {block}");
+    }
+    for (path, block) in [
+        ("/x/", "return 301 /y/$1;"),
+        ("~ ^/x/(.*)$", "return 301 /y/$2;"),
+        ("~ ^/x/(.*)$", "return 200 $1;"),
+        // nginx has compared another pattern by then.
+        (
+            "~ ^/x/(.*)$",
+            "if ($http_a ~ b) { return 403; } return 301 /y/$1;",
+        ),
+        ("~ ^/x/(.*)$", "if ($http_a ~ b) { return 301 /y/$1; }"),
+        (
+            "~ ^/x/(.*)$",
+            "rewrite ^/x/a /b redirect; return 301 /y/$1;",
+        ),
+        (
+            "~ ^/x/(.*)$",
+            "if ($http_a = b) { rewrite ^/x/a /b redirect; } return 301 /y/$1;",
+        ),
+    ] {
+        assert_eq!(contents(block, path), None, "{path} {block}");
+    }
+    // Groups are of one location alone.
+    let text = "location ~ ^/x/(.*)$ { return 404; }\nreturn 301 /y/$1;";
+    assert_eq!(line_of_error(text, Block::Server), Some(2));
+}
+
+#[test]
+fn a_location_rewrites_to_redirect() {
+    for (path, block) in [
+        ("/x/", "rewrite ^/x/(.*)$ /y/$1 permanent;"),
+        ("= /x", "rewrite ^ https://b.test/y redirect; return 404;"),
+        (
+            "~ \\.php$",
+            "if ($http_a) { rewrite ^/(.*)\\.php$ /$1 permanent; }",
+        ),
+    ] {
+        let all = contents(block, path).unwrap_or_else(|| panic!("{path} {block}"));
+        assert!(all[0].contains("rewritten"), "{all:?}");
+    }
+    for (path, block) in [
+        ("/x/", "rewrite ^/x/(.*)$ /y/$1 last;"),
+        ("/x/", "rewrite ^/x/(.*)$ /y/$1 break;"),
+        ("/x/", "rewrite ^/x/(.*)$ /y/$1;"),
+        // Envoy compares both patterns, and this one is as long as RE2 takes alone.
+        ("~ \".{177}\"", "rewrite ^/a /b redirect;"),
+    ] {
+        assert_eq!(contents(block, path), None, "{path} {block}");
+    }
+}

@@ -227,3 +227,44 @@ async fn answers_are_those_of_hosts_in_the_configuration() -> Result<()> {
     conf.stop()?;
     table.stop()
 }
+
+/// Lengths around those that a byte can count.
+const LENGTHS: [usize; 8] = [200, 253, 254, 255, 256, 257, 511, 2000];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_paths_take_their_own_requests_and_no_others() -> Result<()> {
+    let (network, manifests) = (Network::reserve()?, Manifests::new()?);
+    let _pods = Echo::start_all("one", &network.pods(1)).await?;
+    manifests.service("default", "one", 80, &network.pods(1))?;
+    let path = |length: usize| format!("/{}a", "b".repeat(length - 2));
+    let ingress = Ingress::new("default", "long").host("long.test");
+    let ingress = LENGTHS.into_iter().fold(ingress, |ingress, length| {
+        ingress.path(&path(length), "one", 80)
+    });
+    manifests.ingress(&ingress)?;
+    Pair::renew(&manifests, "default", &["default.test"])?;
+    let plain = Ingress::new("default", "plain").host("plain.test");
+    manifests.ingress(&plain.path("/", "one", 80))?;
+    for mode in ["auto", "off"] {
+        let sluice = started(&manifests, mode).await?;
+        for length in LENGTHS {
+            let exact = path(length);
+            let bare = exact.trim_end_matches('a');
+            for (path, status) in [
+                (exact.as_str(), 200),
+                (&format!("{exact}/below"), 200),
+                (&format!("{exact}b"), 404),
+                (bare, 404),
+                (&format!("{bare}b"), 404),
+            ] {
+                let found = sluice.get("long.test", path).await?.status;
+                ensure!(
+                    found == status,
+                    "{mode}, {length} bytes: {found}, not {status}"
+                );
+            }
+        }
+        sluice.stop()?;
+    }
+    Ok(())
+}

@@ -18,6 +18,7 @@ on_every_plane!(
     claimed_scheme_passes_no_guard,
     proxy_header_of_an_unlisted_peer_is_not_believed,
     ipv4_address_in_ipv6_is_the_same_address,
+    path_of_slashes_passes_no_guard_of_the_root,
 );
 
 fn settings(more: &Value) -> Value {
@@ -75,6 +76,43 @@ async fn second_header_or_case_of_a_method_passes_no_guard(plane: Plane) -> Resu
         let request = Request::new(method, "methods.test", "/");
         let answer = http::send(sluice.http(), &request).await?;
         ensure!(answer.pod().is_none(), "{method}: {answer:?}");
+    }
+    sluice.stop()
+}
+
+/// A path with nothing but slashes is `/`.
+async fn path_of_slashes_passes_no_guard_of_the_root(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let server = |name: &str, snippet: &str| guarded(name, "server-snippet", snippet);
+    let exact = Ingress::new(OWNER, "exact").host("path.test");
+    let exact = exact.annotation("whitelist-source-range", "192.0.2.0/24");
+    let objects = [
+        settings(&json!({})),
+        server("location", "location = / { return 403; }"),
+        server("pattern", "location ~ ^/$ { deny all; }"),
+        server("uri", "if ($uri = /) { return 403; }"),
+        server(
+            "rewrite",
+            "rewrite ^/$ /closed last; location /closed { deny all; }",
+        ),
+        exact.typed_path("Exact", "/", "web", 80).to_json(),
+        guarded("path", "proxy-read-timeout", "60"),
+    ];
+    tenants.write("all.yaml", &objects)?;
+    let sluice = started(plane, &tenants).await?;
+    for name in ["location", "pattern", "uri", "rewrite", "path"] {
+        let host = format!("{name}.test");
+        sluice.wait_for_status(&host, "/", 403).await?;
+        sluice.wait_for_status(&host, "/a", 200).await?;
+        for slashes in [
+            "//", "///", "//?a=b", "/.//", "/a/..//", "//.", "/%2f", "/%2F/?", "/%2e/",
+        ] {
+            let before = tenants.received.len();
+            let response = sluice.get(&host, slashes).await?;
+            let reached = tenants.received.since(before).len();
+            let is_kept_out = response.status == 403 && reached == 0;
+            ensure!(is_kept_out, "{host}{slashes}: {response:?}");
+        }
     }
     sluice.stop()
 }

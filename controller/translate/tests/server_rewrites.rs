@@ -293,3 +293,24 @@ fn a_rewrite_on_a_host_of_several_namespaces_closes_its_own_paths_alone() {
             .any(|it| it.contains("other namespaces"))
     );
 }
+
+#[test]
+fn rewrites_count_for_each_path_and_origin() {
+    let rewrites: String = (0..16)
+        .map(|n| format!("rewrite ^/r{n}$ /t{n} last;"))
+        .collect();
+    let origins: Vec<String> = (0..200).map(|n| format!("https://o{n}.test")).collect();
+    let with_origins = json!({
+        "server-snippet": rewrites,
+        "enable-cors": "true",
+        "cors-allow-origin": origins.join(", "),
+    });
+    let is_beyond = |annotations: &Value, paths: &[&str]| {
+        let translation = translated_on(None, &json!({}), annotations, paths);
+        let reasons = reasons(&translation);
+        reasons.iter().any(|reason| reason.contains("at most 5000"))
+    };
+    assert!(!is_beyond(&snippet(&rewrites), &["/", "/b", "/c"]));
+    assert!(!is_beyond(&with_origins, &["/"]));
+    assert!(is_beyond(&with_origins, &["/", "/b"]));
+}

@@ -26,6 +26,12 @@ pub fn is_encoded(target: &[u8]) -> bool {
         .any(|&byte| byte == b'%')
 }
 
+/// Its path is `//`, which is what Envoy makes of one that has nothing but slashes.
+#[must_use]
+pub fn is_double_slash(target: &[u8]) -> bool {
+    matches!(target, [b'/', b'/'] | [b'/', b'/', b'?', ..])
+}
+
 /// Writes it in the one way.
 ///
 /// # Errors
@@ -156,6 +162,8 @@ mod tests {
     fn a_path_is_decoded_then_its_slashes_and_dots_are_resolved() {
         for (target, expected) in [
             ("/", "/"),
+            ("//", "/"),
+            ("///?a//b", "/?a//b"),
             ("/admin%2fx", "/admin/x"),
             ("/admin%2F%2fx/", "/admin/x/"),
             ("/%2fadmin", "/admin"),

@@ -88,12 +88,16 @@ impl Assembly<'_> {
                 let own =
                     own.sum::<usize>() + variants + changes + expires_size(&annotations.filters);
                 let own = own.saturating_sub(annotations.location_snippet.size);
-                let own = own * (1 + changes) * copies(rule);
+                let snippet = builder.snippets.get(&rule.owner.key.namespace);
+                // A path that the server changes is a route with everything of where it arrives, which may be here.
+                let rewrites = snippet.map_or(0, |snippet| snippet.path_rewrites().len());
+                let own = own * (1 + changes + rewrites) * copies(rule);
                 if own > 0 {
                     sizes.entry(rule.owner.clone()).or_default()[0] += own;
                 }
-                if let Some(snippet) = builder.snippets.get(&rule.owner.key.namespace) {
-                    let of_server = snippet.size() * copies(rule);
+                if let Some(snippet) = snippet {
+                    let of_rewrites = rewrites * (1 + snippet.size());
+                    let of_server = (snippet.size() + of_rewrites) * copies(rule);
                     sizes.entry(snippet.owner().clone()).or_default()[1] += of_server;
                 }
             }

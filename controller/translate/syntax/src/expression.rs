@@ -145,13 +145,13 @@ fn of_url(variable: Variable) -> Option<Variable> {
     }
 }
 
-/// A text to send, of several lines, with variables that every request has: those of URLs, the method, the address of the client
-/// and the number of the request.
+/// A text to send, of several lines, with variables that every request has: those of URLs, the method and the address of the
+/// client. Not `$request_id`, which is any text of the client where it sends one, and may be read as HTML.
 pub fn for_bodies(text: &str) -> Parsed<Expression> {
-    const EXPECTED: &str = "a text of variables with $host, $scheme, $request_method, $request_uri, $is_args, $args, $remote_addr and \
-                            $request_id alone";
+    const EXPECTED: &str = "a text of variables with $host, $scheme, $request_method, $request_uri, $is_args, $args and \
+                            $remote_addr alone";
     let known = |name: &str| match variable(name).or_else(|| of_query(name))? {
-        known @ (Variable::Method | Variable::RemoteAddress | Variable::RequestId) => Some(known),
+        known @ (Variable::Method | Variable::RemoteAddress) => Some(known),
         other => of_url(other),
     };
     let part = |segment| match segment {
@@ -362,7 +362,15 @@ mod tests {
             shown("hi $server_name,\n${remote_addr}?$query_string"),
             r#""hi $host,\n$remote_addr?$args""#
         );
-        for bad in ["5 $", "$http_a", "$cookie_a", "$arg_a", "$uri", "$1"] {
+        for bad in [
+            "5 $",
+            "$request_id",
+            "$http_a",
+            "$cookie_a",
+            "$arg_a",
+            "$uri",
+            "$1",
+        ] {
             assert!(for_bodies(bad).is_err(), "{bad}");
         }
     }

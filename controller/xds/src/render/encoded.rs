@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Envoy takes a stream's filters when it begins, so the first route of every host, which takes whatever has a `%` before its
-//! query, switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
+//! query (or is `//`), switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteMatch};
@@ -20,7 +20,7 @@ use sluice_ir::PathMatch;
 use super::LOOKUP_FILTER;
 use super::policy::{POLICY, without_limit};
 use super::proto::switched_on;
-use super::route::matching::{absent, contains, match_of, matches, no};
+use super::route::matching::{absent, match_of, matches};
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 
 /// The path as it was sent, where it was decoded; otherwise nothing, and whoever writes it leaves the path as it is.
@@ -29,6 +29,10 @@ pub(super) const SENT: &str = "%DYNAMIC_METADATA(sluice.lookup:path)%";
 pub(super) const SENT_UNSLASHED: &str = "%DYNAMIC_METADATA(sluice.lookup:unslashed)%";
 /// Path and query as they were sent, in any case.
 pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
+
+/// Targets whose path has something encoded. And one more, because Envoy merges the slashes of a path of nothing else to two: it would
+/// be none of the exact paths and patterns that mean `/`.
+const NOT_CANONICAL: &str = r"[^%?]*%.*|//(?:\?.*)?";
 
 /// Keeps what was sent where formats find it when headers of ours are gone. Comes behind who decodes.
 pub(super) fn kept() -> HeaderToMetadata {
@@ -63,12 +67,7 @@ pub(super) fn route() -> Route {
     let root = match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
         "/".to_owned(),
     )));
-    // Most have none at all, which costs least to find out.
-    let encoded = [
-        contains(":path", "%"),
-        no(matches(":path", r"[^%?]*\?.*")),
-        absent(PATH_HEADER),
-    ];
+    let encoded = [matches(":path", NOT_CANONICAL), absent(PATH_HEADER)];
     let answer = DirectResponseAction {
         status: 400,
         ..DirectResponseAction::default()

@@ -314,3 +314,27 @@ fn rewrites_count_for_each_path_and_origin() {
     assert!(!is_beyond(&with_origins, &["/"]));
     assert!(is_beyond(&with_origins, &["/", "/b", "/c", "/d"]));
 }
+
+#[test]
+fn pods_that_are_chosen_by_the_path_are_at_no_end_of_a_rewrite() {
+    let changed = [
+        "uri",
+        "document_uri",
+        "args",
+        "query_string",
+        "is_args",
+        "arg_a",
+    ];
+    let kept = ["host", "request_uri", "remote_addr", "http_a", "cookie_a"];
+    for (names, is_served) in [(&changed[..], false), (&kept[..], true)] {
+        for name in names {
+            let annotations = json!({
+                "server-snippet": "rewrite ^/old /new last;",
+                "upstream-hash-by": format!("a${name}"),
+            });
+            let translation = translated_on(None, &json!({}), &annotations, &["/"]);
+            assert_eq!(reasons(&translation).is_empty(), is_served, "{name}");
+            assert_eq!(are_all_closed(&translation), !is_served, "{name}");
+        }
+    }
+}

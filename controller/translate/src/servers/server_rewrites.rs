@@ -11,9 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use sluice_filter_config::{KeyPart, Plain, Variable};
 use sluice_ir::{
-    Action, Comparison, Condition, DirectResponse, Expression, HttpRoute, PathMatch, PathRewrite,
-    ReasonCode, RequestTest, ResponseContent, RouteId, RouteMatch, ServerName,
+    Action, Comparison, Condition, DirectResponse, Expression, HttpRoute, LoadBalance, PathMatch,
+    PathRewrite, ReasonCode, RequestTest, ResponseContent, RouteId, RouteMatch, ServerName,
 };
 use sluice_pattern::Subject;
 use sluice_translate_engine::{Report, Reporter, Severity, closed_text};
@@ -234,6 +235,7 @@ fn is_path_alike(route: &HttpRoute, rule: &PathRule) -> bool {
         && route.rewrite.is_none()
         && route.forwarded_prefix.is_none()
         && rule.annotations.path_changes.is_empty()
+        && !hashes_path(&rule.annotations.backend.balance.load_balance)
         && are_alike
         && conditions.all(is_alike)
         && !reads_path(serde_json::to_string(&(
@@ -241,6 +243,22 @@ fn is_path_alike(route: &HttpRoute, rule: &PathRule) -> bool {
             &route.filters,
             &route.header_variants,
         )))
+}
+
+/// True if pods are chosen by the path. The filter of Envoy has the one from before the rewrite.
+fn hashes_path(load_balance: &LoadBalance) -> bool {
+    let is_changed = |part: &KeyPart| match part {
+        KeyPart::Variable(Variable::Plain(variable)) => matches!(
+            variable,
+            Plain::Uri | Plain::DocumentUri | Plain::Args | Plain::QueryString | Plain::IsArgs
+        ),
+        KeyPart::Variable(Variable::Arg(_)) => true,
+        KeyPart::Variable(Variable::Cookie(_) | Variable::Header(_)) | KeyPart::Literal(_) => false,
+    };
+    match load_balance {
+        LoadBalance::Hash { key, .. } => key.0.iter().any(is_changed),
+        LoadBalance::Named(_) => false,
+    }
 }
 
 /// True if a value has a variable that a rewrite changes. Looks at everything, so that no field is forgotten.

@@ -75,6 +75,11 @@ fn invalid_directives_are_rejected() -> Result<()> {
         &format!("{wasm}{filter}{filter}"),
         "\"sluice_filter\": is duplicate",
     )?;
+    let hosts = |path: &str| format!("location {path} {{ sluice_hosts hosts.json; }}");
+    ensure_rejected(
+        &format!("server {{ {} {} }}", hosts("/"), hosts("/a")),
+        "\"sluice_hosts\": is duplicate",
+    )?;
     ensure_rejected(
         "upstream u { server 127.0.0.1:1; sluice_peer; sluice_peer; }",
         "\"sluice_peer\": is duplicate",

@@ -55,12 +55,17 @@ impl Connection {
     /// Connects to a unix socket.
     pub async fn open_unix(socket: &Path) -> Result<Connection> {
         let stream = UnixStream::connect(socket).await.context("connect")?;
-        Ok(Connection {
-            stream: Box::new(stream),
+        Ok(Connection::over(Box::new(stream)))
+    }
+
+    /// On a stream that is connected.
+    pub fn over(stream: Box<dyn Stream>) -> Connection {
+        Connection {
+            stream,
             certificate: None,
             input: Vec::new(),
             reusable: true,
-        })
+        }
     }
 
     /// Connects as it is told.
@@ -70,10 +75,8 @@ impl Connection {
             certificate,
         } = dial.connect().await?;
         Ok(Connection {
-            stream,
             certificate,
-            input: Vec::new(),
-            reusable: true,
+            ..Connection::over(stream)
         })
     }
 

@@ -1,5 +1,7 @@
 //! Requests over HTTP/2, as a browser or a gRPC client sends them.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -14,12 +16,16 @@ use crate::http::{Request, Response};
 /// A gRPC message without content: not compressed, no bytes.
 const EMPTY_MESSAGE: &[u8] = &[0; 5];
 
-/// An open connection, for one request after the other.
-#[derive(Debug)]
+/// An open connection, for one request after the other; a clone sends its own beside them. It ends with the last of them.
+#[derive(Clone, Debug)]
 pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    running: AbortHandle,
+    _running: Arc<Task>,
 }
+
+/// Ends when this is dropped.
+#[derive(Debug)]
+struct Task(AbortHandle);
 
 impl Connection {
     /// Begins HTTP/2 on a stream.
@@ -29,7 +35,7 @@ impl Connection {
             .context("HTTP/2")?;
         Ok(Connection {
             sender,
-            running: tokio::spawn(connection).abort_handle(),
+            _running: Arc::new(Task(tokio::spawn(connection).abort_handle())),
         })
     }
 
@@ -54,9 +60,9 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for Task {
     fn drop(&mut self) {
-        self.running.abort();
+        self.0.abort();
     }
 }
 

@@ -153,6 +153,11 @@ impl Nginx {
         proc::children(self.process.pid())
     }
 
+    /// Asks for a reload, and waits for nothing.
+    pub fn hang_up(&self) {
+        self.process.hang_up();
+    }
+
     /// Reads the configuration again, and waits until only new workers are left.
     pub async fn reload(&mut self) -> Result<()> {
         let old = self.workers();

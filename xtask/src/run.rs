@@ -125,6 +125,7 @@ fn is_for_nginx(arguments: &[String]) -> bool {
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let nginx = setup::nginx()?;
+    setup::peers()?;
     let prepared = Prepared::new(build::bench)?;
     let nginx = Nginx::new(nginx, &prepared)?;
     let mut program = prepared.program("sluice-bench", arguments);

@@ -1,4 +1,4 @@
-//! The table in docs/benchmarks.md, between two markers; what stands around it is written by hand.
+//! The tables in docs/benchmarks.md, each between two markers; what stands around them is written by hand.
 
 use std::fs;
 
@@ -8,21 +8,56 @@ use sluice_tests::artifacts;
 use crate::machine::Machine;
 use crate::results::Results;
 use crate::row::Measured;
-use crate::{registry, table};
+use crate::{peers, registry, table};
 
-const BEGIN: &str = "<!-- bench:begin -->";
-const END: &str = "<!-- bench:end -->";
+/// All rows but those of the peers.
+const ROWS: Place = Place {
+    begin: "<!-- bench:begin -->",
+    end: "<!-- bench:end -->",
+};
+const PEERS: Place = Place {
+    begin: "<!-- peers:begin -->",
+    end: "<!-- peers:end -->",
+};
 
-/// Writes these results into the table; rows of it that there are no results of stay. `names` are those of the command line.
-pub(crate) fn write(results: &Results, machine: &Machine, names: &[String]) -> Result<()> {
+/// A pair of markers.
+struct Place {
+    begin: &'static str,
+    end: &'static str,
+}
+
+/// Writes these results into the tables; rows that there are no results of stay. `names` are those of the command line, `new` the rows
+/// that it has measured.
+pub(crate) fn write(
+    results: &Results,
+    machine: &Machine,
+    names: &[String],
+    new: &[Measured],
+) -> Result<()> {
     let path = artifacts::repository().join("docs/benchmarks.md");
+    let (of_peers, new): (Vec<&Measured>, Vec<&Measured>) =
+        new.iter().partition(|row| is_of_peers(&row.name));
     let write = || -> Result<()> {
-        let page = fs::read_to_string(&path)?;
-        let rows = merged(between(&page)?.1, results.rows(), &registry::names());
-        let table = format!("{}\n\n{}{rows}", caption(machine, names), table::head());
-        Ok(fs::write(&path, replaced(&page, &table)?)?)
+        let mut page = fs::read_to_string(&path)?;
+        let caption = caption(machine, names);
+        if !new.is_empty() {
+            let mut names = registry::names();
+            names.retain(|name| !is_of_peers(name));
+            let rows = merged(ROWS.of(&page)?.1, results.rows(), &names);
+            let table = format!("{caption}\n\n{}{rows}", table::head());
+            page = ROWS.replaced(&page, &table)?;
+        }
+        if !of_peers.is_empty() {
+            let tables = peers::write(results.rows());
+            page = PEERS.replaced(&page, &format!("{caption}\n{tables}"))?;
+        }
+        Ok(fs::write(&path, page)?)
     };
     write().with_context(|| path.display().to_string())
+}
+
+fn is_of_peers(name: &str) -> bool {
+    name.starts_with(peers::PREFIX)
 }
 
 fn caption(machine: &Machine, names: &[String]) -> String {
@@ -51,20 +86,25 @@ fn merged(table: &str, measured: &[Measured], names: &[String]) -> String {
     lines.collect()
 }
 
-fn replaced(page: &str, table: &str) -> Result<String> {
-    let (before, _, after) = between(page)?;
-    Ok(format!("{before}{BEGIN}\n{table}{END}{after}"))
-}
+impl Place {
+    fn replaced(&self, page: &str, table: &str) -> Result<String> {
+        let (before, _, after) = self.of(page)?;
+        Ok(format!(
+            "{before}{}\n{table}{}{after}",
+            self.begin, self.end
+        ))
+    }
 
-/// A page before, between and behind the markers.
-fn between(page: &str) -> Result<(&str, &str, &str)> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .with_context(|| format!("there is no {BEGIN}"))?;
-    let (table, after) = rest
-        .split_once(END)
-        .with_context(|| format!("there is no {END} behind {BEGIN}"))?;
-    Ok((before, table, after))
+    /// A page before, between and behind the markers.
+    fn of<'p>(&self, page: &'p str) -> Result<(&'p str, &'p str, &'p str)> {
+        let (before, rest) = page
+            .split_once(self.begin)
+            .with_context(|| format!("there is no {}", self.begin))?;
+        let (table, after) = rest
+            .split_once(self.end)
+            .with_context(|| format!("there is no {} behind {}", self.end, self.begin))?;
+        Ok((before, table, after))
+    }
 }
 
 #[cfg(test)]
@@ -84,15 +124,16 @@ mod tests {
 
     #[test]
     fn only_what_is_between_the_markers_is_replaced() {
-        let page = format!("above\n{BEGIN}\nold\n{END}\nbelow\n");
-        let once = replaced(&page, "new\n").unwrap();
-        assert_eq!(once, format!("above\n{BEGIN}\nnew\n{END}\nbelow\n"));
-        assert_eq!(replaced(&once, "new\n").unwrap(), once);
+        let (begin, end) = (ROWS.begin, ROWS.end);
+        let page = format!("above\n{begin}\nold\n{end}\nbelow\n");
+        let once = ROWS.replaced(&page, "new\n").unwrap();
+        assert_eq!(once, format!("above\n{begin}\nnew\n{end}\nbelow\n"));
+        assert_eq!(ROWS.replaced(&once, "new\n").unwrap(), once);
         assert!(
-            replaced("no markers", "new\n")
+            ROWS.replaced("no markers", "new\n")
                 .unwrap_err()
                 .to_string()
-                .contains(BEGIN)
+                .contains(begin)
         );
     }
 }

@@ -22,6 +22,7 @@ mod native;
 mod nginx_change;
 mod nginx_cpu;
 mod nginx_start;
+mod peers;
 mod pick;
 mod plain;
 mod registry;
@@ -99,7 +100,7 @@ async fn run(args: &Args) -> Result<()> {
     }
     report(&format!("\n{}", table::text(&measured)))?;
     if args.write {
-        docs::write(&Results::of_file()?, &machine, &args.names)?;
+        docs::write(&Results::of_file()?, &machine, &args.names, &measured)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::external_auth::ExternalAuth;
 use crate::fleet::FleetBench;
 use crate::nginx_change::NginxChange;
 use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
+use crate::peers::{Peers, PeersChange, PeersIdle, Protocol};
 use crate::pick::{Algorithm, Pick};
 use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
@@ -124,6 +125,11 @@ fn all() -> Vec<Bench> {
         comeback("nginx"),
     ];
     all.extend(picks);
+    all.extend(Protocol::ALL.map(|protocol| Bench::Peers(Peers(protocol))));
+    all.extend(
+        [Protocol::Http1, Protocol::Https].map(|protocol| Bench::PeersIdle(PeersIdle(protocol))),
+    );
+    all.push(Bench::PeersChange(PeersChange));
     all
 }
 
@@ -168,6 +174,9 @@ pub(crate) enum Bench {
     Fleet(FleetBench),
     Comeback(Comeback),
     Admission(Admission),
+    Peers(Peers),
+    PeersIdle(PeersIdle),
+    PeersChange(PeersChange),
 }
 
 impl Bench {
@@ -187,6 +196,9 @@ impl Bench {
             Bench::Fleet(bench) => bench.rows().into(),
             Bench::Comeback(bench) => bench.rows().into(),
             Bench::Admission(bench) => bench.rows(),
+            Bench::Peers(bench) => bench.rows(),
+            Bench::PeersIdle(bench) => bench.rows(),
+            Bench::PeersChange(bench) => bench.rows(),
         }
     }
 
@@ -206,6 +218,9 @@ impl Bench {
             Bench::Fleet(bench) => bench.run(effort).await,
             Bench::Comeback(bench) => bench.run(effort).await,
             Bench::Admission(bench) => bench.run(effort),
+            Bench::Peers(bench) => bench.run(effort).await,
+            Bench::PeersIdle(bench) => bench.run().await,
+            Bench::PeersChange(bench) => bench.run(effort).await,
         }
     }
 }

@@ -11,6 +11,7 @@ mod environment;
 mod envoy;
 mod kubectl;
 mod log;
+mod most_used;
 mod nginx;
 mod pflag;
 mod tools;
@@ -75,7 +76,8 @@ impl Args {
     pub(crate) fn parse_from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let mut command = as_ingress_nginx(without_effect::accepted(Args::command()));
+        let command = without_effect::accepted(Args::command());
+        let mut command = as_ingress_nginx(most_used::first(command));
         let matches = command.try_get_matches_from_mut(words)?;
         let mut args =
             Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -265,6 +267,10 @@ pub(crate) fn has_ipv6() -> bool {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  \
+    sluice run --manifests DIR --http-port 8080\n  \
+    sluice run --manifests DIR --data-plane nginx\n  \
+    sluice run --kubeconfig FILE --configmap ingress-nginx/ingress-nginx-controller")]
 pub(crate) struct Run {
     /// Flags that were given and have no effect, each with its reason.
     #[arg(skip)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use rustix::process::Pid;
 use sluice_dataplane::envoy::{self, Envoy};
 use sluice_dataplane::find_program::{Program, find_program};
@@ -153,7 +154,7 @@ impl Child {
         match self {
             Child::Envoy(envoy) => {
                 let supervisor = envoy.supervise(stopped, most, on_ready);
-                let supervisor = tasks.spawn("envoy supervisor", supervisor);
+                let supervisor = tasks.spawn_fallible("envoy supervisor", supervisor);
                 (publisher, Some(supervisor))
             }
             Child::Nginx(child) => {
@@ -164,7 +165,7 @@ impl Child {
                 } = *child;
                 let on_reload = move |event| events.pass_on(event);
                 let supervisor = nginx.supervise(stopped, most, on_reload, on_ready);
-                let supervisor = tasks.spawn("nginx supervisor", supervisor);
+                let supervisor = tasks.spawn_fallible("nginx supervisor", supervisor);
                 let publisher =
                     publisher.with_nginx(configurations, settings_owners(args), load_results);
                 (publisher, Some(supervisor))
@@ -183,6 +184,9 @@ pub(crate) fn envoy_settings(
 ) -> anyhow::Result<envoy::Settings> {
     let given = flags.envoy_binary.as_deref();
     let program = find_program(given, ENVOY)?;
+    // Anything else would be started again and again.
+    envoy::version(&program)
+        .with_context(|| format!("--envoy-binary {}: not an Envoy", program.display()))?;
     Ok(envoy::Settings {
         module: envoy_filter::module(flags, &program)?,
         program,

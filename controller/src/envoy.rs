@@ -58,7 +58,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     };
     serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
-    let envoy = tasks.spawn(
+    let envoy = tasks.spawn_fallible(
         "envoy supervisor",
         envoy.supervise(stopped, flags.max_failed_starts(), || info!("envoy serves")),
     );
@@ -70,7 +70,9 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     info!("stopping");
     // Load balancers get the grace period to notice; until then everything is served as before.
     leave.send(true).ok();
-    tokio::time::sleep(Duration::from_secs(grace)).await;
+    signals
+        .pause(Duration::from_secs(grace), "still serving")
+        .await;
     tasks.stop();
     stop.send(true).ok();
     // A panic was logged already.
@@ -78,10 +80,8 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     if let Some(failure) = tasks.failure() {
         return Err(failure.into());
     }
-    tokio::time::sleep(Duration::from_secs(
-        args.shutdown.post_shutdown_grace_period,
-    ))
-    .await;
+    let rest = args.shutdown.post_shutdown_grace_period();
+    signals.pause(rest, "metrics and logs are served").await;
     Ok(())
 }
 

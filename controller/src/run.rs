@@ -148,16 +148,16 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     };
     info!("stopping");
     started.admin.health.stop();
-    tokio::time::sleep(Duration::from_secs(grace)).await;
+    signals
+        .pause(Duration::from_secs(grace), "still serving")
+        .await;
     tasks.stop();
     started.end().await;
     match tasks.failure() {
         Some(failure) => Err(failure.into()),
         None => {
-            tokio::time::sleep(Duration::from_secs(
-                args.shutdown.post_shutdown_grace_period,
-            ))
-            .await;
+            let rest = args.shutdown.post_shutdown_grace_period();
+            signals.pause(rest, "metrics and logs are served").await;
             Ok(())
         }
     }

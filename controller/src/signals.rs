@@ -1,8 +1,11 @@
 //! Signals that stop the process.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use sluice_tasks::Tasks;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::info;
 
 pub(crate) struct Signals {
     terminate: Signal,
@@ -25,6 +28,18 @@ impl Signals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
             _ = self.hang_up.recv() => {}
+        }
+    }
+
+    /// Waits for so long, or until the next signal: whoever asks twice means now.
+    pub(crate) async fn pause(&mut self, time: Duration, what: &str) {
+        if time.is_zero() {
+            return;
+        }
+        info!("{what} for {} s; a second signal ends that", time.as_secs());
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.wait() => {}
         }
     }
 }

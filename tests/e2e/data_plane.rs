@@ -94,6 +94,36 @@ async fn authenticated_data_plane_serves_and_follows_updates() -> Result<()> {
 }
 
 #[tokio::test]
+async fn each_state_of_the_way_to_the_controller_is_said_once() -> Result<()> {
+    let (fixture, authority) = (Fixture::start(1, 1).await?, Authority::new()?);
+    let (http, xds) = (Port::reserve()?, Port::reserve()?);
+    let of_data_plane = authority.identity("data-plane")?;
+    let data_plane = DataPlane::start(xds.addr(), &of_data_plane).await?;
+    let said = async |text: &str| {
+        let count = || {
+            let lines = data_plane.log().lines();
+            lines.iter().filter(|line| line.contains(text)).count()
+        };
+        let is_said = async || (count() > 0).then_some(());
+        wait::until(&format!("{text:?} in the log"), is_said)
+            .await
+            .with_context(|| data_plane.log().tail())?;
+        ensure!(count() == 1, "{}", data_plane.log().tail());
+        Ok(())
+    };
+    let address = format!("the controller, localhost:{}", xds.number());
+    said(&format!("cannot reach {address}: ")).await?;
+    let identity = authority.identity(CONTROLLER)?;
+    let controller = controller(&fixture, &identity, &http, &xds).await?;
+    said(&format!("connected to {address}")).await?;
+    data_plane.ready().await?;
+    controller.stop()?;
+    said(&format!("the connection to {address}, is lost")).await?;
+    sluice::wait_for_status(http.addr(), HOST, "/", 200).await?;
+    data_plane.stop()
+}
+
+#[tokio::test]
 async fn untrusted_peers_neither_receive_nor_provide_configuration() -> Result<()> {
     let cluster = Cluster::start(1).await?;
     let stranger = Authority::new()?;

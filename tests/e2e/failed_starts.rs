@@ -39,13 +39,16 @@ async fn ends_after_some_tries(
     let lines = log.lines();
     let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
     ensure!(
-        count("no room for the shared memory") == STARTS as usize,
+        count("INFO no room for the shared memory") == STARTS as usize,
         "{}",
         log.tail()
     );
     // Whether it is gone before it has been adopted or after.
     let exits = count("exit status: 7") + count("it exited at once");
     ensure!(exits == STARTS as usize, "{}", log.tail());
+    // Its own words are in the line of the exit, whichever levels are read.
+    let words = "its last line was \"no room for the shared memory\"";
+    ensure!(count(words) == STARTS as usize, "{}", log.tail());
     let end = format!("{name} did not start in {STARTS} attempts; giving up");
     ensure!(count(&end) == 1, "{}", log.tail());
     Ok(())
@@ -58,6 +61,33 @@ async fn envoy_that_cannot_start_ends_the_controller() -> Result<()> {
         Ok(options.envoy(&envoy))
     })
     .await
+}
+
+/// Not only a process that ends: without a configuration that it takes there is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_that_takes_no_configuration_ends_the_controller() -> Result<()> {
+    let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
+    let module = folder.path().join("module.so");
+    fs::write(&module, "no module")?;
+    let flags = vec![
+        "--max-failed-starts=2".to_owned(),
+        format!("--nginx-module={}", module.display()),
+    ];
+    let options = Options::new(&fixture.manifests).data_plane("nginx");
+    let sluice = options.arguments(flags).spawn()?;
+    let log = sluice.log().clone();
+    let status = sluice.exit_status().await?;
+    ensure!(status.code() == Some(1), "{status}\n{}", log.tail());
+    let lines = log.lines();
+    for text in [
+        "nginx refuses the configuration; there is no other yet: ",
+        "nginx has refused its first configuration 2 times: ",
+        "nginx did not start in 2 attempts; giving up",
+    ] {
+        let said = lines.iter().filter(|line| line.contains(text)).count();
+        ensure!(said == 1, "{text}: {}", log.tail());
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

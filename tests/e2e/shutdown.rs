@@ -53,6 +53,24 @@ async fn drained_controller_stays_for_its_grace_period() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn second_signal_ends_the_grace_period() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let flags = vec!["--post-shutdown-grace-period=600".to_owned()];
+    let options = Options::new(&fixture.manifests).arguments(flags);
+    let sluice = options.start().await?;
+    sluice.signal("SIGTERM")?;
+    let said = async || {
+        let tail = sluice.log().tail();
+        tail.contains("for 600 s; a second signal ends that")
+            .then_some(())
+    };
+    wait::until("the grace period", said).await?;
+    sluice.signal("SIGINT")?;
+    ensure!(sluice.exit_status().await?.success());
+    Ok(())
+}
+
 fn is_alive(pid: u32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}/exe")).exists()
 }

@@ -108,6 +108,15 @@ fn helm_refuses_values_that_the_chart_does_not_have_and_names_them() -> Result<(
         (json!({"dataPlane": {"hostPort": true}}), "hostPort"),
         (json!({"xds": {"certificates": "generate"}}), "certificates"),
         (json!({"tcp": {"redis": "default/redis:6379"}}), "tcp"),
+        // Those of ingress-nginx's chart, with where they are here.
+        (
+            json!({"controller": {"hostNetwork": true}}),
+            "here it is dataPlane.hostNetwork",
+        ),
+        (
+            json!({"controller": {"service": {"type": "NodePort"}}}),
+            "here it is below dataPlane.service",
+        ),
         (json!({"tcp": {"9000": "redis"}}), "9000"),
     ] {
         let output = template(&values)?;

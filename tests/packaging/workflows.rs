@@ -58,27 +58,97 @@ fn workflows_are_those_for_lint_test_audit_site_and_release() -> Result<()> {
     Ok(())
 }
 
-/// The one job with more rights: it publishes a site that another job has built, runs no code of the repository, and runs for a
-/// release alone.
+/// A job with more rights than reading, all that it runs, and the steps of others that it takes.
+struct Writer {
+    name: &'static str,
+    rights: Value,
+    actions: &'static [&'static str],
+    programs: &'static [&'static str],
+}
+
+/// Jobs that publish what other jobs have built; a release is one of them.
+fn writers() -> [Writer; 2] {
+    [
+        Writer {
+            name: "release.yml: publish",
+            rights: serde_json::json!({"contents": "write", "id-token": "write", "attestations": "write"}),
+            actions: &[
+                "actions/download-artifact",
+                "actions/attest-build-provenance",
+            ],
+            programs: &["cd files && sha256sum ", "gh release create "],
+        },
+        Writer {
+            name: "site.yml: publish",
+            rights: serde_json::json!({"pages": "write", "id-token": "write"}),
+            actions: &["actions/deploy-pages"],
+            programs: &[],
+        },
+    ]
+}
+
 #[test]
-fn nothing_but_the_publication_of_the_site_may_write() -> Result<()> {
-    let mut writers = Vec::new();
+fn nothing_but_publishing_a_tag_may_write_and_that_runs_no_code_of_the_repository() -> Result<()> {
+    let mut found = Vec::new();
     for (name, workflow) in workflows()? {
+        let is_of_tags = workflow["on"] == serde_json::json!({"push": {"tags": ["v*"]}});
         for (id, job) in workflow["jobs"].as_object().into_iter().flatten() {
             if job["permissions"].is_null() {
                 continue;
             }
-            writers.push(format!("{name}: {id}"));
-            let rights = serde_json::json!({"pages": "write", "id-token": "write"});
-            ensure!(job["permissions"] == rights, "{name}: {id}: {rights}");
+            let name = format!("{name}: {id}");
+            let writers = writers();
+            let writer = writers.iter().find(|writer| writer.name == name);
+            let writer = writer.with_context(|| format!("{name} may not write"))?;
+            ensure!(
+                job["permissions"] == writer.rights,
+                "{name}: {}",
+                writer.rights
+            );
             let condition = job["if"].as_str().unwrap_or_default();
-            ensure!(condition == "startsWith(github.ref, 'refs/tags/v')");
-            let steps = job["steps"].as_array().context("no steps")?;
-            let uses: Vec<Option<&str>> = steps.iter().map(|step| step["uses"].as_str()).collect();
-            ensure!(uses == [Some("actions/deploy-pages@v4")], "{uses:?}");
+            ensure!(
+                is_of_tags || condition == "startsWith(github.ref, 'refs/tags/v')",
+                "{name} is not of tags alone"
+            );
+            for step in job["steps"].as_array().context("no steps")? {
+                let action = step["uses"]
+                    .as_str()
+                    .and_then(|uses| uses.split('@').next());
+                let run = step["run"].as_str().unwrap_or_default();
+                let is_known = action.is_some_and(|action| writer.actions.contains(&action))
+                    || writer
+                        .programs
+                        .iter()
+                        .any(|program| run.starts_with(program));
+                ensure!(is_known, "{name}: {step}");
+            }
+            found.push(name);
         }
     }
-    ensure!(writers == ["site.yml: publish"], "{writers:?}");
+    let expected = writers().map(|writer| writer.name);
+    ensure!(found == expected, "{found:?}");
+    Ok(())
+}
+
+/// The files that krew fetches are among those of a release.
+#[test]
+fn a_release_has_notes_checksums_and_provenance() -> Result<()> {
+    let workflow = read_yaml(&repository().join(".github/workflows/release.yml"))?;
+    let text = workflow.to_string();
+    for part in [
+        "cargo xtask notes",
+        "--notes-file files/NOTES.md",
+        "SHA256SUMS",
+        "actions/attest-build-provenance@",
+        "releases/download/${{ github.ref_name }}",
+    ] {
+        ensure!(text.contains(part), "no {part}");
+    }
+    let needs = &workflow["jobs"]["publish"]["needs"];
+    ensure!(
+        *needs == serde_json::json!(["build", "plugin", "images"]),
+        "{needs}"
+    );
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod fuzz;
 mod image;
 mod install;
 mod lint;
+mod notes;
 mod plugin;
 mod run;
 mod setup;
@@ -58,7 +59,10 @@ cargo xtask <task>
   asan [ARGS]                      the tests of the nginx module with AddressSanitizer in it; ARGS go to the test runner
   docs                             write the pages of docs/ that come from the code
   site                             the documentation as a site, in target/site; fails on a link that leads nowhere
+  notes VERSION                    what CHANGELOG.md says of a version, for the page of its release
   setup                            only fetch what the other tasks need
+
+cargo xtask <task> --help          what it does
 ";
 
 fn main() -> ExitCode {
@@ -76,6 +80,15 @@ fn main() -> ExitCode {
 }
 
 fn start(task: &str, arguments: &[String]) -> Result<()> {
+    // The program of `bench` has more to say.
+    let asks = |argument: &String| argument == "--help" || argument == "-h";
+    if task != "bench"
+        && arguments.iter().any(asks)
+        && let Some(help) = help_of(task)
+    {
+        step::say(&help);
+        return Ok(());
+    }
     match task {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
@@ -91,6 +104,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "image" => image::image(arguments),
         "install" => install::install(arguments),
         "plugin" => plugin::plugin(arguments),
+        "notes" => notes::notes(arguments),
         "site" => site::site(),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {
@@ -99,6 +113,19 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         }
         other => bail!("there is no task {other:?}\n\n{HELP}"),
     }
+}
+
+/// The lines of a task.
+fn help_of(task: &str) -> Option<String> {
+    let begins = |line: &str, name: &str| {
+        line.strip_prefix("  ")
+            .is_some_and(|rest| rest.split(' ').next() == Some(name))
+    };
+    let mut lines = HELP.lines().skip_while(|line| !begins(line, task));
+    let first = lines.next()?;
+    let more = lines.take_while(|line| line.starts_with("      "));
+    let lines: Vec<&str> = std::iter::once(first).chain(more).collect();
+    Some(lines.join("\n"))
 }
 
 /// The root of the repository.
@@ -111,4 +138,33 @@ fn repository() -> &'static Path {
 /// Cargo's target folder.
 fn target() -> PathBuf {
     repository().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_of_a_task_is_its_lines_and_no_others() {
+        let help = help_of("demo").unwrap();
+        assert!(
+            help.starts_with("  demo ") && help.ends_with("Ctrl-C"),
+            "{help}"
+        );
+        assert!(help_of("test").unwrap().contains("--lint"));
+        assert_eq!(help_of("nonsense"), None);
+    }
+
+    #[test]
+    fn help_of_a_task_begins_none() {
+        let help = ["--help".to_owned()];
+        for line in HELP.lines() {
+            let task = line
+                .strip_prefix("  ")
+                .and_then(|rest| rest.split(' ').next());
+            if let Some(task) = task.filter(|task| !task.is_empty() && *task != "bench") {
+                start(task, &help).unwrap();
+            }
+        }
+    }
 }

@@ -39,7 +39,11 @@ pub async fn connect(access: &Access) -> anyhow::Result<Client> {
 
 /// The same for one look: also fails when the API server does not answer in time.
 pub async fn connect_now(access: &Access, limit: Duration) -> anyhow::Result<Client> {
-    let config = config(access).await?;
+    answering(config(access).await?, limit).await
+}
+
+/// A client for an API server that answers in time.
+pub(crate) async fn answering(config: Config, limit: Duration) -> anyhow::Result<Client> {
     let url = config.cluster_url.to_string();
     let url = url.trim_end_matches('/');
     let client = client(config)?;

@@ -2,6 +2,7 @@
 
 mod machines;
 mod poll;
+mod refused_peers;
 mod serve;
 mod tls;
 

@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use axum::serve::Listener;
@@ -27,6 +27,8 @@ use tokio_rustls::server::TlsStream;
 use tracing::{debug, info, warn};
 
 use sluice_tasks::Tasks;
+
+use crate::refused_peers::RefusedPeers;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);
@@ -84,10 +86,12 @@ impl ServerTls {
         tasks.spawn("xds handshakes", async move {
             let mut listener = listener;
             let mut handshakes = JoinSet::new();
+            let refused = Arc::new(Mutex::default());
             while !sender.is_closed() {
                 let (stream, peer) = Listener::accept(&mut listener).await;
                 let acceptor = TlsAcceptor::from(self.current.borrow().clone());
-                handshakes.spawn(handshake(acceptor, stream, peer, sender.clone()));
+                let done = handshake(acceptor, stream, peer, sender.clone(), Arc::clone(&refused));
+                handshakes.spawn(done);
                 // A panic has ended one connection.
                 while handshakes.try_join_next().is_some() {}
             }
@@ -106,12 +110,19 @@ async fn handshake(
     stream: TcpStream,
     peer: SocketAddr,
     done: mpsc::Sender<Handshaken>,
+    refused: Arc<Mutex<RefusedPeers>>,
 ) {
     match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => drop(done.send((stream, peer)).await),
         // A probe connects and says nothing.
         Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => debug!("{peer} hung up"),
-        Ok(Err(error)) => warn!("{peer} was not let in: {error}"),
+        Ok(Err(error)) => {
+            let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+            match refused.refused(peer.ip(), &error, Instant::now()) {
+                Some(line) => warn!("{line}"),
+                None => debug!("{peer} was not let in: {error}"),
+            }
+        }
         Err(_) => debug!("{peer} did not finish its handshake"),
     }
 }

@@ -115,9 +115,16 @@ pub(crate) struct Shutdown {
     /// Drain timeout: longest wait for open requests, in seconds.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
-    /// Seconds to wait after the data plane has ended, so that last metrics and logs can be read.
-    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
-    pub(crate) post_shutdown_grace_period: u64,
+    /// Seconds to wait after the data plane has ended, so that last metrics and logs can be read [default: 10 in a cluster, otherwise 0].
+    #[arg(long, value_name = "SECONDS")]
+    post_shutdown_grace_period: Option<u64>,
+}
+
+impl Shutdown {
+    pub(crate) fn post_shutdown_grace_period(&self) -> Duration {
+        let usual = if is_in_cluster() { 10 } else { 0 };
+        Duration::from_secs(self.post_shutdown_grace_period.unwrap_or(usual))
+    }
 }
 
 #[derive(Debug, ClapArgs)]

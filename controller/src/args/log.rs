@@ -43,9 +43,10 @@ pub(crate) struct CertgenLog {
 impl CertgenLog {
     pub(crate) fn filter(self) -> &'static str {
         match self.log_level {
-            Level::Panic | Level::Fatal | Level::Error => "error",
-            Level::Warn => "warn",
-            Level::Info => "info",
+            // What the Kubernetes client says of requests that fail, we say ourselves.
+            Level::Panic | Level::Fatal | Level::Error => "error,kube_client=off",
+            Level::Warn => "warn,kube_client=off",
+            Level::Info => "info,kube_client=off",
             Level::Debug => "debug",
             Level::Trace => "trace",
         }

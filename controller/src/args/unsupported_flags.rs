@@ -1,5 +1,7 @@
 //! Flags of ingress-nginx that Sluice does not have and that have an effect there: the error says what to do instead.
 
+use std::path::Path;
+
 use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -37,6 +39,9 @@ pub(super) fn explained(mut error: clap::Error) -> clap::Error {
 }
 
 fn tip(flag: &str) -> Option<String> {
+    if !flag.starts_with('-') && Path::new(flag).exists() {
+        return Some(format!("manifests are read with --manifests {flag}"));
+    }
     if let Some(advice) = advice(flag) {
         return Some(format!("{flag} is a flag of ingress-nginx: {advice}"));
     }

@@ -1,7 +1,8 @@
 //! Pods, as kubectl finds them.
 
+use std::io::{self, Write as _};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, anyhow, bail};
 use serde::Deserialize;
@@ -117,11 +118,28 @@ const MISSING: &str = "kubectl: this is a plugin of it, and needs it in PATH";
 
 /// Output of kubectl, whose messages go to standard error.
 fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
-    let output = command.stderr(Stdio::inherit()).output().context(MISSING)?;
+    let output = command.output().context(MISSING)?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages: Vec<&str> = messages.lines().filter(|line| !is_of_klog(line)).collect();
     match output.status.success() {
-        true => Ok(output.stdout),
-        false => bail!("kubectl get pods: {}", output.status),
+        true => {
+            for message in messages {
+                writeln!(io::stderr(), "{message}")?;
+            }
+            Ok(output.stdout)
+        }
+        false if messages.is_empty() => bail!("kubectl get pods: {}", output.status),
+        false => bail!("kubectl get pods: {}", messages.join("; ")),
     }
+}
+
+/// `E1127 08:00:00.000000   12345 memcache.go:265] ...`: kubectl logs each attempt before it says what is wrong.
+fn is_of_klog(line: &str) -> bool {
+    let Some((head, _)) = line.split_once(' ') else {
+        return false;
+    };
+    let date = head.strip_prefix(['I', 'W', 'E', 'F']);
+    date.is_some_and(|date| date.len() == 4 && date.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Runs kubectl in the place of this program: its input, output and exit code.

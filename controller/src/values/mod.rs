@@ -5,6 +5,7 @@
 //! ```
 
 mod flags;
+mod schema;
 mod table;
 mod yaml;
 
@@ -47,7 +48,11 @@ fn converted(text: &str) -> anyhow::Result<String> {
         serde_saphyr::from_str(text).map_err(|error| anyhow!("not YAML: {error}"))?;
     let mut conversion = Conversion::default();
     match theirs {
-        Value::Object(theirs) => conversion.map(&theirs, ""),
+        Value::Object(theirs) => {
+            let theirs = below_dependency(&theirs).unwrap_or(&theirs);
+            conversion.map(theirs, "");
+            conversion.avoid_own_ports();
+        }
         // An empty file.
         Value::Null => {}
         other => anyhow::bail!("expected a map of values, got {other}"),
@@ -143,7 +148,29 @@ impl Conversion {
         }
     }
 
+    /// Ports of TCP and UDP Services that the data plane of the chart has for itself: it moves.
+    fn avoid_own_ports(&mut self) {
+        for (own, moved, name) in [(8080, 18080, "http"), (8443, 18443, "https")] {
+            let port = own.to_string();
+            let is_taken = self
+                .ours
+                .get("tcp")
+                .is_some_and(|tcp| !tcp[&port].is_null());
+            if is_taken {
+                let place = format!("dataPlane.containerPort.{name}");
+                self.set(&place, "tcp", &Value::from(moved));
+                let note =
+                    format!("{own} is a port of tcp, so {name} listens on {moved} in its pod");
+                self.look_at.push((place, note));
+            }
+        }
+    }
+
     fn set(&mut self, ours: &str, path: &str, value: &Value) {
+        if let Some(reason) = schema::refusal(ours, value) {
+            self.unknown.push((path.to_owned(), reason));
+            return;
+        }
         if value.to_string().contains("{{") {
             let note = format!("{path} has a template, which Sluice's chart does not render");
             self.look_at.push((ours.to_owned(), note));
@@ -180,7 +207,7 @@ impl Conversion {
         }
         for (title, notes) in [
             ("Without counterpart", &self.without_counterpart),
-            ("Unknown, and left out", &self.unknown),
+            ("Not understood, and left out", &self.unknown),
             ("To be looked at", &self.look_at),
         ] {
             if notes.is_empty() {
@@ -193,6 +220,15 @@ impl Conversion {
         }
         text
     }
+}
+
+/// The values of a chart that has ingress-nginx as a dependency.
+fn below_dependency(theirs: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let is_theirs = |key: &String| rule(key).is_some() || is_above(key);
+    if theirs.keys().any(is_theirs) {
+        return None;
+    }
+    theirs.get("ingress-nginx")?.as_object()
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -26,7 +26,7 @@ fn nested(path: &str, value: Value) -> Value {
 fn every_value_of_ingress_nginx_is_mapped_or_said_to_have_no_counterpart() {
     for path in KEYS.lines() {
         let output = converted_from(&nested(path, json!("7")));
-        assert!(!output.contains("Unknown"), "{path}: {output}");
+        assert!(!output.contains("has no such value"), "{path}: {output}");
         let above = path.match_indices('.').map(|(end, _)| &path[..end]);
         let mut named = above.chain([path]);
         let without = named.any(|named| output.contains(&format!("#   {named}: ")));
@@ -128,7 +128,9 @@ fn unknown_values_are_named() {
         "ingress": {},
     }));
     assert_eq!(ours(&output), json!({}), "{output}");
-    let (_, unknown) = output.split_once("# Unknown, and left out:\n").unwrap();
+    let (_, unknown) = output
+        .split_once("# Not understood, and left out:\n")
+        .unwrap();
     let named: Vec<&str> = unknown
         .lines()
         .filter_map(|line| line.strip_prefix("#   ")?.split(':').next())
@@ -206,4 +208,120 @@ fn any_text_is_written_as_yaml_that_reads_back_and_comments_stay_comments() {
 fn texts_that_are_no_map_of_values_are_errors() {
     assert!(converted("").unwrap().contains("{}"));
     assert!(converted("[a]").is_err() && converted("a: [").is_err());
+}
+
+#[test]
+fn values_that_the_chart_refuses_are_left_out_and_said() {
+    for (theirs, said) in [
+        (
+            json!({"controller": {"kind": "Both"}}),
+            "controller.kind: expected one of",
+        ),
+        (
+            json!({"controller": {"replicaCount": "two"}}),
+            "controller.replicaCount: expected a number",
+        ),
+        (
+            json!({"controller": {"tolerations": {"a": 1}}}),
+            "controller.tolerations: expected array",
+        ),
+        (
+            json!({"commonLabels": ["a"]}),
+            "commonLabels: expected object",
+        ),
+    ] {
+        let output = converted_from(&theirs);
+        assert!(output.contains(said), "{output}");
+        assert_eq!(ours(&output), json!({}), "{output}");
+    }
+}
+
+#[test]
+fn ports_of_services_are_not_those_of_the_data_plane() {
+    let output = converted_from(&json!({"tcp": {"8080": "a/b:1", "9000": "a/b:2"}}));
+    let expected = json!({"tcp": {"8080": "a/b:1", "9000": "a/b:2"}, "dataPlane": {"containerPort": {"http": 18080}}});
+    assert_eq!(ours(&output), expected);
+    assert!(
+        output.contains("dataPlane.containerPort.http: 8080 is a port of tcp"),
+        "{output}"
+    );
+}
+
+#[test]
+fn values_of_a_dependency_are_those_of_the_chart_itself() {
+    let theirs = json!({"controller": {"replicaCount": 2}});
+    let dependency = json!({"ingress-nginx": theirs, "other": {"a": 1}});
+    assert_eq!(converted_from(&dependency), converted_from(&theirs));
+}
+
+/// A key of ingress-nginx that is none of ours: Helm's error is the constant that it is to have.
+#[test]
+fn the_schema_names_the_counterpart_of_each_key_of_ingress_nginx() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let mut old = std::collections::BTreeMap::<String, Vec<&Rule>>::new();
+    for (path, rule) in table::rows() {
+        let mut keys = path.split('.');
+        let first = keys.next().unwrap();
+        let key = match (first, keys.next()) {
+            ("controller", Some(second)) => format!("controller.{second}"),
+            _ => first.to_owned(),
+        };
+        old.entry(key).or_default().push(rule);
+    }
+    let mut missing = Vec::new();
+    for (key, rules) in old {
+        let mut at = &schema;
+        for part in key.split('.') {
+            at = &at["properties"][part];
+        }
+        if at["deprecated"].is_null() && !at.is_null() {
+            continue;
+        }
+        let text = here(&rules);
+        let expected = json!({"deprecated": true, "description": format!("Of ingress-nginx's chart; {text}."), "const": text});
+        if *at != expected {
+            missing.push(format!("{key}\t{expected}"));
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "values.schema.json lacks\n{}",
+        missing.join("\n")
+    );
+}
+
+/// Says where a key of theirs is here.
+fn here(rules: &[&Rule]) -> String {
+    let places: BTreeSet<&str> = rules
+        .iter()
+        .flat_map(|rule| match rule {
+            Rule::Copy(places) | Rule::LookAt(places, _) => places.to_vec(),
+            Rule::Number(place)
+            | Rule::Text(place)
+            | Rule::Switch(place)
+            | Rule::Choice(place, _) => {
+                vec![*place]
+            }
+            Rule::Namespace | Rule::Flags | Rule::None(_) | Rule::On(_) => vec![],
+        })
+        .collect();
+    let converts = "`sluice values` converts a whole file";
+    let places: Vec<&str> = places.into_iter().collect();
+    match (places.as_slice(), rules) {
+        ([], [Rule::None(reason), ..]) => format!("no counterpart: {reason}"),
+        (places, _) if places.len() <= 2 => {
+            format!("here it is {}; {converts}", places.join(" and "))
+        }
+        (places, _) => {
+            let mut roots: Vec<&str> = places.iter().map(|place| root(place)).collect();
+            roots.dedup();
+            format!("here it is below {}; {converts}", roots.join(" and "))
+        }
+    }
+}
+
+/// `dataPlane.service` of `dataPlane.service.ports.http`.
+fn root(place: &str) -> &str {
+    let end = place.match_indices('.').nth(1).map(|(end, _)| end);
+    &place[..end.unwrap_or(place.len())]
 }

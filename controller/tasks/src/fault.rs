@@ -20,7 +20,7 @@ static FILE: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| std::env::var_os("SLUICE_FAULTS").map(Into::into));
 
 /// The task, until it ends or its fault strikes.
-pub(super) async fn may_strike(name: &str, task: impl Future<Output = ()>) {
+pub(super) async fn may_strike<T>(name: &str, task: impl Future<Output = T>) -> T {
     let Some(file) = FILE.as_deref() else {
         return task.await;
     };
@@ -32,8 +32,8 @@ pub(super) async fn may_strike(name: &str, task: impl Future<Output = ()>) {
         panic!("injected fault");
     };
     tokio::select! {
-        () = task => {}
-        () = struck => {}
+        ended = task => ended,
+        () = struck => unreachable!("a fault is a panic"),
     }
 }
 

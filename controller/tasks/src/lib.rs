@@ -46,8 +46,18 @@ struct Shared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     task: Name,
-    /// The message of its panic; `None` when it ended without one.
-    panic: Option<String>,
+    cause: Cause,
+}
+
+/// Why a task is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cause {
+    /// With this message.
+    Panic(String),
+    /// It has given up, and says why.
+    Error(String),
+    /// For no reason that it knows.
+    End,
 }
 
 /// When a task may end without a panic.
@@ -64,6 +74,15 @@ impl Tasks {
         name: impl Into<Name>,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> JoinHandle<()> {
+        self.start(name.into(), Ends::WithTheProcess, task.map(Ok))
+    }
+
+    /// Starts a task that lives as long as the process, or gives up with an error.
+    pub fn spawn_fallible(
+        &self,
+        name: impl Into<Name>,
+        task: impl Future<Output = anyhow::Result<()>> + Send + 'static,
+    ) -> JoinHandle<()> {
         self.start(name.into(), Ends::WithTheProcess, task)
     }
 
@@ -73,7 +92,7 @@ impl Tasks {
         name: impl Into<Name>,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> JoinHandle<()> {
-        self.start(name.into(), Ends::AtAnyTime, task)
+        self.start(name.into(), Ends::AtAnyTime, task.map(Ok))
     }
 
     /// Starts a thread that lives as long as the process.
@@ -122,7 +141,7 @@ impl Tasks {
         &self,
         name: Name,
         ends: Ends,
-        task: impl Future<Output = ()> + Send + 'static,
+        task: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     ) -> JoinHandle<()> {
         debug!("task {name} starts");
         let tasks = self.clone();
@@ -134,18 +153,28 @@ impl Tasks {
         })
     }
 
-    fn ended(&self, task: Name, ends: Ends, ended: Result<(), Box<dyn Any + Send>>) {
-        let panic = ended.err().map(|panic| message(panic.as_ref()));
+    fn ended(
+        &self,
+        task: Name,
+        ends: Ends,
+        ended: Result<anyhow::Result<()>, Box<dyn Any + Send>>,
+    ) {
         let may_end = ends == Ends::AtAnyTime || self.0.stopping.load(Ordering::Relaxed);
-        if panic.is_none() && may_end {
-            return;
+        let cause = match ended {
+            Err(panic) => Cause::Panic(message(panic.as_ref())),
+            Ok(Err(error)) => Cause::Error(format!("{error:#}")),
+            Ok(Ok(())) if may_end => return,
+            Ok(Ok(())) => Cause::End,
+        };
+        let failure = Failure { task, cause };
+        // An error is what the process ends with, and is said then.
+        if !matches!(failure.cause, Cause::Error(_)) {
+            error!("{failure}");
         }
-        let failure = Failure { task, panic };
-        error!("{failure}");
         self.0.failure.send_if_modified(|known| {
             let is_news = known
                 .as_ref()
-                .is_none_or(|known| known.panic.is_none() && failure.panic.is_some());
+                .is_none_or(|known| known.cause == Cause::End && failure.cause != Cause::End);
             if is_news {
                 *known = Some(failure);
             }
@@ -162,9 +191,10 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.panic {
-            Some(message) => write!(f, "task {:?} panicked: {message}", self.task),
-            None => write!(f, "task {:?} ended unexpectedly", self.task),
+        match &self.cause {
+            Cause::Panic(message) => write!(f, "task {:?} panicked: {message}", self.task),
+            Cause::Error(error) => f.write_str(error),
+            Cause::End => write!(f, "task {:?} ended unexpectedly", self.task),
         }
     }
 }
@@ -202,6 +232,14 @@ mod tests {
         let tasks = Tasks::default();
         tasks.spawn_thread("c", || ()).unwrap();
         assert_eq!(first_failure(&tasks).await, "task \"c\" ended unexpectedly");
+    }
+
+    #[tokio::test]
+    async fn a_task_that_gives_up_says_why() {
+        let tasks = Tasks::default();
+        let given_up = async { anyhow::bail!("it did not start") };
+        tasks.spawn_fallible("a", given_up).await.unwrap();
+        assert_eq!(first_failure(&tasks).await, "it did not start");
     }
 
     #[tokio::test]

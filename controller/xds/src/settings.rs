@@ -28,7 +28,7 @@ pub const ROUTE_KEY: &str = "route";
 /// Access log field for the time to connect to an upstream.
 pub const CONNECTING_TAG: &str = "connecting";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
-pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
+pub const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
 pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
 /// The cluster, over HTTP/2, of the web application firewall. One of its own: bodies that wait there hold nobody else up.

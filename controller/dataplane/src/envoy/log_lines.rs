@@ -5,12 +5,12 @@ use std::io::{Write, stderr};
 use serde_json::{Map, Value};
 use tracing::{debug, error, info, warn};
 
+use super::controller_link::ControllerLink;
+
 /// Envoy warns of each of these; the first is our own signal.
 const TERMINATED: &str = "caught ENVOY_SIGTERM";
-/// The controller ended the stream, or is gone.
+/// The controller ended the stream, is gone, or was never there; at each attempt to reach it.
 const LOST: &str = "gRPC config stream to ";
-/// The same, at each attempt to reach it again.
-const STILL_LOST: &str = " closed since ";
 
 /// A line of Envoy's standard error.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,10 +58,14 @@ pub(super) fn of_our_own(line: &str) {
     log_line(line, |text| text.contains(LOST));
 }
 
-/// The same of an Envoy whose controller is elsewhere: that it is lost is said once.
-pub(super) fn of_a_remote_controller(line: &str) {
+/// The same of an Envoy whose controller is elsewhere: the link says that it is away, and why.
+pub(super) fn of_a_remote_controller(line: &str, link: &ControllerLink) {
     log_line(line, |text| {
-        text.contains(LOST) && text.contains(STILL_LOST)
+        let is_lost = text.contains(LOST);
+        if is_lost {
+            link.failed(text);
+        }
+        is_lost
     });
 }
 
@@ -98,7 +102,7 @@ mod tests {
     /// Whatever a client writes: its line of the access log is logged.
     #[test]
     fn texts_of_clients_make_no_message_of_a_line() {
-        for text in [TERMINATED, LOST, STILL_LOST, "error\tmain\tx", " ", "{}"] {
+        for text in [TERMINATED, LOST, "error\tmain\tx", " ", "{}"] {
             let escaped = serde_json::to_string(text).unwrap();
             let object = format!("{{\"agent\": {escaped}}}");
             assert_eq!(Line::read(&object), Line::Object, "{object}");

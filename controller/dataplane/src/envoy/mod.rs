@@ -7,6 +7,7 @@
 //! ```
 
 pub mod admin;
+mod controller_link;
 mod drain;
 mod log_lines;
 mod module;
@@ -30,13 +31,14 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use crate::child_log::ChildLog;
+use crate::child_log::{ChildLog, LogLine};
 use crate::content_hash::{content_hash, file_hash};
 use crate::process::Process;
 use crate::supervisor::{
     ADOPTION_TIMEOUT, POLL_INTERVAL, Program, SharedPid, supervise, terminate,
 };
 use crate::{memory, open_files, private_file};
+use controller_link::ControllerLink;
 use drain::{CloseListeners, drain};
 pub use module::try_module;
 pub use version::version;
@@ -105,9 +107,16 @@ impl Envoy {
     /// The log file in the run directory cannot be opened, or the module not be read.
     pub fn new(settings: Settings, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Self> {
         let files = Files::in_directory(run_dir);
-        let log_line = match settings.controller {
-            ControllerAddress::Unix(_) => log_lines::of_our_own,
-            ControllerAddress::Tcp { .. } => log_lines::of_a_remote_controller,
+        let log_line: LogLine = match &settings.controller {
+            ControllerAddress::Unix(_) => Box::new(log_lines::of_our_own),
+            ControllerAddress::Tcp { host, port, .. } => {
+                let link = ControllerLink::new(format!("{host}:{port}"));
+                tasks.spawn(
+                    "controller link",
+                    link.clone().follow(files.admin_socket.clone()),
+                );
+                Box::new(move |line| log_lines::of_a_remote_controller(line, &link))
+            }
         };
         let bootstrap = BootstrapSettings {
             node_id: settings.node_id,
@@ -160,15 +169,18 @@ impl Envoy {
         self.found.iter().chain(&self.outgoing).map(Process::pid)
     }
 
-    /// Keeps an Envoy running until `stop` becomes true, then drains it. Calls `on_ready` each time that one becomes ready. Ends by
-    /// itself when so many in a row have not become ready.
+    /// Keeps an Envoy running until `stop` becomes true, then drains it. Calls `on_ready` each time that one becomes ready.
+    ///
+    /// # Errors
+    ///
+    /// So many in a row have not become ready.
     pub async fn supervise(
         self,
         stop: watch::Receiver<bool>,
         max_failed_starts: Option<NonZeroU32>,
         on_ready: impl Fn() + Send + Sync + 'static,
-    ) {
-        supervise(self, stop, max_failed_starts, on_ready).await;
+    ) -> anyhow::Result<()> {
+        supervise(self, stop, max_failed_starts, on_ready).await
     }
 
     /// Drains the Envoy that was replaced.

@@ -135,7 +135,7 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
     }
     let certificate = &settings.default_certificate;
     let certificates = Certificates::new(render.certificates(), certificate, former)?;
-    let log = ChildLog::open(&directory.join("nginx.log"), log_lines::log_line)?;
+    let log = ChildLog::open(&directory.join("nginx.log"), Box::new(log_lines::log_line))?;
     tasks.spawn("nginx log", log.clone().follow());
     let http = reachable(render.http);
     let (program, status) = (settings.program, render.status.clone());
@@ -193,16 +193,20 @@ impl Nginx {
     }
 
     /// Keeps an nginx running until `stop` becomes true, then drains it. Calls `on_reload` with what became of each
-    /// configuration, and `on_ready` each time that one becomes ready. Ends by itself when so many in a row have not become ready.
+    /// configuration, and `on_ready` each time that one becomes ready.
+    ///
+    /// # Errors
+    ///
+    /// So many in a row have not become ready.
     pub async fn supervise(
         self,
         stop: watch::Receiver<bool>,
         max_failed_starts: Option<NonZeroU32>,
         on_reload: impl Fn(ReloadEvent) + Send + Sync + 'static,
         on_ready: impl Fn() + Send + Sync + 'static,
-    ) {
+    ) -> anyhow::Result<()> {
         let supervised = Supervised::new(self, Box::new(on_reload));
-        supervise(supervised, stop, max_failed_starts, on_ready).await;
+        supervise(supervised, stop, max_failed_starts, on_ready).await
     }
 }
 

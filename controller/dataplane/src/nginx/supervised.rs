@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -22,12 +23,16 @@ use super::{Nginx, ReloadEvent, adoption, workers};
 use crate::child_log::ChildLog;
 use crate::content_hash::content_hash;
 use crate::process::Process;
-use crate::supervisor::{POLL_INTERVAL, Program, SharedPid, signal, stopped, terminate};
+use crate::supervisor::{POLL_INTERVAL, Program, SharedPid, gave_up, signal, stopped, terminate};
 
 /// Changes this close together share a reload, because each reload forks new workers.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// After a reload, all workers have the new configuration and handshakes with the old one are over.
 const RELOAD_SETTLED: Duration = Duration::from_secs(10);
+
+/// Waits until a first configuration that was refused is tried again; they double.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_secs(30);
 
 /// Called with what became of a configuration.
 pub(super) type OnReload = Box<dyn Fn(ReloadEvent) + Send + Sync>;
@@ -54,20 +59,64 @@ impl Supervised {
         self.nginx.configurations.borrow_and_update().clone()
     }
 
-    /// Waits for a configuration that nginx accepts. Without one there is nothing to start.
-    async fn first_configuration(&mut self) {
+    /// Waits for a configuration that nginx accepts. Without one there is nothing to start. Whoever publishes it leaves out what is
+    /// refused, so that another one comes; where none does, what it names may be mended, and it is tried again.
+    ///
+    /// # Errors
+    ///
+    /// It was refused so many times.
+    async fn first_configuration(&mut self, most: Option<NonZeroU32>) -> anyhow::Result<()> {
+        let (mut failures, mut delay) = (0, None);
         loop {
-            if self.nginx.configurations.changed().await.is_err() {
+            let changed = self.nginx.configurations.changed();
+            match timeout(delay.unwrap_or(Duration::MAX), changed).await {
+                Ok(Ok(())) => {
+                    let Some(latest) = self.latest().await else {
+                        continue;
+                    };
+                    if self.install(&latest).await {
+                        self.installed_first(&latest);
+                        return Ok(());
+                    }
+                    (failures, delay) = (1, Some(FIRST_RETRY));
+                }
                 // The publisher is gone, and we are stopped soon.
-                return std::future::pending().await;
-            }
-            if let Some(latest) = self.latest().await
-                && self.install(&latest).await
-            {
-                self.nginx.tables.note_loaded();
-                return (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+                Ok(Err(_)) => return std::future::pending().await,
+                Err(_) => {
+                    if most.is_some_and(|most| failures >= most.get()) {
+                        return Err(gave_up::<Self>(failures));
+                    }
+                    if self.retry_first(failures).await {
+                        return Ok(());
+                    }
+                    failures += 1;
+                    delay = delay.map(|delay| (delay * 2).min(LAST_RETRY));
+                }
             }
         }
+    }
+
+    /// Tries the configuration that was refused before; `false`: it is again.
+    async fn retry_first(&self, failures: u32) -> bool {
+        let nginx = &self.nginx;
+        let Some(latest) = nginx.configurations.borrow().clone() else {
+            return false;
+        };
+        let tried =
+            configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
+        match &tried {
+            Ok(()) => self.installed_first(&latest),
+            Err(rejection) => error!(
+                "nginx has refused its first configuration {} times: {rejection}",
+                failures + 1
+            ),
+        }
+        tried.is_ok()
+    }
+
+    fn installed_first(&self, configuration: &Configuration) {
+        self.nginx.tables.note_loaded();
+        (self.on_reload)(ReloadEvent::Reloaded(content_hash(&configuration.text)));
     }
 
     /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
@@ -80,7 +129,11 @@ impl Supervised {
             self.remove_unused_files(latest);
             return true;
         };
-        error!("nginx refuses the configuration; previous configuration kept: {rejection}");
+        let kept = match nginx.pid.get() {
+            0 => "there is no other yet",
+            _ => "previous configuration kept",
+        };
+        error!("nginx refuses the configuration; {kept}: {rejection}");
         (self.on_reload)(match rejection {
             Rejection::Invalid(message) => ReloadEvent::Rejected {
                 content: content_hash(&latest.text),
@@ -153,10 +206,14 @@ impl Program for Supervised {
         found.adopt(program, directory, tasks).await
     }
 
-    async fn can_start(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+    async fn can_start(
+        &mut self,
+        stop: &mut watch::Receiver<bool>,
+        max_failed_starts: Option<NonZeroU32>,
+    ) -> anyhow::Result<bool> {
         tokio::select! {
-            () = self.first_configuration() => true,
-            () = stopped(stop) => false,
+            installed = self.first_configuration(max_failed_starts) => installed.map(|()| true),
+            () = stopped(stop) => Ok(false),
         }
     }
 

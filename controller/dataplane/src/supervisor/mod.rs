@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tracing::{error, warn};
+use tracing::warn;
 
 use crate::child_log::ChildLog;
 use crate::process::Process;
@@ -72,12 +73,14 @@ pub(crate) trait Program: Send {
     /// The process of an earlier controller, if it can be taken over.
     fn adopt(&mut self) -> impl Future<Output = Option<Process>> + Send;
 
-    /// Waits until there is something to start with; `false`: the supervisor stops first.
+    /// Waits until there is something to start with; `false`: the supervisor stops first. An error: what there is was refused so many
+    /// times.
     fn can_start(
         &mut self,
         _stop: &mut watch::Receiver<bool>,
-    ) -> impl Future<Output = bool> + Send {
-        async { true }
+        _max_failed_starts: Option<NonZeroU32>,
+    ) -> impl Future<Output = anyhow::Result<bool>> + Send {
+        async { Ok(true) }
     }
 
     /// Starts a process.
@@ -106,14 +109,17 @@ pub(crate) trait Program: Send {
     }
 }
 
-/// Keeps a process running until `stop` becomes true, then drains it. Calls `on_ready` each time that a process becomes ready. Gives up
-/// when so many in a row have ended without that.
+/// Keeps a process running until `stop` becomes true, then drains it. Calls `on_ready` each time that a process becomes ready.
+///
+/// # Errors
+///
+/// So many in a row have ended without that.
 pub(crate) async fn supervise<P: Program>(
     mut program: P,
     mut stop: watch::Receiver<bool>,
     max_failed_starts: Option<NonZeroU32>,
     on_ready: impl Fn() + Send + Sync,
-) {
+) -> anyhow::Result<()> {
     let mut backoff = RestartBackoff::new(P::NAME);
     let failed = AtomicU32::new(0);
     let on_ready = || {
@@ -121,29 +127,40 @@ pub(crate) async fn supervise<P: Program>(
         on_ready();
     };
     let mut adopted = program.adopt().await;
-    if adopted.is_none() && !program.can_start(&mut stop).await {
-        return;
+    if adopted.is_none() && !program.can_start(&mut stop, max_failed_starts).await? {
+        return Ok(());
     }
     while !*stop.borrow() {
         let failures = failed.fetch_add(1, Ordering::Relaxed);
         if max_failed_starts.is_some_and(|most| failures >= most.get()) {
-            error!(
-                "{} did not start in {failures} attempts; giving up",
-                P::NAME
-            );
-            break;
+            program.finish().await;
+            return Err(gave_up::<P>(failures));
         }
         backoff.started();
         match adopted.take().map_or_else(|| program.start(), Ok) {
             Ok(process) => {
                 let run = run(&mut program, process, &mut stop, &on_ready);
                 let Some(status) = run.await else { break };
-                backoff.exited(status, &mut stop).await;
+                let last = program.log().take_last();
+                backoff.exited(status, last, &mut stop).await;
             }
-            Err(error) => backoff.failed(&error, &mut stop).await,
+            Err(error) => {
+                program.log().forward();
+                let last = program.log().take_last();
+                backoff.failed(&error, last, &mut stop).await;
+            }
         }
     }
     program.finish().await;
+    Ok(())
+}
+
+/// The error of a data plane that has failed so often.
+pub(crate) fn gave_up<P: Program>(failures: u32) -> anyhow::Error {
+    anyhow!(
+        "{} did not start in {failures} attempts; giving up",
+        P::NAME
+    )
 }
 
 /// The exit status of a process that exited by itself; `None` when it was drained because the supervisor stops.

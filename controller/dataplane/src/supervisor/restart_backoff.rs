@@ -35,21 +35,44 @@ impl RestartBackoff {
     }
 
     /// Logs the exit, then waits for the delay or until the supervisor stops.
-    pub(super) async fn exited(&mut self, status: impl Display, stop: &mut watch::Receiver<bool>) {
+    pub(super) async fn exited(
+        &mut self,
+        status: impl Display,
+        last_line: Option<String>,
+        stop: &mut watch::Receiver<bool>,
+    ) {
         if self.started.elapsed() > STABLE_AFTER {
             self.delay = Duration::ZERO;
         }
         error!(
-            "{} exited unexpectedly ({status}); restarting it in {:?}",
-            self.name, self.delay
+            "{} exited unexpectedly ({status}){}; restarting it {}",
+            self.name,
+            with_last(last_line),
+            self.when()
         );
         self.wait(stop).await;
     }
 
     /// Logs that the process could not be started, then waits like [`Self::exited`].
-    pub(super) async fn failed(&mut self, error: &anyhow::Error, stop: &mut watch::Receiver<bool>) {
-        error!("{error:#}; retrying in {:?}", self.delay);
+    pub(super) async fn failed(
+        &mut self,
+        error: &anyhow::Error,
+        last_line: Option<String>,
+        stop: &mut watch::Receiver<bool>,
+    ) {
+        error!(
+            "{error:#}{}; retrying {}",
+            with_last(last_line),
+            self.when()
+        );
         self.wait(stop).await;
+    }
+
+    fn when(&self) -> String {
+        match self.delay {
+            Duration::ZERO => "at once".to_owned(),
+            delay => format!("in {delay:?}"),
+        }
     }
 
     async fn wait(&mut self, stop: &mut watch::Receiver<bool>) {
@@ -59,6 +82,10 @@ impl RestartBackoff {
             .ok();
         self.delay = (self.delay * 2).clamp(FIRST_DELAY, MAX_DELAY);
     }
+}
+
+fn with_last(line: Option<String>) -> String {
+    line.map_or_else(String::new, |line| format!(", its last line was {line:?}"))
 }
 
 #[cfg(test)]
@@ -72,7 +99,7 @@ mod tests {
         for _ in 0..exits {
             let before = tokio::time::Instant::now();
             backoff.started();
-            backoff.exited("exit status: 1", &mut stopped).await;
+            backoff.exited("exit status: 1", None, &mut stopped).await;
             delays.push(before.elapsed().as_millis());
         }
         delays
@@ -94,7 +121,7 @@ mod tests {
         let (stop, mut stopped) = watch::channel(false);
         stop.send(true).unwrap();
         let before = tokio::time::Instant::now();
-        backoff.exited("exit status: 1", &mut stopped).await;
+        backoff.exited("exit status: 1", None, &mut stopped).await;
         assert_eq!(before.elapsed().as_millis(), 0);
     }
 }

@@ -13,6 +13,7 @@ mod xds;
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use k8s_openapi::ByteString;
@@ -21,13 +22,15 @@ use kube::api::{Api, ObjectMeta, PostParams};
 use kube::{Client, Config};
 use tracing::info;
 
-use crate::connect::read;
+use crate::connect::{answering, read};
 use certificate::{Authority, Signed, Usage};
 pub use trust::{FailurePolicy, Trust};
 pub use xds::{XdsSecrets, create_xds};
 
 /// Key of the authority in the Secret. kube-webhook-certgen has no flag for it either.
 const AUTHORITY: &str = "ca";
+/// Time for the API server's first answer.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// Secret for the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,14 +60,14 @@ pub struct Wanted {
     pub private_key_key: String,
 }
 
-/// A client for the cluster of this kubeconfig; without one, that of the pod's own account, or as kubectl. It does not connect yet;
-/// fails when there is no such file, or no way to an API server.
+/// A client for the cluster of this kubeconfig; without one, that of the pod's own account, or as kubectl. Fails when there is no such
+/// file, no way to an API server, or no answer of it.
 pub async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let config = match kubeconfig {
         Some(path) => read(path).await?,
         None => Config::infer().await.context("no way to the API server")?,
     };
-    Client::try_from(config).context("client for the API server")
+    answering(config, ANSWER).await
 }
 
 /// Makes the certificate unless it is there, and has it trusted. Fails when the API server refuses, and when one that is to trust it

@@ -17,7 +17,7 @@ pub(crate) struct Running {
     plan: Plan,
 }
 
-/// What its configuration is made of, beside the pods.
+/// Parts of its configuration that stay when pods change.
 struct Plan {
     http: Port,
     https: Port,

@@ -1,4 +1,4 @@
-//! What stands on both sides of every contender: pods, and the certificate of a host.
+//! The pods behind every contender, and the certificate of the host before it.
 
 use std::fs;
 use std::net::SocketAddr;

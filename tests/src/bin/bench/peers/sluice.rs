@@ -69,7 +69,7 @@ impl Proxy for Running {
         self.sluice.log()
     }
 
-    /// What Kubernetes does.
+    /// An EndpointSlice, as Kubernetes writes it.
     async fn change(&mut self, pods: &[SocketAddr]) -> Result<()> {
         self.manifests.endpoints("default", "web", pods)
     }

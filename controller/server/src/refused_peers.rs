@@ -1,0 +1,100 @@
+//! Peers that are not let in, each said once a minute: a data plane tries again every second.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+/// How often a peer is said with the same error.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// Peers that are remembered; whoever has so many addresses is not waited for.
+const MOST: usize = 1000;
+
+/// Errors that were said of each.
+#[derive(Debug, Default)]
+pub(crate) struct RefusedPeers(HashMap<(IpAddr, String), Said>);
+
+#[derive(Debug)]
+struct Said {
+    at: Instant,
+    /// Attempts since then.
+    more: u32,
+}
+
+impl RefusedPeers {
+    /// The line to log, if it is time for one.
+    pub(crate) fn refused(
+        &mut self,
+        peer: IpAddr,
+        error: &impl Display,
+        now: Instant,
+    ) -> Option<String> {
+        if self.0.len() >= MOST {
+            self.0.clear();
+        }
+        let error = error.to_string();
+        let line = format!("{peer} was not let in: {error}{}", advice(&error));
+        let said = self.0.entry((peer, error));
+        let mut is_new = false;
+        let said = said.or_insert_with(|| {
+            is_new = true;
+            Said { at: now, more: 0 }
+        });
+        if is_new {
+            return Some(line);
+        }
+        said.more += 1;
+        if now - said.at < INTERVAL {
+            return None;
+        }
+        let more = std::mem::take(&mut said.more);
+        said.at = now;
+        Some(format!("{line} ({more} attempts in the last minute)"))
+    }
+}
+
+/// Reasons that are known, by the words of rustls.
+fn advice(error: &str) -> &'static str {
+    if error.contains("UnknownCA") || error.contains("UnknownIssuer") {
+        "; its certificate and ours are of different authorities: give both the Secrets of one `sluice certgen`"
+    } else if error.contains("CertificateExpired") || error.contains("Expired") {
+        "; a certificate has expired"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_said_once_a_minute_for_each_error() {
+        let (mut peers, start) = (RefusedPeers::default(), Instant::now());
+        let one = IpAddr::from([10, 0, 0, 1]);
+        let mut lines = Vec::new();
+        for second in 0..=60 {
+            let now = start + Duration::from_secs(second);
+            lines.extend(peers.refused(one, &"received fatal alert: UnknownCA", now));
+        }
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("10.0.0.1 was not let in: received fatal alert: UnknownCA; "));
+        assert!(
+            lines[1].ends_with("(60 attempts in the last minute)"),
+            "{lines:?}"
+        );
+        let two = IpAddr::from([10, 0, 0, 2]);
+        assert!(peers.refused(two, &"x", start).is_some());
+        assert!(peers.refused(one, &"x", start).is_some());
+        assert!(peers.refused(one, &"x", start).is_none());
+    }
+
+    #[test]
+    fn so_many_peers_take_no_more_memory() {
+        let (mut peers, now) = (RefusedPeers::default(), Instant::now());
+        for n in 0..5000_u32 {
+            peers.refused(IpAddr::from(n.to_be_bytes()), &"x", now);
+            assert!(peers.0.len() <= MOST);
+        }
+    }
+}

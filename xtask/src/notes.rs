@@ -1,0 +1,64 @@
+//! `cargo xtask notes`: the notes of a release.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::repository;
+use crate::step::say;
+
+/// Prints what the changelog says of a version, which a tag names with a `v`.
+pub(crate) fn notes(arguments: &[String]) -> Result<()> {
+    let [version] = arguments else {
+        anyhow::bail!("cargo xtask notes VERSION");
+    };
+    let path = repository().join("CHANGELOG.md");
+    let changelog = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let version = version.trim_start_matches('v');
+    say(section(&changelog, version)?);
+    Ok(())
+}
+
+/// The lines below the heading of a version.
+fn section<'c>(changelog: &'c str, version: &str) -> Result<&'c str> {
+    let mut rest = changelog;
+    while let Some((_, found)) = rest.split_once("\n## ") {
+        let (heading, body) = found.split_once('\n').unwrap_or((found, ""));
+        // `## 1.2.0 (2026-11-27)`
+        if heading.split_whitespace().next() == Some(version) {
+            let body = body
+                .split_once("\n## ")
+                .map_or(body, |(body, _)| body)
+                .trim();
+            ensure!(!body.is_empty(), "CHANGELOG.md says nothing of {version}");
+            return Ok(body);
+        }
+        rest = body;
+    }
+    anyhow::bail!(
+        "CHANGELOG.md has no heading \"## {version}\": name the changes of the version first"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANGELOG: &str = "# Changelog\n\n## Unreleased\n\n- x\n\n## 1.1.0 (2026-11-27)\n\n### Added\n\n- b\n\n## 1.0.0\n";
+
+    #[test]
+    fn notes_are_the_section_of_the_very_version() {
+        assert_eq!(section(CHANGELOG, "1.1.0").unwrap(), "### Added\n\n- b");
+        assert_eq!(section(CHANGELOG, "Unreleased").unwrap(), "- x");
+        for unknown in ["1.1", "1.0.0", "2.0.0", ""] {
+            section(CHANGELOG, unknown).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn the_changelog_has_notes_for_the_next_release() {
+        let path = repository().join("CHANGELOG.md");
+        let changelog = fs::read_to_string(path).unwrap();
+        assert!(section(&changelog, "Unreleased").is_ok());
+    }
+}

@@ -25,9 +25,9 @@ const FOLDERS: [&str; 8] = [
 const HISTORY: &str = "CHANGELOG.md";
 
 /// As pages write them: in code, up to its end or to what a shell does with it.
-struct Documented {
-    page: PathBuf,
-    words: Vec<String>,
+pub(crate) struct Documented {
+    pub(crate) page: PathBuf,
+    pub(crate) words: Vec<String>,
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn documented_commands_that_end_succeed() -> Result<()> {
     Ok(())
 }
 
-fn documented(program: &str) -> Result<Vec<Documented>> {
+pub(crate) fn documented(program: &str) -> Result<Vec<Documented>> {
     let mut found = Vec::new();
     for folder in FOLDERS {
         for entry in fs::read_dir(repository().join(folder))? {

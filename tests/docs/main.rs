@@ -3,6 +3,7 @@
 mod access_log;
 mod commands;
 mod flags;
+mod quickstart;
 mod system;
 mod variables;
 

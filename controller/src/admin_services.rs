@@ -8,7 +8,7 @@ use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::{AccessLogEntry, AccessLogService};
 
-use crate::args::{DataPlane, Run};
+use crate::args::Run;
 use sluice_admin::{Health, Local, Probe, Stop};
 use sluice_admission::Judge;
 use sluice_dashboard::{Dashboard, Traffic};
@@ -55,6 +55,10 @@ impl AdminServices {
             default_chain,
         } = at;
         let flags = &args.admin;
+        let nginx = match &running {
+            Some(Running::Nginx(nginx)) => Some(nginx.clone()),
+            Some(Running::Envoy(_)) | None => None,
+        };
         let identity = Identity::from_env(&args.translation.controller_class);
         let data_plane = sluice_metrics::DataPlane::new(running)?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
@@ -73,7 +77,7 @@ impl AdminServices {
         let dashboard = Dashboard {
             view: view.clone(),
             store: served.store.clone(),
-            is_envoy: args.data_plane != DataPlane::Nginx,
+            nginx,
             traffic: traffic.clone(),
         };
         let dashboard = sluice_dashboard::serve(&args.dashboard, dashboard, tasks).await?;

@@ -16,7 +16,9 @@ mod index;
 mod live;
 mod pages;
 mod paging;
+mod time;
 mod traffic;
+mod verdict;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 use clap::Args as ClapArgs;
+use sluice_dataplane::nginx;
 use sluice_server::forever;
 use sluice_state::View;
 use sluice_tasks::Tasks;
@@ -60,8 +63,8 @@ pub struct Dashboard {
     pub view: View,
     /// Resources published to Envoys.
     pub store: Store,
-    /// Data planes are Envoys.
-    pub is_envoy: bool,
+    /// The nginx that is our child; `None`: data planes are Envoys.
+    pub nginx: Option<nginx::Running>,
     /// Requests that endpoints got; `None`: they are not counted (--enable-metrics).
     pub traffic: Option<Traffic>,
 }

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use sluice_explain::{Explanation, Request};
+use sluice_explain::{Explanation, Line, Request};
 use sluice_translate::{ObjectKey, ids};
 
 use super::{ReportLine, shown};
@@ -35,7 +35,8 @@ struct Page {
 
 struct Explained {
     request: String,
-    lines: Vec<sluice_explain::Line>,
+    /// Words, each with what it is, in one line or more.
+    lines: Vec<(&'static str, Vec<String>)>,
     ingress: Option<ObjectKey>,
     reports: Vec<ReportLine>,
 }
@@ -80,8 +81,20 @@ fn explained_of(index: &Index, request: &Request) -> Explained {
         .unwrap_or_default();
     Explained {
         request: request.to_string(),
-        lines,
+        lines: grouped(lines),
         ingress: ingress.cloned(),
         reports: reports.into_iter().map(ReportLine::new).collect(),
     }
+}
+
+/// Lines without a word are of the line before.
+fn grouped(lines: Vec<Line>) -> Vec<(&'static str, Vec<String>)> {
+    let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for (word, text) in lines {
+        match groups.last_mut() {
+            Some((_, texts)) if word.is_empty() => texts.push(text),
+            _ => groups.push((word, vec![text])),
+        }
+    }
+    groups
 }

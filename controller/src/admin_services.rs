@@ -22,6 +22,7 @@ const ADMIN: &str = "admin.sock";
 /// Inputs of these servers.
 pub(crate) struct AdminInputs<'a> {
     pub(crate) view: &'a View,
+    pub(crate) options: &'a Options,
     pub(crate) served: &'a Served,
     pub(crate) tasks: &'a Tasks,
     pub(crate) running: Option<Running>,
@@ -48,6 +49,7 @@ impl AdminServices {
     ) -> anyhow::Result<Self> {
         let AdminInputs {
             view,
+            options,
             served,
             tasks,
             running,
@@ -76,6 +78,7 @@ impl AdminServices {
         let traffic = is_counted.then(Traffic::default);
         let dashboard = Dashboard {
             view: view.clone(),
+            options: Arc::new(options.clone()),
             store: served.store.clone(),
             nginx,
             traffic: traffic.clone(),

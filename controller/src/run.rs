@@ -246,6 +246,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
     let inputs = AdminInputs {
         view: &view,
+        options: &options,
         served: &served,
         tasks,
         running: child.running(),

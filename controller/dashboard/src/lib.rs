@@ -33,6 +33,7 @@ use sluice_dataplane::nginx;
 use sluice_server::forever;
 use sluice_state::View;
 use sluice_tasks::Tasks;
+use sluice_translate::Options;
 use sluice_xds_server::Store;
 use tokio::net::TcpListener;
 
@@ -61,6 +62,8 @@ impl DashboardFlags {
 pub struct Dashboard {
     /// Objects and their translation.
     pub view: View,
+    /// Options of the translation.
+    pub options: Arc<Options>,
     /// Resources published to Envoys.
     pub store: Store,
     /// The nginx that is our child; `None`: data planes are Envoys.

@@ -65,9 +65,11 @@ fn dashboard_of(objects: Vec<Object>) -> Dashboard {
     };
     let snapshot = translate(&resources, &options).snapshot();
     let view = View::default();
+    *view.resources_mut() = resources;
     view.show(Arc::new(snapshot));
     Dashboard {
         view,
+        options: Arc::new(options),
         store: Store::new(),
         nginx: None,
         traffic: None,
@@ -266,6 +268,20 @@ async fn a_request_is_explained() {
     assert!(text.contains(r#"href="/ingresses/shop/web""#), "{text}");
     let wrong = page(&dashboard, "/explain?url=ftp://a.example/").await;
     assert!(wrong.contains("http:// or https://"), "{wrong}");
+}
+
+/// Those that have a part in it, as they are written, and no others.
+#[tokio::test]
+async fn an_explanation_names_annotations() {
+    let annotations = [("limit-rps", "5"), ("proxy-body-size", "much")];
+    let dashboard = dashboard_of(vec![annotated("web", "a.example", &annotations)]);
+    let text = page(&dashboard, "/explain?url=http://a.example/a/b").await;
+    let limit = "nginx.ingress.kubernetes.io/limit-rps: &#34;5&#34;  (Ingress shop/web)";
+    assert!(text.contains(limit), "{text}");
+    assert!(
+        !text.contains("nginx.ingress.kubernetes.io/proxy-body-size"),
+        "{text}"
+    );
 }
 
 /// Who hears a table hears the name of each row.

@@ -45,7 +45,7 @@ fn a_request_has_its_route_its_policies_and_the_line_that_says_so() {
     let text = explained("https://shop.example/api/x?y=1", &[]);
     let expected = "\
 request      GET https://shop.example/api/x?y=1
-listener     https, port 443
+listener     https, port 8443
 host         shop.example
 path         /api/(.*) (pattern)
 ingress      default/shop  (shop.yaml:16)
@@ -97,7 +97,7 @@ fn who_is_not_known_gets_404() {
     let text = explained("b.example/", &["-X", "POST"]);
     assert_eq!(
         text,
-        "request      POST http://b.example/\nlistener     http, port 80\nhost         any other host\nresponse     404\n"
+        "request      POST http://b.example/\nlistener     http, port 8080\nhost         any other host\nresponse     404\n"
     );
 }
 

@@ -31,6 +31,19 @@ pub(crate) struct AdminInputs<'a> {
     pub(crate) default_chain: String,
 }
 
+fn nginx(running: &Running) -> Option<sluice_dataplane::nginx::Running> {
+    match running {
+        Running::Nginx(nginx) => Some(nginx.clone()),
+        Running::Envoy(_) => None,
+    }
+}
+
+/// Counts for the dashboard, if there are both.
+fn traffic(args: &Run) -> Option<Traffic> {
+    let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
+    is_counted.then(Traffic::default)
+}
+
 /// Everything that answers questions.
 pub(crate) struct AdminServices {
     pub(crate) health: Health,
@@ -57,10 +70,7 @@ impl AdminServices {
             default_chain,
         } = at;
         let flags = &args.admin;
-        let nginx = match &running {
-            Some(Running::Nginx(nginx)) => Some(nginx.clone()),
-            Some(Running::Envoy(_)) | None => None,
-        };
+        let nginx = running.as_ref().and_then(nginx);
         let identity = Identity::from_env(&args.translation.controller_class);
         let data_plane = sluice_metrics::DataPlane::new(running)?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
@@ -74,8 +84,7 @@ impl AdminServices {
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
-        let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
-        let traffic = is_counted.then(Traffic::default);
+        let traffic = traffic(args);
         let dashboard = Dashboard {
             view: view.clone(),
             options: Arc::new(options.clone()),

@@ -35,6 +35,14 @@ fn options(fixture: &Fixture, port: &Port) -> Options {
     Options::new(&fixture.manifests).arguments(arguments)
 }
 
+fn overview_has_the_envoy(text: &str) -> Result<()> {
+    let acknowledged = "after the change, acknowledged by all Envoys after";
+    for expected in ["1.40.0", "connected for", acknowledged] {
+        ensure!(text.contains(expected), "{expected}: {text}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     let (fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
@@ -43,14 +51,7 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     browser.client.goto(&url(&sluice)?).await?;
     browser.wait_for("#live", "live").await?;
     browser.wait_for("main", "up to date").await?;
-    let overview = browser.text("main").await?;
-    for expected in [
-        "1.40.0",
-        "connected for",
-        "after the change, acknowledged by all Envoys after",
-    ] {
-        ensure!(overview.contains(expected), "{expected}: {overview}");
-    }
+    overview_has_the_envoy(&browser.text("main").await?)?;
     let here = browser.client.current_url().await?;
     ensure!(here.query().is_none(), "the token stays in {here}");
 
@@ -255,7 +256,7 @@ async fn dashboard_is_used_without_a_mouse() -> Result<()> {
     Ok(())
 }
 
-/// A refused configuration cannot be had here: `nginx -t` is asked of the renderer's tests.
+/// Its process, its version, and when it loaded the configuration.
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_shows_what_nginx_has_loaded() -> Result<()> {
     let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);

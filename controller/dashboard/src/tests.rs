@@ -284,7 +284,7 @@ async fn an_explanation_names_annotations() {
     );
 }
 
-/// Who hears a table hears the name of each row.
+/// Screen readers say the name of each row.
 #[tokio::test]
 async fn no_row_is_without_a_name() {
     let dashboard = dashboard(&[("web", "a.example")]);

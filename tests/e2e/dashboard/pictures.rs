@@ -97,7 +97,7 @@ fn site(manifests: &Manifests, pods: &[Echo]) -> Result<()> {
     Ok(())
 }
 
-/// What is seen is checked elsewhere; here it is that there is something to see.
+/// Other tests check the pages; this one, that there is something to see.
 #[tokio::test(flavor = "multi_thread")]
 async fn pictures_of_the_dashboard_show_a_site() -> Result<()> {
     let (fixture, port) = (Fixture::start(3, 0).await?, Port::reserve()?);

@@ -31,11 +31,11 @@ pub struct Running {
     pub(super) configurations: watch::Receiver<Option<Arc<Configuration>>>,
 }
 
-/// What has become of configurations. A handle, cheap to clone.
+/// Outcomes of configurations. A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loads(Arc<Mutex<Load>>);
 
-/// What has become of configurations.
+/// Outcomes of configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// When nginx loaded one last, by a start or a reload, or was adopted with it.
@@ -101,7 +101,7 @@ impl Running {
         &self.version
     }
 
-    /// What has become of configurations.
+    /// Outcomes of configurations.
     #[must_use]
     pub fn load(&self) -> Load {
         let latest = self.configurations.borrow();

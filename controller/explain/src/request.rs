@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_named() {
-        let url = |url| Request::parse(url, "GET", &[]).unwrap_err().to_string();
+        let url = |url: &str| Request::parse(url, "GET", &[]).unwrap_err().to_string();
         assert_eq!(
             url("ftp://a/"),
             "URL: expected http:// or https://, got \"ftp\""

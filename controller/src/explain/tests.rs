@@ -184,7 +184,7 @@ endpoints: [{ addresses: [10.0.0.1] }]
 /// As `sluice lint` says it.
 #[test]
 fn reports_are_in_the_words_of_lint() {
-    let manifests = MANIFESTS.replace("rewrite-target: /v2/$1", "nope: 1");
+    let manifests = MANIFESTS.replace("rewrite-target: /v2/$1", "nope: \"1\"");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("shop.yaml"), &manifests).unwrap();
     let place = folder.path().display().to_string();

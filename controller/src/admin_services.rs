@@ -8,7 +8,7 @@ use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::{AccessLogEntry, AccessLogService};
 
-use crate::args::{DataPlane, Run};
+use crate::args::Run;
 use sluice_admin::{Health, Local, Probe, Stop};
 use sluice_admission::Judge;
 use sluice_dashboard::{Dashboard, Traffic};
@@ -22,12 +22,26 @@ const ADMIN: &str = "admin.sock";
 /// Inputs of these servers.
 pub(crate) struct AdminInputs<'a> {
     pub(crate) view: &'a View,
+    pub(crate) options: &'a Options,
     pub(crate) served: &'a Served,
     pub(crate) tasks: &'a Tasks,
     pub(crate) running: Option<Running>,
     pub(crate) probe: Probe,
     /// The certificate of hosts that have none of their own.
     pub(crate) default_chain: String,
+}
+
+fn nginx(running: &Running) -> Option<sluice_dataplane::nginx::Running> {
+    match running {
+        Running::Nginx(nginx) => Some(nginx.clone()),
+        Running::Envoy(_) => None,
+    }
+}
+
+/// Counts for the dashboard, if there are both.
+fn traffic(args: &Run) -> Option<Traffic> {
+    let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
+    is_counted.then(Traffic::default)
 }
 
 /// Everything that answers questions.
@@ -48,6 +62,7 @@ impl AdminServices {
     ) -> anyhow::Result<Self> {
         let AdminInputs {
             view,
+            options,
             served,
             tasks,
             running,
@@ -55,6 +70,7 @@ impl AdminServices {
             default_chain,
         } = at;
         let flags = &args.admin;
+        let nginx = running.as_ref().and_then(nginx);
         let identity = Identity::from_env(&args.translation.controller_class);
         let data_plane = sluice_metrics::DataPlane::new(running)?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
@@ -68,12 +84,12 @@ impl AdminServices {
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
-        let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
-        let traffic = is_counted.then(Traffic::default);
+        let traffic = traffic(args);
         let dashboard = Dashboard {
             view: view.clone(),
+            options: Arc::new(options.clone()),
             store: served.store.clone(),
-            is_envoy: args.data_plane != DataPlane::Nginx,
+            nginx,
             traffic: traffic.clone(),
         };
         let dashboard = sluice_dashboard::serve(&args.dashboard, dashboard, tasks).await?;

@@ -1,50 +1,21 @@
 //! The command `sluice explain`: what becomes of one request, by [`sluice_explain`], and which objects say so.
 
-use std::fmt::Write;
+mod answer;
 
-use serde::Serialize;
-use sluice_explain::{Explanation, OperatorSnippet, Request};
-use sluice_ir::PathMatch;
+use std::collections::BTreeMap;
+
+use sluice_explain::{Backend, Explanation, OperatorSnippet, Outcome, Request};
+use sluice_ir::{BackendId, PathMatch, SecretId};
 use sluice_kube::is_in_cluster;
-use sluice_source::{Collected, Input, Location, Places, Problem, Reading, read_inputs};
-use sluice_syntax::printable;
+use sluice_source::{Collected, Input, Places, Reading, read_inputs};
 use sluice_translate::{
-    Kind, Object, ObjectKey, ObjectRef, Report, Severity, Translation, ids, translate,
+    Kind, Object, ObjectKey, ObjectRef, Options, Report, Subject, Translation, field_path, ids,
+    translate,
 };
 
-use crate::args::{Explain, ExplainOutput, ObjectSource};
+use crate::args::{CheckedDataPlane, Explain, ExplainOutput, ObjectSource};
 use crate::{cluster_events, options, output};
-
-/// An explanation with the objects behind it.
-#[derive(Serialize)]
-struct Answer<'a> {
-    request: String,
-    /// The Ingress of the route.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ingress: Option<String>,
-    /// The path in its manifest.
-    #[serde(flatten)]
-    location: Option<Location>,
-    /// The snippet of the ConfigMap that answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    snippet: Option<Snippet>,
-    #[serde(flatten)]
-    explanation: &'a Explanation,
-    /// Reports about that Ingress; without one, about those that name the host.
-    reports: Vec<&'a Report>,
-    /// Documents that cannot be read: what they say of the request is not known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<&'a Problem>,
-}
-
-/// A snippet of the ConfigMap.
-#[derive(Serialize)]
-struct Snippet {
-    object: String,
-    field: String,
-    #[serde(flatten)]
-    location: Option<Location>,
-}
+use answer::{Answer, BackendPlaces, LocatedReport, Place, Snippet, WrittenSetting};
 
 /// Reads, explains, prints.
 pub(crate) fn explain(args: &Explain) -> anyhow::Result<()> {
@@ -53,7 +24,10 @@ pub(crate) fn explain(args: &Explain) -> anyhow::Result<()> {
 
 fn text(args: &Explain) -> anyhow::Result<String> {
     let request = Request::parse(&args.url, &args.request, &args.header)?;
-    let options = options::translation(&args.translation, &args.listeners, []);
+    let options = Options {
+        data_plane: args.data_plane.map(CheckedDataPlane::serving),
+        ..options::translation(&args.translation, &args.listeners, [])
+    };
     let reading: Reading = match args.source.origin(is_in_cluster())? {
         ObjectSource::Files(folder) => read_inputs(&[Input::Path(folder)])?,
         ObjectSource::Kube => cluster_events::read(&args.source, &options)?.into(),
@@ -64,8 +38,14 @@ fn text(args: &Explain) -> anyhow::Result<String> {
     };
     let translation = translate(&objects.collected.resources, &options);
     let explanation = sluice_explain::explain(translation.config(), &request);
-    let config_map = options.configmap.as_ref();
-    let answer = objects.answer(&request, &explanation, &translation, config_map);
+    let port = match request.scheme.as_str() {
+        "https" => args.listeners.https_port,
+        _ => args.listeners.http_port,
+    };
+    let answer = Answer {
+        port,
+        ..objects.answer(&request, &explanation, &translation, &options)
+    };
     Ok(match args.output {
         ExplainOutput::Text => answer.text(),
         ExplainOutput::Json => serde_json::to_string_pretty(&answer)? + "\n",
@@ -84,9 +64,9 @@ impl Objects {
         request: &Request,
         explanation: &'a Explanation,
         translation: &'a Translation,
-        config_map: Option<&ObjectKey>,
+        options: &Options,
     ) -> Answer<'a> {
-        let snippet = explanation.answered_by.zip(config_map);
+        let snippet = explanation.answered_by.zip(options.configmap.as_ref());
         let snippet = snippet.map(|(snippet, key)| self.snippet(snippet, key));
         let route = explanation.route.as_ref().filter(|it| !it.of_operator);
         let owner = route.and_then(|route| translation.owners().get(&route.id));
@@ -103,14 +83,93 @@ impl Objects {
         };
         let is_asked = |report: &&Report| asked.contains(&report.object);
         let problems = self.collected.problems.iter();
+        let reports = translation.reports().into_iter().filter(is_asked);
         Answer {
             request: request.to_string(),
+            port: 0,
             ingress: owner.map(ToString::to_string),
             location,
             snippet,
+            settings: self.settings(request, explanation, translation, options),
+            certificate: explanation.certificate.as_deref().and_then(|id| {
+                let key = ids::secret_of(&SecretId::new(id))?;
+                self.place(Kind::Secret, &key)
+            }),
+            backends: self.backends(&explanation.outcome),
             explanation,
-            reports: translation.reports().into_iter().filter(is_asked).collect(),
+            reports: reports
+                .map(|report| self.remark(report, &options.annotations_prefix))
+                .collect(),
             unread: problems.filter(|problem| !problem.harmless).collect(),
+        }
+    }
+
+    /// Annotations and keys of the ConfigMap that the request would fare otherwise without.
+    fn settings(
+        &self,
+        request: &Request,
+        explanation: &Explanation,
+        translation: &Translation,
+        options: &Options,
+    ) -> Vec<WrittenSetting> {
+        let (snapshot, server) = (translation.snapshot(), explanation.server_name());
+        let subject = Subject {
+            inputs: (&self.collected.resources, options),
+            snapshot: &snapshot,
+            server: server.as_ref(),
+            route: explanation.route.as_ref().map(|route| &route.id),
+        };
+        let causes = subject.causes(|config| sluice_explain::details(config, request));
+        let written = causes.into_iter().map(|setting| WrittenSetting {
+            location: self.places.find(&setting.object, &setting.field),
+            object: setting.object.to_string(),
+            name: setting.name,
+            value: setting.value,
+        });
+        written.collect()
+    }
+
+    /// Services of an outcome, with their EndpointSlices, by the ids of their backends.
+    fn backends(&self, outcome: &Outcome) -> BTreeMap<String, BackendPlaces> {
+        let all: Vec<&Backend> = match outcome {
+            Outcome::Forward {
+                backends, canaries, ..
+            } => {
+                let canaries = canaries.iter().map(|canary| &canary.backend);
+                canaries.chain(backends).collect()
+            }
+            Outcome::Passthrough { backend } => vec![backend],
+            Outcome::Respond { .. } | Outcome::Denied | Outcome::Redirect { .. } => Vec::new(),
+        };
+        let places = all.into_iter().filter_map(|backend| {
+            let (service, _) = ids::service_of(&BackendId::new(backend.id.as_str()))?;
+            let slices = self.collected.resources.slices_of(&service);
+            let slices = slices.filter_map(|key| self.place(Kind::EndpointSlice, key));
+            let places = BackendPlaces {
+                service: self.place(Kind::Service, &service),
+                endpoint_slices: slices.collect(),
+            };
+            Some((backend.id.clone(), places))
+        });
+        places.collect()
+    }
+
+    fn place(&self, kind: Kind, key: &ObjectKey) -> Option<Place> {
+        let object = ObjectRef {
+            kind,
+            key: key.clone(),
+        };
+        Some(Place {
+            location: self.places.find(&object, ""),
+            object: object.to_string(),
+        })
+    }
+
+    fn remark<'a>(&self, report: &'a Report, prefix: &str) -> LocatedReport<'a> {
+        let field = field_path(&report.field, prefix);
+        LocatedReport {
+            location: self.places.find(&report.object, &field),
+            report,
         }
     }
 
@@ -169,54 +228,6 @@ fn ingress(key: &ObjectKey) -> ObjectRef {
     ObjectRef {
         kind: Kind::Ingress,
         key: key.clone(),
-    }
-}
-
-fn place(location: Option<&Location>) -> String {
-    let place = location.map(|at| format!("  ({}:{})", at.file, at.line));
-    place.unwrap_or_default()
-}
-
-impl Answer<'_> {
-    fn text(&self) -> String {
-        let mut lines = vec![("request", self.request.clone())];
-        lines.extend(sluice_explain::way(self.explanation));
-        lines.extend(self.ingress.iter().map(|ingress| {
-            let place = place(self.location.as_ref());
-            ("ingress", format!("{ingress}{place}"))
-        }));
-        lines.extend(self.snippet.iter().map(|snippet| {
-            let place = place(snippet.location.as_ref());
-            let Snippet { object, field, .. } = snippet;
-            ("answered by", format!("{object} {field}{place}"))
-        }));
-        lines.extend(sluice_explain::end(&self.explanation.outcome, &ids::shown));
-        lines.extend(self.reports.iter().map(|report| {
-            let severity = match report.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Note => "note",
-            };
-            (
-                severity,
-                format!(
-                    "{}: {}; {}",
-                    report.field, report.reason, report.consequence
-                ),
-            )
-        }));
-        lines.extend(self.unread.iter().map(|problem| {
-            let line = problem.line.map(|line| format!(":{line}"));
-            let place = format!("{}{}", problem.place, line.unwrap_or_default());
-            ("unread", format!("{place}: {}", problem.reason))
-        }));
-        lines
-            .into_iter()
-            .fold(String::new(), |mut text, (name, value)| {
-                // A String takes everything. Values are texts of tenants.
-                let _ = writeln!(text, "{name:<12} {}", printable(&value));
-                text
-            })
     }
 }
 

@@ -15,15 +15,7 @@ use crate::{cluster_events, options, output};
 
 /// Reads, judges, prints. The exit code is 1 when something is as bad as `--fail-on` says.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
-    let options = options::translation(&args.translation, &args.listeners, []);
-    let options = Options {
-        data_plane: Some(args.data_plane.serving()),
-        ..options
-    };
-    let findings = match args.inputs()? {
-        Some(paths) => of_manifests(&paths, options)?,
-        None => of_cluster(args, options)?,
-    };
+    let findings = findings(args)?;
     let colours = args.output == Output::Table && args.color.are_used();
     let text = write(&findings, args.output, colours);
     output::print(&text)?;
@@ -31,6 +23,24 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })
+}
+
+fn findings(args: &Lint) -> anyhow::Result<Findings> {
+    let options = options::translation(&args.translation, &args.listeners, []);
+    let options = Options {
+        data_plane: Some(args.data_plane.serving()),
+        ..options
+    };
+    match args.inputs()? {
+        Some(paths) => of_manifests(&paths, options),
+        None => of_cluster(args, options),
+    }
+}
+
+/// Output without colours.
+#[cfg(test)]
+pub(crate) fn text(args: &Lint) -> anyhow::Result<String> {
+    Ok(write(&findings(args)?, args.output, false))
 }
 
 impl Lint {

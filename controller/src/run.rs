@@ -246,6 +246,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let served = served(&view, &options, dns.clone(), nonces, firewall, tasks)?;
     let inputs = AdminInputs {
         view: &view,
+        options: &options,
         served: &served,
         tasks,
         running: child.running(),
@@ -259,10 +260,8 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = object_source::follow(args, &options, sender, tasks).await?;
     let told = ReportLog::with_listener(source.notifications.clone());
-    source
-        .election()
-        .into_iter()
-        .for_each(|election| admin.metrics.follow_election(election));
+    let election = source.election().into_iter();
+    election.for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options, tasks).await?;
     child.count_requests(admin.listener(), tasks);
     child.send_spans(&view, &admin.metrics, tasks);

@@ -1,107 +1,22 @@
 //! The dashboard of a running controller, in a real browser.
 
+mod browser;
+mod pictures;
+
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fantoccini::Locator;
 use fantoccini::key::Key;
-use fantoccini::wd::Capabilities;
-use fantoccini::{Client, ClientBuilder, Locator};
 use serde_json::json;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Port;
-use sluice_tests::process::Process;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{artifacts, wait};
-use tempfile::TempDir;
 
 use crate::fixture::Fixture;
-
-/// A browser of this test's own, gone when dropped.
-struct Browser {
-    client: Client,
-    _driver: Process,
-    _port: Port,
-    _profile: TempDir,
-}
-
-impl Browser {
-    async fn start() -> Result<Browser> {
-        let (port, profile) = (Port::reserve()?, tempfile::tempdir()?);
-        let mut command = Command::new(artifacts::chromedriver()?);
-        command.arg(format!("--port={}", port.number()));
-        // What it leaves behind is gone with the profile.
-        command.env("TMPDIR", profile.path());
-        let driver = Process::spawn(command)?;
-        let url = format!("http://127.0.0.1:{}", port.number());
-        let arguments = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--window-size=1200,800",
-        ];
-        let profile_argument = format!("--user-data-dir={}", profile.path().display());
-        let arguments: Vec<&str> = arguments
-            .into_iter()
-            .chain([profile_argument.as_str()])
-            .collect();
-        let mut capabilities = Capabilities::new();
-        capabilities.insert(
-            "goog:chromeOptions".to_owned(),
-            json!({ "args": arguments }),
-        );
-        let connect = async || {
-            let mut builder =
-                ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
-            builder.capabilities(capabilities.clone());
-            builder.connect(&url).await.ok()
-        };
-        let (client, _) = wait::until("the browser", connect).await?;
-        Ok(Browser {
-            client,
-            _driver: driver,
-            _port: port,
-            _profile: profile,
-        })
-    }
-
-    async fn text(&self, css: &str) -> Result<String> {
-        let element = self.client.find(Locator::Css(css)).await?;
-        Ok(element.text().await?)
-    }
-
-    /// Waits until a part of the page says this.
-    async fn wait_for(&self, css: &str, text: &str) -> Result<()> {
-        let says = async || {
-            let found = self.text(css).await.ok()?;
-            found.contains(text).then_some(())
-        };
-        wait::until(&format!("{css} to say {text:?}"), says)
-            .await
-            .map(drop)
-    }
-
-    async fn follow(&self, link: &str) -> Result<()> {
-        let link = self.client.find(Locator::LinkText(link)).await?;
-        Ok(link.click().await?)
-    }
-
-    /// A picture for the documentation, where it is asked for.
-    async fn picture(&self, name: &str) -> Result<()> {
-        let picture = self.client.screenshot().await?;
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            let place = artifacts::repository().join("docs/pictures");
-            std::fs::write(place.join(format!("dashboard-{name}.png")), picture)?;
-        }
-        Ok(())
-    }
-}
+use browser::Browser;
 
 /// URL with the token.
 fn url(sluice: &Sluice) -> Result<String> {
@@ -120,6 +35,14 @@ fn options(fixture: &Fixture, port: &Port) -> Options {
     Options::new(&fixture.manifests).arguments(arguments)
 }
 
+fn overview_has_the_envoy(text: &str) -> Result<()> {
+    let acknowledged = "after the change, acknowledged by all Envoys after";
+    for expected in ["1.40.0", "connected for", acknowledged] {
+        ensure!(text.contains(expected), "{expected}: {text}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     let (fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
@@ -128,9 +51,9 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     browser.client.goto(&url(&sluice)?).await?;
     browser.wait_for("#live", "live").await?;
     browser.wait_for("main", "up to date").await?;
+    overview_has_the_envoy(&browser.text("main").await?)?;
     let here = browser.client.current_url().await?;
     ensure!(here.query().is_none(), "the token stays in {here}");
-    browser.picture("overview").await?;
 
     browser.follow("Ingresses").await?;
     browser.wait_for("tbody", "default/web").await?;
@@ -139,7 +62,6 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     browser
         .wait_for("main", &fixture.pods[1].addr().to_string())
         .await?;
-    browser.picture("ingress").await?;
     // Without a navigation: the page hears of the change.
     fixture.endpoints(&[0])?;
     let gone = fixture.pods[1].addr().to_string();
@@ -175,7 +97,6 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     browser
         .wait_for("main", "Service default/web port 80")
         .await?;
-    browser.picture("explain").await?;
     browser.client.clone().close().await?;
     Ok(())
 }
@@ -317,7 +238,7 @@ async fn dashboard_is_used_without_a_mouse() -> Result<()> {
             .client
             .goto(&format!("http://127.0.0.1:{}/{path}", port.number()))
             .await?;
-        let unnamed = "return document.querySelectorAll('input:not(label input), textarea:not(label textarea), table:not(:has(caption)), \
+        let unnamed = "return document.querySelectorAll('input:not(label input):not([type=hidden]), textarea:not(label textarea), table:not(:has(caption)), \
                        th:not([scope]), html:not([lang])').length + (document.querySelectorAll('h1').length - 1)";
         let unnamed = browser.client.execute(unnamed, Vec::new()).await?;
         ensure!(unnamed == json!(0), "{path}: {unnamed}");
@@ -334,6 +255,65 @@ async fn dashboard_is_used_without_a_mouse() -> Result<()> {
     browser.client.clone().close().await?;
     Ok(())
 }
+
+/// Its process, its version, and when it loaded the configuration.
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_shows_what_nginx_has_loaded() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port).data_plane("nginx").start().await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    browser.wait_for("main", "up to date").await?;
+    let row = browser.text("tbody tr").await?;
+    for expected in [
+        "nginx, process ",
+        "workers: ",
+        " 1.",
+        "configuration loaded ",
+    ] {
+        ensure!(row.contains(expected), "{expected}: {row}");
+    }
+    let took = browser.text("main dl").await?;
+    ensure!(took.contains("loaded by nginx after "), "{took}");
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+/// As the system says. Each text is readable on its ground: the contrast that WCAG asks for.
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_is_light_or_dark_as_the_system_says() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port).start().await?;
+    for (browser, expected) in [
+        (Browser::start().await?, "rgb(255, 255, 255)"),
+        (Browser::start_dark().await?, "rgb(13, 17, 23)"),
+    ] {
+        browser.client.goto(&url(&sluice)?).await?;
+        browser.wait_for("main", "up to date").await?;
+        let ground = "return getComputedStyle(document.body).backgroundColor";
+        let ground = browser.client.execute(ground, Vec::new()).await?;
+        ensure!(ground == json!(expected), "{ground}");
+        let pale = browser.client.execute(PALE, Vec::new()).await?;
+        ensure!(pale == json!([]), "{expected}: {pale}");
+        browser.client.clone().close().await?;
+    }
+    Ok(())
+}
+
+/// Colours of the style sheet whose contrast to the ground is below 4.5.
+const PALE: &str = "
+    const style = getComputedStyle(document.documentElement);
+    const luminance = name => {
+        const text = style.getPropertyValue(name).trim().slice(1);
+        const parts = [0, 2, 4].map(at => parseInt(text.slice(at, at + 2), 16) / 255);
+        const linear = parts.map(it => it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    };
+    return ['--text', '--soft', '--accent', '--error', '--warning', '--good'].filter(name => {
+        const both = [luminance(name), luminance('--ground')].sort((one, other) => other - one);
+        return !((both[0] + 0.05) / (both[1] + 0.05) >= 4.5);
+    });
+";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_port_there_is_no_dashboard() -> Result<()> {

@@ -1,5 +1,7 @@
 //! Certificates in Secrets, and the hosts that present them.
 
+use std::time::{Duration, SystemTime};
+
 use anyhow::{Context, Result};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
@@ -26,9 +28,23 @@ pub struct Pair {
 impl Pair {
     /// A new one that is good for these names.
     pub fn of(names: &[&str]) -> Result<Pair> {
+        Pair::made(names, |_| ())
+    }
+
+    /// The same, good for so many days from now on.
+    pub fn of_days(names: &[&str], days: u32) -> Result<Pair> {
+        Pair::made(names, |params| {
+            let time = SystemTime::now() + Duration::from_secs(86_400) * days;
+            params.not_after = time.into();
+        })
+    }
+
+    fn made(names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Result<Pair> {
         let key = KeyPair::generate()?;
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate = CertificateParams::new(names)?.self_signed(&key)?;
+        let mut params = CertificateParams::new(names)?;
+        change(&mut params);
+        let certificate = params.self_signed(&key)?;
         Ok(Pair {
             der: certificate.der().to_vec(),
             pem: certificate.pem(),

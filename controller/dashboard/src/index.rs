@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sluice_ir::{Config, HttpRoute, Server, ServerName};
+use sluice_dataplane::nginx::Running;
+use sluice_ir::{Action, BackendId, Canary, Config, HttpRoute, Server, ServerName};
 use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot};
 use sluice_xds_server::Stats;
 
@@ -18,24 +19,52 @@ pub(crate) struct Indexed {
 /// A translation by Ingress.
 pub(crate) struct Index {
     pub(crate) snapshot: Arc<Snapshot>,
-    /// All with a route or a report.
+    /// All with a route, a canary or a report.
     pub(crate) ingresses: BTreeMap<ObjectKey, Ingress>,
 }
 
 /// An Ingress: where its routes and its reports are.
 #[derive(Default)]
 pub(crate) struct Ingress {
-    /// Servers, with the places of its routes among theirs.
+    /// Servers, with the places of its routes among theirs, and of those that it is a canary of.
     pub(crate) routes: BTreeMap<ServerName, Vec<usize>>,
+    pub(crate) all_routes: usize,
+    /// Those that answer 503 to everybody.
+    pub(crate) closed_routes: usize,
+    pub(crate) is_canary: bool,
     /// Places of its reports.
-    reports: Vec<usize>,
+    pub(crate) reports: Vec<usize>,
     pub(crate) worst: Option<Severity>,
+    pub(crate) has_errors: bool,
+    pub(crate) has_warnings: bool,
+}
+
+impl Ingress {
+    fn add_route(&mut self, server: &ServerName, place: usize, route: &HttpRoute) {
+        let routes = self.routes.entry(server.clone()).or_default();
+        // Several canaries of one Ingress.
+        if routes.last() == Some(&place) {
+            return;
+        }
+        routes.push(place);
+        self.all_routes += 1;
+        self.closed_routes += usize::from(route.action == Action::Denied);
+    }
+
+    fn add_report(&mut self, place: usize, severity: Severity) {
+        self.reports.push(place);
+        self.worst = self.worst.max(Some(severity));
+        self.has_errors |= severity == Severity::Error;
+        self.has_warnings |= severity == Severity::Warning;
+    }
 }
 
 /// Tells one state from another.
 pub(crate) struct State {
     snapshot: Arc<Snapshot>,
     answers: Stats,
+    /// Configurations that nginx has loaded, and whether it has refused one.
+    loaded: (u64, bool),
     requests: u64,
 }
 
@@ -48,7 +77,8 @@ impl PartialEq for State {
 impl State {
     /// True if only requests have come.
     pub(crate) fn is_of_the_same_configuration(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.snapshot, &other.snapshot) && self.answers == other.answers
+        Arc::ptr_eq(&self.snapshot, &other.snapshot)
+            && (self.answers, self.loaded) == (other.answers, other.loaded)
     }
 }
 
@@ -74,6 +104,10 @@ impl Indexed {
         State {
             snapshot: self.dashboard.view.snapshot(),
             answers: self.dashboard.store.stats(),
+            loaded: match self.dashboard.nginx.as_ref().map(Running::load) {
+                Some(load) => (load.count, load.refused.is_some()),
+                None => (0, false),
+            },
             requests: self.dashboard.traffic.as_ref().map_or(0, Traffic::requests),
         }
     }
@@ -82,21 +116,30 @@ impl Indexed {
 impl Index {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         let mut ingresses: BTreeMap<ObjectKey, Ingress> = BTreeMap::new();
+        let mut canaries: BTreeMap<&BackendId, Vec<&(ObjectKey, Canary)>> = BTreeMap::new();
+        for canary in snapshot.canaries() {
+            let of_backend = canaries.entry(&canary.1.backend).or_default();
+            of_backend.push(canary);
+            ingresses.entry(canary.0.clone()).or_default().is_canary = true;
+        }
         for (name, server) in &snapshot.config().servers {
             for (place, route) in server.routes.iter().enumerate() {
-                let Some(owner) = snapshot.owner(&route.id) else {
-                    continue;
-                };
-                let ingress = ingresses.entry(owner.clone()).or_default();
-                let routes = ingress.routes.entry(name.clone()).or_default();
-                routes.push(place);
+                let owner = snapshot.owner(&route.id);
+                let asked = route.canaries.iter().flat_map(|canary| {
+                    let of_backend = canaries.get(&canary.backend).into_iter().flatten();
+                    let of_it = of_backend.filter(move |(_, asked)| asked == canary);
+                    of_it.map(|(key, _)| key)
+                });
+                for key in owner.into_iter().chain(asked) {
+                    let ingress = ingresses.entry(key.clone()).or_default();
+                    ingress.add_route(name, place, route);
+                }
             }
         }
         for (place, report) in snapshot.reports().iter().enumerate() {
             if report.object.kind == Kind::Ingress {
                 let ingress = ingresses.entry(report.object.key.clone()).or_default();
-                ingress.reports.push(place);
-                ingress.worst = ingress.worst.max(Some(report.severity));
+                ingress.add_report(place, report.severity);
             }
         }
         Index {
@@ -117,7 +160,7 @@ impl Index {
         reports
     }
 
-    /// Routes of an Ingress with their hosts.
+    /// Routes of an Ingress, and those that it is a canary of, with their hosts.
     pub(crate) fn routes<'a>(
         &'a self,
         ingress: &'a Ingress,

@@ -16,7 +16,9 @@ mod index;
 mod live;
 mod pages;
 mod paging;
+mod time;
 mod traffic;
+mod verdict;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,9 +29,11 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 use clap::Args as ClapArgs;
+use sluice_dataplane::nginx;
 use sluice_server::forever;
 use sluice_state::View;
 use sluice_tasks::Tasks;
+use sluice_translate::Options;
 use sluice_xds_server::Store;
 use tokio::net::TcpListener;
 
@@ -58,10 +62,12 @@ impl DashboardFlags {
 pub struct Dashboard {
     /// Objects and their translation.
     pub view: View,
+    /// Options of the translation.
+    pub options: Arc<Options>,
     /// Resources published to Envoys.
     pub store: Store,
-    /// Data planes are Envoys.
-    pub is_envoy: bool,
+    /// The nginx that is our child; `None`: data planes are Envoys.
+    pub nginx: Option<nginx::Running>,
     /// Requests that endpoints got; `None`: they are not counted (--enable-metrics).
     pub traffic: Option<Traffic>,
 }

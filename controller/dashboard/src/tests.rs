@@ -9,6 +9,8 @@ use tower::ServiceExt;
 
 use super::*;
 
+mod states;
+
 const TOKEN: &str = "secret";
 
 fn object(value: serde_json::Value) -> Object {
@@ -21,6 +23,10 @@ fn ingress(name: &str, host: &str) -> Object {
 }
 
 fn annotated(name: &str, host: &str, annotations: &[(&str, &str)]) -> Object {
+    serving(name, host, "web", annotations)
+}
+
+fn serving(name: &str, host: &str, service: &str, annotations: &[(&str, &str)]) -> Object {
     let annotations: serde_json::Map<_, _> = annotations
         .iter()
         .map(|(name, value)| (format!("nginx.ingress.kubernetes.io/{name}"), json!(value)))
@@ -29,7 +35,7 @@ fn annotated(name: &str, host: &str, annotations: &[(&str, &str)]) -> Object {
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
         "metadata": { "name": name, "namespace": "shop", "annotations": annotations },
         "spec": { "ingressClassName": "nginx", "rules": [{ "host": host, "http": { "paths": [
-            { "path": "/a", "pathType": "Prefix", "backend": { "service": { "name": "web", "port": { "number": 80 } } } },
+            { "path": "/a", "pathType": "Prefix", "backend": { "service": { "name": service, "port": { "number": 80 } } } },
         ] } }] },
     }))
 }
@@ -59,11 +65,13 @@ fn dashboard_of(objects: Vec<Object>) -> Dashboard {
     };
     let snapshot = translate(&resources, &options).snapshot();
     let view = View::default();
+    *view.resources_mut() = resources;
     view.show(Arc::new(snapshot));
     Dashboard {
         view,
+        options: Arc::new(options),
         store: Store::new(),
-        is_envoy: true,
+        nginx: None,
         traffic: None,
     }
 }
@@ -260,6 +268,29 @@ async fn a_request_is_explained() {
     assert!(text.contains(r#"href="/ingresses/shop/web""#), "{text}");
     let wrong = page(&dashboard, "/explain?url=ftp://a.example/").await;
     assert!(wrong.contains("http:// or https://"), "{wrong}");
+}
+
+/// Those that have a part in it, as they are written, and no others.
+#[tokio::test]
+async fn an_explanation_names_annotations() {
+    let annotations = [("limit-rps", "5"), ("proxy-body-size", "much")];
+    let dashboard = dashboard_of(vec![annotated("web", "a.example", &annotations)]);
+    let text = page(&dashboard, "/explain?url=http://a.example/a/b").await;
+    let limit = "nginx.ingress.kubernetes.io/limit-rps: &#34;5&#34;  (Ingress shop/web)";
+    assert!(text.contains(limit), "{text}");
+    assert!(
+        !text.contains("nginx.ingress.kubernetes.io/proxy-body-size"),
+        "{text}"
+    );
+}
+
+/// Screen readers say the name of each row.
+#[tokio::test]
+async fn no_row_is_without_a_name() {
+    let dashboard = dashboard(&[("web", "a.example")]);
+    let text = page(&dashboard, "/explain?url=http://a.example/a/b").await;
+    assert!(text.contains(r#"<th scope="row" rowspan="#), "{text}");
+    assert!(!text.contains("></th>"), "{text}");
 }
 
 /// On the page of the main Ingress and where a request is explained.

@@ -6,11 +6,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sluice_ir::{
     CanaryRules, ClientCertificates, Filter, HeaderVariant, HttpRoute, PathMatch, RouteId,
+    ServerName,
 };
 
 /// Explanation of a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
+    /// `http` or `https`: the listener that takes it.
+    pub listener: String,
     /// Name of the server that answers; `None`: TLS is passed through.
     pub server: Option<String>,
     /// Certificate that clients see; `None`: the default certificate, or plain http.
@@ -60,8 +63,18 @@ impl OperatorSnippet {
 }
 
 impl Explanation {
+    /// Name of the server that answers.
+    #[must_use]
+    pub fn server_name(&self) -> Option<ServerName> {
+        match self.server.as_deref()? {
+            "_" => Some(ServerName::CatchAll),
+            name => ServerName::parse(name).ok(),
+        }
+    }
+
     pub(crate) fn of(outcome: Outcome) -> Explanation {
         Explanation {
+            listener: String::new(),
             answered_by: None,
             server: None,
             certificate: None,

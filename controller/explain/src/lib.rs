@@ -30,11 +30,33 @@ pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
 
 use explanation::Answered;
+use serde_json::{Value, json};
 use sluice_ir::{Config, HttpRoute};
 
 /// Explains what becomes of a request.
 #[must_use]
 pub fn explain(config: &Config, request: &Request) -> Explanation {
+    Explanation {
+        listener: request.scheme.clone(),
+        ..of_route(config, request)
+    }
+}
+
+/// All that a configuration says of a request, to be compared with another one.
+#[must_use]
+pub fn details(config: &Config, request: &Request) -> Value {
+    let explanation = explain(config, request);
+    let server = explanation.server_name();
+    let server = server.and_then(|name| config.servers.get(&name));
+    let id = explanation.route.as_ref().map(|route| &route.id);
+    let route = server.and_then(|server| {
+        let mut routes = server.routes.iter();
+        routes.find(|route| Some(&route.id) == id)
+    });
+    json!([explanation, route])
+}
+
+fn of_route(config: &Config, request: &Request) -> Explanation {
     let request = &as_forwarded(config, request);
     if let Some(backend) = server::passthrough(config, request) {
         return Explanation::of(Outcome::Passthrough {

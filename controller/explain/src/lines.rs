@@ -10,18 +10,16 @@ use crate::{Backend, Choice, Explanation, Outcome, Selection};
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
 
-/// The way of a request: host, certificate, path, policies, headers.
+/// The way of a request: listener, host, certificate, path, headers. Its policies are those of annotations, which the model does not know.
 #[must_use]
 pub fn way(explanation: &Explanation) -> Vec<Line> {
-    let mut lines = Vec::new();
+    let mut lines = vec![("listener", explanation.listener.clone())];
     lines.extend(explanation.server.as_ref().map(|name| {
         let name = if name == "_" { "any other host" } else { name };
         ("host", name.to_owned())
     }));
     let certificate = explanation.certificate.as_ref();
     lines.extend(certificate.map(|id| ("certificate", id.clone())));
-    let clients = explanation.client_certificates.as_ref();
-    lines.extend(clients.map(|clients| ("clients", json(&clients))));
     if let Some(route) = &explanation.route {
         let path = match &route.path {
             PathMatch::Exact(path) => format!("{path} (exact)"),
@@ -29,8 +27,6 @@ pub fn way(explanation: &Explanation) -> Vec<Line> {
             PathMatch::Regex(regex) => format!("{} (pattern)", regex.pattern),
         };
         lines.push(("path", path));
-        let policies = route.policies.iter();
-        lines.extend(policies.map(|(name, value)| ("policy", format!("{name} {value}"))));
         lines.extend(route.filters.iter().map(|filter| ("headers", json(filter))));
         let variants = route.header_variants.iter();
         lines.extend(variants.map(|variant| ("headers", json(variant))));
@@ -142,16 +138,24 @@ fn of_backend(
     lines
 }
 
-/// How a pod is chosen.
+/// How a pod is chosen, and when it is not.
 #[must_use]
 pub fn balancing(backend: &sluice_ir::Backend) -> String {
     let algorithm = json(&backend.load_balance);
     let affinity = backend.affinity.as_ref();
-    let sticky = affinity.map(|affinity| format!(", sticky {}", json(affinity)));
+    let sticky = affinity.map(|it| format!(", sessions by cookie {}", it.cookie.name));
+    let slow_start = backend.health.slow_start;
+    let slow_start = slow_start.map(|it| format!(", slow start of {it} s"));
+    let outlier_detection = backend.health.outlier_detection.as_ref();
+    let ejection = outlier_detection.map(|it| {
+        let (failures, time) = (it.consecutive_failures, it.base_ejection_seconds);
+        format!(", ejected for {time} s after {failures} failures in a row")
+    });
+    let more = [sticky, slow_start, ejection].into_iter().flatten();
     format!(
         "{}{}",
         algorithm.trim_matches('"'),
-        sticky.unwrap_or_default()
+        more.collect::<String>()
     )
 }
 

@@ -49,6 +49,19 @@ impl Request {
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
+        if let Some(wrong) = target
+            .chars()
+            .find(|it| it.is_whitespace() || it.is_control())
+        {
+            return Err(invalid(
+                "URL",
+                "%20 and the like in a path",
+                &wrong.to_string(),
+            ));
+        }
+        if method.is_empty() || !method.chars().all(|it| it.is_ascii_graphic()) {
+            return Err(invalid("method", "a word, such as GET", method));
+        }
         let headers = headers
             .iter()
             .map(|header| parse_header(header))
@@ -170,7 +183,16 @@ fn parse_authority(text: &str) -> Result<(String, Option<u16>), InvalidRequest> 
             text,
         ));
     }
+    if !is_address(host) && !host.chars().all(is_of_host) {
+        let expected = "a host of letters, digits, dots and hyphens (punycode for others)";
+        return Err(invalid("URL", expected, host));
+    }
     Ok((host.to_ascii_lowercase(), port))
+}
+
+/// RFC 3986, reg-name, which allows more than names of hosts have.
+fn is_of_host(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-._~%!$&'()*+,;=".contains(letter)
 }
 
 fn invalid(what: &str, expected: &str, got: &str) -> InvalidRequest {
@@ -214,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_named() {
-        let url = |url| Request::parse(url, "GET", &[]).unwrap_err().to_string();
+        let url = |url: &str| Request::parse(url, "GET", &[]).unwrap_err().to_string();
         assert_eq!(
             url("ftp://a/"),
             "URL: expected http:// or https://, got \"ftp\""
@@ -222,6 +244,27 @@ mod tests {
         assert_eq!(
             url("http:///x"),
             "URL: expected a host, as in https://shop.example/cart, got \"\""
+        );
+        for host in [
+            "foo bar",
+            "a\tb",
+            "a\nb",
+            "user@a",
+            "ä.example",
+            "a<b",
+            "[::1",
+        ] {
+            let error = url(&format!("http://{host}/"));
+            assert!(
+                error.starts_with("URL: expected a host of letters"),
+                "{host}: {error}"
+            );
+        }
+        assert!(url("http://a/foo bar").starts_with("URL: expected %20"));
+        let method = Request::parse("http://a/", "GE T", &[]).unwrap_err();
+        assert_eq!(
+            method.to_string(),
+            "method: expected a word, such as GET, got \"GE T\""
         );
         assert_eq!(url("http://a:b/"), "port: expected a number, got \"b\"");
         let header = Request::parse("http://a/", "GET", &["x".to_owned()]);

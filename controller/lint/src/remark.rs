@@ -4,7 +4,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::ReasonCode;
 use sluice_source::Location;
-use sluice_translate::{Report, Severity};
+use sluice_translate::{Report, Severity, field_path};
 
 use super::Extent;
 
@@ -24,11 +24,7 @@ pub(crate) struct Remark {
 impl Remark {
     /// The path of its field in the object; `prefix`: of annotations, without the slash.
     pub(crate) fn path(&self, prefix: &str) -> String {
-        match self.field.strip_prefix("annotation ") {
-            None => self.field.clone(),
-            Some(key) if key.contains('/') => format!("metadata.annotations.{key}"),
-            Some(name) => format!("metadata.annotations.{prefix}/{name}"),
-        }
+        field_path(&self.field, prefix)
     }
 
     /// The remark for an Ingress of which nothing is served and no report says why; `is_closed`: the operator's settings close
@@ -58,14 +54,7 @@ impl Remark {
     }
 
     pub(crate) fn new(report: &Report, extent: Extent) -> Self {
-        let Report {
-            field,
-            severity,
-            code,
-            reason,
-            consequence,
-            ..
-        } = report.clone();
+        let Report { field, code, .. } = report.clone();
         let (severity, text) = match &report.missing {
             Some(missing) if extent == Extent::Part => {
                 let text = format!(
@@ -73,11 +62,7 @@ impl Remark {
                 );
                 (Severity::Note, text)
             }
-            _ if report.same_as_ingress_nginx && severity > Severity::Note => (
-                Severity::Note,
-                format!("{reason}; ingress-nginx does not honour it either"),
-            ),
-            _ => (severity, format!("{reason}; {consequence}")),
+            _ => report.compared(),
         };
         Remark {
             severity,

@@ -45,10 +45,12 @@ fn a_request_has_its_route_its_policies_and_the_line_that_says_so() {
     let text = explained("https://shop.example/api/x?y=1", &[]);
     let expected = "\
 request      GET https://shop.example/api/x?y=1
+listener     https, port 8443
 host         shop.example
 path         /api/(.*) (pattern)
-policy       ip_access {\"allow\":[\"10.0.0.0/8\"]}
 ingress      default/shop  (shop.yaml:16)
+policy       nginx.ingress.kubernetes.io/rewrite-target: \"/v2/$1\"  (Ingress default/shop, shop.yaml:7)
+policy       nginx.ingress.kubernetes.io/whitelist-source-range: \"10.0.0.0/8\"  (Ingress default/shop, shop.yaml:8)
 upstream     /v2/x?y=1
 backend      Service default/web port 80
              round_robin
@@ -95,7 +97,7 @@ fn who_is_not_known_gets_404() {
     let text = explained("b.example/", &["-X", "POST"]);
     assert_eq!(
         text,
-        "request      POST http://b.example/\nhost         any other host\nresponse     404\n"
+        "request      POST http://b.example/\nlistener     http, port 8080\nhost         any other host\nresponse     404\n"
     );
 }
 
@@ -135,6 +137,109 @@ canary       Service default/new port 80
     let main = "goes to      main backend Service default/web port 80; canary Service default/new port 80: no rule selects it\n";
     let other = explained(&[]);
     assert!(other.contains(main), "{other}");
+}
+
+/// Of everything that a request meets: where it is written.
+#[test]
+fn services_endpoints_certificates_and_reports_have_their_lines() {
+    let manifests = "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: shop
+  namespace: default
+  annotations:
+    nginx.ingress.kubernetes.io/proxy-body-size: much
+    nginx.ingress.kubernetes.io/proxy-cookie-path: one-word
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: shop.example
+      http:
+        paths:
+          - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: default }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: web-1, namespace: default, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+ports: [{ port: 8080 }]
+endpoints: [{ addresses: [10.0.0.1] }]
+";
+    let text = explained_of(manifests, "shop.example/", &[]);
+    for expected in [
+        "backend      Service default/web port 80  (shop.yaml:17)\n",
+        "endpoints    EndpointSlice default/web-1  (shop.yaml:22)\n",
+        "annotation ignored  (shop.yaml:7)\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+/// As `sluice lint` says it.
+#[test]
+fn reports_are_in_the_words_of_lint() {
+    let manifests = MANIFESTS.replace("rewrite-target: /v2/$1", "nope: \"1\"");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("shop.yaml"), &manifests).unwrap();
+    let place = folder.path().display().to_string();
+    for data_plane in ["envoy", "nginx"] {
+        let words = [
+            "sluice",
+            "lint",
+            &place,
+            "--data-plane",
+            data_plane,
+            "-o",
+            "json",
+        ];
+        let args = Args::parse_from_words(words.iter()).unwrap();
+        let Command::Lint(lint) = args.command else {
+            panic!("another command")
+        };
+        let linted = crate::lint::text(&lint).unwrap();
+        let linted: Value = serde_json::from_str(&linted).unwrap();
+        let flags = ["--data-plane", data_plane];
+        let text = explained_of(&manifests, "shop.example/old", &flags);
+        let unchanged = "note         annotation nope: ";
+        let no_better = "; ingress-nginx does not honour it either  (shop.yaml:7)";
+        assert!(
+            text.contains(unchanged) && text.contains(no_better),
+            "{text}"
+        );
+        for remark in linted["ingresses"][0]["remarks"].as_array().unwrap() {
+            let word = |name: &str| remark[name].as_str().unwrap_or_default();
+            let said = format!(
+                "{:<12} {}: {}",
+                word("severity"),
+                word("field"),
+                word("text")
+            );
+            // Hints are about the object, whatever the request.
+            assert!(
+                remark.get("code").is_none() || text.contains(&said),
+                "{said}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_no_host_is_an_error() {
+    let explain = |url: &str| {
+        let words = ["sluice", "explain", url, "--manifests", "/nothing"];
+        let Command::Explain(explain) = Args::parse_from_words(words.iter()).unwrap().command
+        else {
+            panic!("another command")
+        };
+        super::text(&explain).unwrap_err().to_string()
+    };
+    assert!(explain("foo bar").contains("expected a host of letters"));
 }
 
 const CONFIG_MAP: &str = "\
@@ -264,4 +369,14 @@ fn json_has_the_same() {
         (&"shop.yaml".into(), &15.into())
     );
     assert_eq!(json["outcome"]["forward"]["path"], "/v2/");
+    assert_eq!(json["listener"], "https");
+    let setting = &json["settings"][0];
+    assert_eq!(
+        setting["name"],
+        "nginx.ingress.kubernetes.io/rewrite-target"
+    );
+    assert_eq!(
+        (&setting["value"], &setting["line"]),
+        (&"/v2/$1".into(), &7.into())
+    );
 }

@@ -3,5 +3,5 @@
 mod progress;
 mod view;
 
-pub use progress::{Busy, Progress};
+pub use progress::{Busy, Progress, Published};
 pub use view::View;

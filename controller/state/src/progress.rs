@@ -14,8 +14,17 @@ pub struct Progress(Arc<Mutex<Times>>);
 
 #[derive(Debug, Default)]
 struct Times {
-    published: Option<Instant>,
+    published: Option<Published>,
     busy_since: Option<Instant>,
+}
+
+/// A publication, from the change that it is made for until data planes had been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// The publisher had the change.
+    pub begun: Instant,
+    /// Data planes had been told of it.
+    pub done: Instant,
 }
 
 /// Work in progress, until it is dropped.
@@ -30,7 +39,12 @@ impl Progress {
 
     /// Time since the last publication.
     pub fn age(&self) -> Option<Duration> {
-        self.times().published.map(|at| at.elapsed())
+        self.last().map(|last| last.done.elapsed())
+    }
+
+    /// The last publication.
+    pub fn last(&self) -> Option<Published> {
+        self.times().published
     }
 
     /// How long the publisher has been busy with one piece of work, if that is too long.
@@ -49,7 +63,11 @@ impl Progress {
 
     /// The data planes have been told of a configuration.
     pub fn note_published(&self) {
-        self.times().published = Some(Instant::now());
+        let (mut times, done) = (self.times(), Instant::now());
+        times.published = Some(Published {
+            begun: times.busy_since.unwrap_or(done),
+            done,
+        });
     }
 
     fn times(&self) -> MutexGuard<'_, Times> {
@@ -79,6 +97,8 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(progress.stuck(), Some(LIMIT + Duration::from_secs(1)));
         progress.note_published();
+        let last = progress.last().unwrap();
+        assert_eq!(last.done - last.begun, LIMIT + Duration::from_secs(1));
         drop(busy);
         tokio::time::advance(LIMIT * 9).await;
         assert_eq!((progress.stuck(), progress.age()), (None, Some(LIMIT * 9)));

@@ -8,6 +8,8 @@
 //!                                               +-- annotations/ annotations of an Ingress
 //!                                               +-- servers/     hosts, paths, merge order
 //!
+//!   causes.rs      the annotations and keys behind a part of the configuration
+//!
 //!   Ingress --admit--> Admission   admission/: the same translation, of one Ingress and its neighbours (claims.rs)
 //! ```
 //!
@@ -21,6 +23,7 @@
 
 mod admission;
 pub mod annotations;
+mod causes;
 mod claims;
 mod class;
 mod ext_auth_url;
@@ -43,6 +46,7 @@ mod v1beta1;
 mod variables;
 
 pub use admission::{Admission, Rules, admit};
+pub use causes::{Setting, Subject};
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use ingresses::Ingresses;
 pub use limits::{LIMITS, Limit};
@@ -52,7 +56,7 @@ pub use sluice_syntax::{CertInfo, DnsName};
 pub use sluice_translate_engine::{
     AddressPolicy, Carries, Change, Changes, EndpointHealth, EndpointSlice, Forbidden,
     InvalidObject, Kind, METADATA_NETWORKS, Object, ObjectKey, ObjectRef, Pod, Provenance, Report,
-    Resolution, Severity, Snapshot, Updated, ids,
+    Resolution, Severity, Snapshot, Updated, field_path, ids,
 };
 pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};

@@ -92,6 +92,20 @@ impl Resources {
         self.cluster.service(key)
     }
 
+    pub(crate) fn without_ingresses(&self) -> Resources {
+        Resources {
+            cluster: self.cluster.clone(),
+            ingress_classes: self.ingress_classes.clone(),
+            ingress_classes_are_forbidden: self.ingress_classes_are_forbidden,
+            ..Resources::default()
+        }
+    }
+
+    /// Names of the EndpointSlices of a Service.
+    pub fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &ObjectKey> {
+        self.cluster.slice_names(service)
+    }
+
     pub(crate) fn claims(&self) -> &Claims {
         &self.claims
     }

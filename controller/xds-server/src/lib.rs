@@ -14,7 +14,7 @@
 //! - [`nack`]: resources that a client rejected.
 //! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
 //! - [`encode`]: the bytes of a response, piece by piece.
-//! - [`progress`]: ACKs of the streams.
+//! - [`progress`]: ACKs of the streams. [`publications`]: when they came.
 //! - [`stream`]: a delta ADS stream; the only file that awaits a client. [`service`]: the streams over HTTP.
 //! - [`ext_authz`]: external authorization: Envoy asks about a request, the caller decides.
 //! - [`ext_proc`]: external processing: Envoy shows requests and responses, the caller judges.
@@ -34,6 +34,7 @@ mod history;
 mod known;
 mod nack;
 mod progress;
+mod publications;
 mod response;
 mod service;
 mod store;
@@ -48,5 +49,6 @@ pub use ext_proc::{
 };
 pub use history::Generation;
 pub use nack::Nack;
+pub use publications::Acknowledged;
 pub use service::{Session, discovery_service};
 pub use store::{DataPlane, Decided, Revision, Stats, Status, Store};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::history::Generation;
+use crate::publications::Publications;
 use crate::version::Version;
 
 /// After this a stream that answers nothing decides nothing any more, as long as others do.
@@ -33,12 +34,22 @@ pub(crate) struct Probed {
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     pub(crate) progress: BTreeMap<u64, Progress>,
-    /// Names and versions of their clients, once they have said them.
-    pub(crate) clients: BTreeMap<u64, (String, String)>,
+    /// Their clients, once they have said who they are.
+    pub(crate) clients: BTreeMap<u64, Client>,
     /// Streams that did not answer in time: until they have caught up with this, nobody waits for them again.
     late: BTreeMap<u64, Late>,
     /// Counts how often refusals came and went.
     pub(crate) revision: u64,
+    /// When was published what they answer.
+    pub(crate) published: Publications,
+}
+
+/// The client of a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) node: String,
+    pub(crate) version: String,
+    pub(crate) connected: Instant,
 }
 
 /// A stream that others are not to be held up by.
@@ -76,19 +87,38 @@ impl Streams {
     }
 
     /// Notes progress of a stream; true if there is some.
-    pub(crate) fn advance(&mut self, id: u64, progress: Progress) -> bool {
+    pub(crate) fn advance(&mut self, id: u64, progress: Progress, now: Instant) -> bool {
         let has_caught_up = |late: &Late| progress.settled >= late.behind;
         if self.late.get(&id).is_some_and(has_caught_up) {
             self.late.remove(&id);
         }
-        self.progress.insert(id, progress) != Some(progress)
+        let has_advanced = self.progress.insert(id, progress) != Some(progress);
+        if has_advanced {
+            self.note_answers(now);
+        }
+        has_advanced
+    }
+
+    /// A generation is there. Streams for which nothing is new have perhaps answered it already.
+    pub(crate) fn note_published(&mut self, generation: Generation, now: Instant) {
+        self.published.note(generation, now);
+        self.note_answers(now);
+    }
+
+    /// Notes of publications that all streams have answered them.
+    fn note_answers(&mut self, now: Instant) {
+        let settled = self.progress.values().map(|progress| progress.settled);
+        if let Some(settled) = settled.min() {
+            self.published.answered(settled, now);
+        }
     }
 
     /// A stream has ended.
-    pub(crate) fn close(&mut self, id: u64) {
+    pub(crate) fn close(&mut self, id: u64, now: Instant) {
         self.progress.remove(&id);
         self.clients.remove(&id);
         self.late.remove(&id);
+        self.note_answers(now);
     }
 
     fn is_lost(&self, id: u64, now: Instant) -> bool {
@@ -219,8 +249,8 @@ mod tests {
             !streams.are_settled_in_time(second),
             "the other one is waited for"
         );
-        streams.advance(1, at(first));
-        streams.advance(0, at(second));
+        streams.advance(1, at(first), now);
+        streams.advance(0, at(second), now);
         assert!(
             !streams.are_settled_in_time(second),
             "it is waited for again"
@@ -235,9 +265,9 @@ mod tests {
         streams.note_late(first, now);
         assert!(!streams.have_decided(first, soon));
         assert!(streams.have_decided(first, later));
-        streams.close(0);
+        streams.close(0, now);
         assert!(!streams.have_decided(first, later), "it alone is left");
-        streams.advance(1, at(first));
+        streams.advance(1, at(first), now);
         assert!(streams.have_decided(first, later));
     }
 

@@ -1,6 +1,7 @@
 //! State that the publisher and every stream share.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use crate::acknowledgement::Sent;
 use crate::cache::Cache;
 use crate::history::Generation;
 use crate::nack::{Nack, Nacks};
-use crate::progress::{Progress, Streams};
+use crate::progress::{Client, Progress, Streams};
+use crate::publications::Acknowledged;
 use crate::version::Version;
 
 /// How often it is looked for data planes that are lost.
@@ -75,6 +77,10 @@ pub struct DataPlane {
     pub version: String,
     /// The latest publication of which it has answered everything.
     pub answered: u64,
+    /// How long the oldest publication that it has not answered has been there.
+    pub behind: Duration,
+    /// How long it has been connected.
+    pub connected: Duration,
 }
 
 /// Tells what is refused now from what was.
@@ -109,6 +115,10 @@ impl Store {
         if cured {
             self.note_refusals();
         }
+        self.0.streams.send_if_modified(|streams| {
+            streams.note_published(generation, Instant::now());
+            false
+        });
         self.0
             .news
             .send_if_modified(|news| generation > std::mem::replace(news, generation.max(*news)));
@@ -240,6 +250,12 @@ impl Store {
         data_planes(&self.0.streams.borrow())
     }
 
+    /// Answers of all data planes to what was published in this time, as long as it is one of the last publications.
+    #[must_use]
+    pub fn acknowledged(&self, during: &RangeInclusive<Instant>) -> Acknowledged {
+        self.0.streams.borrow().published.acknowledged(during)
+    }
+
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Cache) -> T) -> T {
         read(&self.0.cache.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -305,12 +321,15 @@ impl Store {
 }
 
 fn data_planes(streams: &Streams) -> Vec<DataPlane> {
-    let clients = streams.clients.iter();
-    let all = clients.filter_map(|(id, (node, version))| {
+    let (clients, now) = (streams.clients.iter(), Instant::now());
+    let all = clients.filter_map(|(id, client)| {
+        let settled = streams.progress.get(id)?.settled;
         Some(DataPlane {
-            node: node.clone(),
-            version: version.clone(),
-            answered: streams.progress.get(id)?.settled.number(),
+            node: client.node.clone(),
+            version: client.version.clone(),
+            answered: settled.number(),
+            behind: streams.published.behind(settled, now),
+            connected: now.saturating_duration_since(client.connected),
         })
     });
     all.collect()
@@ -326,7 +345,11 @@ pub(crate) struct OpenStream {
 impl OpenStream {
     /// The client has said who it is.
     pub(crate) fn introduce(&self, node: &str, version: &str) {
-        let client = (node.to_owned(), version.to_owned());
+        let client = Client {
+            node: node.to_owned(),
+            version: version.to_owned(),
+            connected: Instant::now(),
+        };
         // Nobody waits for names.
         self.store.0.streams.send_if_modified(|streams| {
             streams.clients.insert(self.id, client);
@@ -336,13 +359,13 @@ impl OpenStream {
 
     pub(crate) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
-        streams.send_if_modified(|streams| streams.advance(self.id, progress));
+        streams.send_if_modified(|streams| streams.advance(self.id, progress, Instant::now()));
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let streams = &self.store.0.streams;
-        streams.send_modify(|streams| streams.close(self.id));
+        streams.send_modify(|streams| streams.close(self.id, Instant::now()));
     }
 }

@@ -6,10 +6,12 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use sluice_explain::{Explanation, Request};
-use sluice_translate::{ObjectKey, ids};
+use sluice_explain::{Explanation, Line, Request};
+use sluice_translate::{ObjectKey, Setting, Subject, ids};
+use tokio::task::spawn_blocking;
 
 use super::{ReportLine, shown};
+use crate::Dashboard;
 use crate::index::{Index, Indexed};
 
 /// Query of the URL.
@@ -35,7 +37,8 @@ struct Page {
 
 struct Explained {
     request: String,
-    lines: Vec<sluice_explain::Line>,
+    /// Words, each with what it is, in one line or more.
+    lines: Vec<(&'static str, Vec<String>)>,
     ingress: Option<ObjectKey>,
     reports: Vec<ReportLine>,
 }
@@ -57,7 +60,12 @@ pub(crate) async fn page(
     let (explained, error) = match request {
         None => (None, None),
         Some(Err(error)) => (None, Some(error.to_string())),
-        Some(Ok(request)) => (Some(explained_of(&indexed.now(), &request)), None),
+        Some(Ok(request)) => {
+            // Some Ingresses are translated, once for each of their annotations.
+            let explained = spawn_blocking(move || explained_of(&indexed, &request)).await;
+            let error = explained.as_ref().err().map(ToString::to_string);
+            (explained.ok(), error)
+        }
     };
     shown(&Page {
         url: query.url,
@@ -68,9 +76,39 @@ pub(crate) async fn page(
     })
 }
 
-fn explained_of(index: &Index, request: &Request) -> Explained {
+/// Annotations and keys of the ConfigMap that the request would fare otherwise without.
+fn policies(
+    indexed: &Indexed,
+    index: &Index,
+    explanation: &Explanation,
+    request: &Request,
+) -> Vec<Line> {
+    let Dashboard { view, options, .. } = &indexed.dashboard;
+    let (resources, server) = (view.resources().clone(), explanation.server_name());
+    let subject = Subject {
+        inputs: (&resources, options),
+        snapshot: &index.snapshot,
+        server: server.as_ref(),
+        route: explanation.route.as_ref().map(|route| &route.id),
+    };
+    let causes = subject.causes(|config| sluice_explain::details(config, request));
+    let lines = causes.into_iter().map(|setting| {
+        let Setting {
+            object,
+            name,
+            value,
+            ..
+        } = setting;
+        ("policy", format!("{name}: {value:?}  ({object})"))
+    });
+    lines.collect()
+}
+
+fn explained_of(indexed: &Indexed, request: &Request) -> Explained {
+    let index = &*indexed.now();
     let explanation: Explanation = sluice_explain::explain(index.config(), request);
     let mut lines = sluice_explain::way(&explanation);
+    lines.extend(policies(indexed, index, &explanation, request));
     lines.extend(sluice_explain::end(&explanation.outcome, &ids::shown));
     let route = explanation.route.as_ref();
     let ingress = route.and_then(|route| index.snapshot.owner(&route.id));
@@ -80,8 +118,20 @@ fn explained_of(index: &Index, request: &Request) -> Explained {
         .unwrap_or_default();
     Explained {
         request: request.to_string(),
-        lines,
+        lines: grouped(lines),
         ingress: ingress.cloned(),
         reports: reports.into_iter().map(ReportLine::new).collect(),
     }
+}
+
+/// Lines without a word are of the line before.
+fn grouped(lines: Vec<Line>) -> Vec<(&'static str, Vec<String>)> {
+    let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for (word, text) in lines {
+        match groups.last_mut() {
+            Some((_, texts)) if word.is_empty() => texts.push(text),
+            _ => groups.push((word, vec![text])),
+        }
+    }
+    groups
 }

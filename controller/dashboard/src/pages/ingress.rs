@@ -17,6 +17,7 @@ use super::{ReportLine, shown, with_status};
 use crate::Traffic;
 use crate::index::{Index, Indexed, Ingress};
 use crate::traffic::Counts;
+use crate::verdict::{self, Verdict};
 
 /// Routes and endpoints on a page.
 const MOST_ROUTES: usize = 200;
@@ -27,6 +28,10 @@ const MOST_BACKENDS: usize = 50;
 #[template(path = "ingress.html")]
 struct Page {
     key: ObjectKey,
+    style: &'static str,
+    verdict: String,
+    /// Its routes are those of the Ingresses that it is a canary of.
+    is_canary: bool,
     reports: Vec<ReportLine>,
     routes: Vec<Route>,
     /// Routes beside those.
@@ -106,6 +111,9 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
     }
     Page {
         key,
+        style: Verdict::of(ingress).style(),
+        verdict: verdict::text(ingress),
+        is_canary: ingress.is_canary,
         reports: index
             .reports(ingress)
             .into_iter()

@@ -1,6 +1,7 @@
 //! The pages, one file each, with its template.
 
 pub(crate) mod certificates;
+mod data_planes;
 pub(crate) mod explain;
 pub(crate) mod ingress;
 pub(crate) mod ingresses;
@@ -10,9 +11,7 @@ pub(crate) mod refused;
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use sluice_translate::{Report, Severity};
-
-use crate::index::Ingress;
+use sluice_translate::Report;
 
 /// A page that is there.
 fn shown(page: &impl Template) -> Response {
@@ -49,16 +48,5 @@ impl ReportLine {
             field: format!("{}: {}", report.object, report.field),
             ..ReportLine::new(report)
         }
-    }
-}
-
-/// Style and words of what is served of an Ingress.
-fn verdict(ingress: &Ingress) -> (&'static str, &'static str) {
-    match ingress.worst {
-        Some(Severity::Error) if ingress.routes.is_empty() => ("error", "not served"),
-        _ if ingress.routes.is_empty() => ("soft", "no routes"),
-        Some(Severity::Error) => ("error", "partly not served"),
-        Some(Severity::Warning) => ("warning", "served with differences"),
-        Some(Severity::Note) | None => ("good", "served"),
     }
 }

@@ -8,8 +8,10 @@ use axum::response::Response;
 use sluice_ir::{Endpoint, ServerName};
 use sluice_translate::{Kind, Severity};
 
-use super::{ReportLine, shown};
-use crate::index::Indexed;
+use super::{ReportLine, data_planes, shown};
+use crate::index::{Indexed, Ingress};
+use crate::time::rough;
+use crate::verdict::Filter;
 
 /// Reports on the page.
 const MOST_REPORTS: usize = 100;
@@ -24,14 +26,17 @@ struct Overview {
     endpoints: Endpoints,
     /// Reports about objects that are no Ingresses.
     reports: Vec<ReportLine>,
+    /// Ingresses with an error.
     errors: usize,
     warnings: usize,
     refused: usize,
     certificates: usize,
-    /// Seconds since the last publication.
-    published: Option<u64>,
-    /// Publications that each Envoy is behind; `None`: data planes are no Envoys.
-    behind: Option<Vec<u64>>,
+    /// How long ago the last publication was.
+    published: Option<String>,
+    /// How long it took.
+    took: String,
+    data_planes: Vec<data_planes::Row>,
+    is_envoy: bool,
 }
 
 #[derive(Default)]
@@ -63,11 +68,11 @@ pub(crate) async fn page(State(indexed): State<Arc<Indexed>>) -> Response {
     all.for_each(|endpoint| endpoints.count(endpoint));
     let reports = index.snapshot.reports();
     let others = reports.iter().filter(|it| it.object.kind != Kind::Ingress);
-    let count = |severity| reports.iter().filter(|it| it.severity == severity).count();
-    let (generation, answered) = dashboard.store.progress();
-    let behind = answered
-        .iter()
-        .map(|known| generation.saturating_sub(*known));
+    let ingresses = index.ingresses.values();
+    let with = |severity| {
+        let is_one = move |it: &&Ingress| Filter::Reported(severity).takes(it);
+        ingresses.clone().filter(is_one).count()
+    };
     shown(&Overview {
         ingresses: index.ingresses.len(),
         hosts: config
@@ -82,11 +87,13 @@ pub(crate) async fn page(State(indexed): State<Arc<Indexed>>) -> Response {
             .take(MOST_REPORTS)
             .map(ReportLine::of_object)
             .collect(),
-        errors: count(Severity::Error),
-        warnings: count(Severity::Warning),
+        errors: with(Severity::Error),
+        warnings: with(Severity::Warning),
         refused: dashboard.store.refusals().len(),
         certificates: config.tls.len(),
-        published: dashboard.view.progress().age().map(|age| age.as_secs()),
-        behind: dashboard.is_envoy.then(|| behind.collect()),
+        published: dashboard.view.progress().age().map(rough),
+        took: data_planes::took(dashboard),
+        data_planes: data_planes::rows(dashboard),
+        is_envoy: dashboard.nginx.is_none(),
     })
 }

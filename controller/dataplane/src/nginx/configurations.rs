@@ -22,6 +22,8 @@ use crate::content_hash::content_hash;
 #[derive(Debug)]
 pub(super) struct Configuration {
     pub(super) text: String,
+    /// Hash of the text.
+    pub(super) content: u128,
     pub(super) files: BTreeSet<String>,
     /// Those among them that nginx reads when it loads the configuration.
     pinned: BTreeSet<String>,
@@ -112,6 +114,7 @@ impl Configurations {
         let links = links.filter(|_| rendered.table.is_none());
         let mut configuration = Arc::new(Configuration {
             files: pinned.iter().cloned().chain(links).collect(),
+            content: content_hash(&rendered.text),
             text: rendered.text,
             pinned,
             table: rendered.table.as_ref().map(|table| table.identity.clone()),
@@ -154,7 +157,7 @@ impl Configurations {
             is_written,
         } = staged;
         let published = Published {
-            content: is_written.then(|| content_hash(&configuration.text)),
+            content: is_written.then(|| configuration.content),
             unsupported,
         };
         if !is_written {

@@ -42,7 +42,7 @@ use tokio::sync::watch;
 pub use configurations::{Configurations, Published, Staged};
 pub use reload_event::ReloadEvent;
 pub use request_log::RequestLog;
-pub use running::Running;
+pub use running::{Load, Running};
 pub use span_log::SpanLog;
 
 use crate::child_log::ChildLog;
@@ -52,6 +52,7 @@ use access_log::AccessLog;
 use adoption::{FormerFiles, Found};
 use certificates::Certificates;
 use configurations::Configuration;
+use running::Loads;
 use supervised::Supervised;
 use table_files::TableFiles;
 
@@ -84,6 +85,8 @@ pub struct Nginx {
     pid: SharedPid,
     /// Socket of its counters, if it has them.
     status: Option<PathBuf>,
+    version: String,
+    loads: Loads,
     configurations: watch::Receiver<Option<Arc<Configuration>>>,
     certificates: Certificates,
     tables: Arc<TableFiles>,
@@ -125,10 +128,11 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         .then(|| AccessLog::open(&directory))
         .transpose()?;
     access_log.iter().try_for_each(|log| log.follow(tasks))?;
+    let features = features(&settings.program);
     let render = sluice_nginx::Settings {
         requests: request_log.as_ref().map(|log| log.path().to_owned()),
         access_log: access_log.as_ref().map(AccessLog::files),
-        ..detect_features(&settings.program, settings.render)
+        ..detect_features(&features, &settings.program, settings.render)
     };
     if let Engine::Kong { cache, .. } = &render.engine {
         enable_wasmtime_cache(cache)?;
@@ -148,6 +152,8 @@ pub async fn prepare(settings: Settings, tasks: &Tasks) -> anyhow::Result<Prepar
         drain_timeout: settings.drain_timeout,
         pid: SharedPid::default(),
         status,
+        version: running::version(&features),
+        loads: Loads::default(),
         configurations: configurations.subscribe(),
         certificates,
         tables: configurations.tables(),
@@ -171,6 +177,9 @@ impl Nginx {
         Running {
             pid: self.pid.clone(),
             status: self.status.clone(),
+            version: self.version.clone(),
+            loads: self.loads.clone(),
+            configurations: self.configurations.clone(),
         }
     }
 
@@ -205,6 +214,11 @@ impl Nginx {
         on_reload: impl Fn(ReloadEvent) + Send + Sync + 'static,
         on_ready: impl Fn() + Send + Sync + 'static,
     ) -> anyhow::Result<()> {
+        let loads = self.loads.clone();
+        let on_reload = move |event: ReloadEvent| {
+            loads.note(&event);
+            on_reload(event);
+        };
         let supervised = Supervised::new(self, Box::new(on_reload));
         supervise(supervised, stop, max_failed_starts, on_ready).await
     }
@@ -229,22 +243,30 @@ pub fn directory(run_dir: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Settings with the features of this nginx, as `nginx -V` lists them.
-fn detect_features(program: &Path, settings: sluice_nginx::Settings) -> sluice_nginx::Settings {
+fn detect_features(
+    features: &str,
+    program: &Path,
+    settings: sluice_nginx::Settings,
+) -> sluice_nginx::Settings {
+    sluice_nginx::Settings {
+        openssl: OpenSsl::of_nginx(features),
+        streams: Streams::of_nginx(features, program, Path::is_file),
+        modsecurity: ModSecurity::of_nginx(features, program, Path::is_file)
+            .filter(|_| !settings.engine.is_kongs()),
+        status: sluice_nginx::status_socket(features, &settings.folder),
+        ..settings
+    }
+}
+
+/// Output of `nginx -V`.
+fn features(program: &Path) -> String {
     let output = std::process::Command::new(program)
         .arg("-V")
         .stdin(Stdio::null())
         .output();
-    let features = output
+    output
         .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
-        .unwrap_or_default();
-    sluice_nginx::Settings {
-        openssl: OpenSsl::of_nginx(&features),
-        streams: Streams::of_nginx(&features, program, Path::is_file),
-        modsecurity: ModSecurity::of_nginx(&features, program, Path::is_file)
-            .filter(|_| !settings.engine.is_kongs()),
-        status: sluice_nginx::status_socket(&features, &settings.folder),
-        ..settings
-    }
+        .unwrap_or_default()
 }
 
 /// Has wasmtime in Kong's host cache compiled code: otherwise each worker compiles for a fifth of a second.

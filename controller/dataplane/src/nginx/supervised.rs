@@ -116,7 +116,7 @@ impl Supervised {
 
     fn installed_first(&self, configuration: &Configuration) {
         self.nginx.tables.note_loaded();
-        (self.on_reload)(ReloadEvent::Reloaded(content_hash(&configuration.text)));
+        (self.on_reload)(ReloadEvent::Reloaded(configuration.content));
     }
 
     /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
@@ -136,7 +136,7 @@ impl Supervised {
         error!("nginx refuses the configuration; {kept}: {rejection}");
         (self.on_reload)(match rejection {
             Rejection::Invalid(message) => ReloadEvent::Rejected {
-                content: content_hash(&latest.text),
+                content: latest.content,
                 message,
             },
             Rejection::Untested(_) => ReloadEvent::Failed,
@@ -176,7 +176,7 @@ impl Supervised {
         if is_reloaded {
             self.nginx.tables.note_loaded();
             record_serves(process, Some(digest(&latest.text)));
-            (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+            (self.on_reload)(ReloadEvent::Reloaded(latest.content));
         } else {
             error!("reload failed although `nginx -t` passed; previous configuration kept");
             (self.on_reload)(ReloadEvent::Failed);
@@ -266,7 +266,7 @@ impl Program for Supervised {
             self.note_next(&latest);
             self.nginx.tables.note_loaded();
             self.remove_unused_files(&latest);
-            return (self.on_reload)(ReloadEvent::Unchanged(content_hash(&latest.text)));
+            return (self.on_reload)(ReloadEvent::Unchanged(latest.content));
         }
         // Uncertain until there are workers with the new configuration.
         let before = process.serves().map(str::to_owned);

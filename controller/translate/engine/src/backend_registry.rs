@@ -116,6 +116,13 @@ impl BackendRegistry {
             .unwrap_or_default()
     }
 
+    /// Candidates, with the objects that they are from.
+    pub(crate) fn canary_owners(&self) -> impl Iterator<Item = (ObjectKey, Canary)> {
+        let candidates = self.entries.values();
+        let candidates = candidates.flat_map(|entry| entry.canary_candidates.values());
+        candidates.map(|candidate| (candidate.object.key.clone(), candidate.canary.clone()))
+    }
+
     /// Reports about canaries together.
     pub(crate) fn reports(&self) -> impl Iterator<Item = &Report> {
         self.entries.values().flat_map(|entry| &entry.reports)

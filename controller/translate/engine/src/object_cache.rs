@@ -171,6 +171,16 @@ impl ObjectCache {
         slices.map(|(_, slice)| slice)
     }
 
+    /// Names of the EndpointSlices of a Service.
+    pub fn slice_names(&self, service: &ObjectKey) -> impl Iterator<Item = &ObjectKey> {
+        let from = (service.clone(), ObjectKey::default());
+        let slices = self.slices.range(from..).map(|(names, _)| names);
+        let service = service.clone();
+        slices
+            .take_while(move |(other, _)| *other == service)
+            .map(|(_, slice)| slice)
+    }
+
     /// The Services of a namespace that have any slice.
     pub(crate) fn services_with_slices<'a>(
         &'a self,

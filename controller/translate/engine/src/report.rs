@@ -19,13 +19,21 @@ pub enum Severity {
     Error,
 }
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Severity {
+    /// In a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
             Severity::Note => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 
@@ -80,6 +88,29 @@ impl Report {
             same_as_ingress_nginx: false,
             admission_denied: false,
         }
+    }
+
+    /// Severity and words for who comes from ingress-nginx.
+    #[must_use]
+    pub fn compared(&self) -> (Severity, String) {
+        let reason = &self.reason;
+        match self.same_as_ingress_nginx && self.severity > Severity::Note {
+            true => (
+                Severity::Note,
+                format!("{reason}; ingress-nginx does not honour it either"),
+            ),
+            false => (self.severity, format!("{reason}; {}", self.consequence)),
+        }
+    }
+}
+
+/// Path in its object of a field that a report names; `prefix`: of annotations, without the slash.
+#[must_use]
+pub fn field_path(field: &str, prefix: &str) -> String {
+    match field.strip_prefix("annotation ") {
+        None => field.to_owned(),
+        Some(key) if key.contains('/') => format!("metadata.annotations.{key}"),
+        Some(name) => format!("metadata.annotations.{prefix}/{name}"),
     }
 }
 

@@ -4,15 +4,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Config, HttpRoute, RouteId, ServerName, SharedMap};
+use sluice_ir::{Canary, Config, HttpRoute, RouteId, ServerName, SharedMap};
 
 use crate::{ObjectKey, Report, Translation, ids};
 
-/// The configuration, the owners of its routes, and the reports.
+/// The configuration, the owners of its routes and canaries, and the reports.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     config: Config,
     owners: SharedMap<RouteId, ObjectKey>,
+    /// Few have any.
+    canaries: Arc<[(ObjectKey, Canary)]>,
     reports: Arc<[Report]>,
 }
 
@@ -24,6 +26,7 @@ impl<S> Translation<S> {
         Snapshot {
             config: self.config.clone(),
             owners: self.owners.clone(),
+            canaries: self.registry.canary_owners().collect(),
             reports,
         }
     }
@@ -65,5 +68,12 @@ impl Snapshot {
     #[must_use]
     pub fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
         self.owners.get(route)
+    }
+
+    /// Canaries that objects ask for, those that do not come about among them. A canary has no route: it takes part in those of the
+    /// backend that it is a canary of.
+    #[must_use]
+    pub fn canaries(&self) -> &[(ObjectKey, Canary)] {
+        &self.canaries
     }
 }

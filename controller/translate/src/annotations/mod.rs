@@ -65,8 +65,8 @@ pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
 pub(crate) use backend::MAX_PARAMS_BYTES;
-pub(crate) use catalogue::canonical;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
+pub(crate) use catalogue::{canonical, find};
 pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
 pub(crate) use intake::OWN;

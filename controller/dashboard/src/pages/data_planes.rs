@@ -1,0 +1,158 @@
+//! The data planes: their versions, and how far each is.
+
+use sluice_dataplane::nginx::{Load, Running};
+use sluice_xds_server::{Acknowledged, DataPlane, Store};
+
+use crate::Dashboard;
+use crate::time::{measured, rough};
+
+/// A data plane as a page shows it.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) style: &'static str,
+    pub(super) state: String,
+    /// How far behind it is.
+    pub(super) lag: String,
+    /// Since when it is there.
+    pub(super) since: String,
+}
+
+/// All that are there.
+pub(super) fn rows(dashboard: &Dashboard) -> Vec<Row> {
+    match &dashboard.nginx {
+        Some(nginx) => of_nginx(nginx).into_iter().collect(),
+        None => of_envoys(&dashboard.store),
+    }
+}
+
+fn of_envoys(store: &Store) -> Vec<Row> {
+    let (latest, _) = store.progress();
+    let refused: Vec<String> = store.refusals().into_iter().map(|it| it.node).collect();
+    let all = store.data_planes().into_iter();
+    all.map(|it| envoy(it, latest, &refused)).collect()
+}
+
+fn envoy(it: DataPlane, latest: u64, refused: &[String]) -> Row {
+    let behind = latest.saturating_sub(it.answered);
+    let (style, state) = match behind {
+        _ if refused.contains(&it.node) => ("error", "refuses configuration"),
+        0 => ("good", "up to date"),
+        _ => ("warning", "has not acknowledged the latest publication"),
+    };
+    Row {
+        lag: match behind {
+            0 => "none".to_owned(),
+            _ => format!("publications: {behind}, for {}", measured(it.behind)),
+        },
+        name: it.node,
+        version: it.version,
+        style,
+        state: state.to_owned(),
+        since: format!("connected for {}", rough(it.connected)),
+    }
+}
+
+fn of_nginx(nginx: &Running) -> Option<Row> {
+    let processes = nginx.processes();
+    let (master, workers) = processes.split_first()?;
+    let load = nginx.load();
+    let (style, state) = state(load.refused.as_deref(), load.is_pending);
+    let loaded = load.at.map(|at| rough(at.elapsed()));
+    Some(Row {
+        name: format!("nginx, process {master}, workers: {}", workers.len()),
+        version: nginx.version().to_owned(),
+        style,
+        state,
+        lag: match load.is_pending {
+            true => "a configuration is about to be loaded".to_owned(),
+            false => "none".to_owned(),
+        },
+        since: match loaded {
+            Some(ago) => format!("configuration loaded {ago} ago, times: {}", load.count),
+            None => "no configuration loaded yet".to_owned(),
+        },
+    })
+}
+
+fn state(refused: Option<&str>, is_pending: bool) -> (&'static str, String) {
+    match (refused, is_pending) {
+        (Some(message), _) => ("error", format!("refuses the configuration: {message}")),
+        (None, true) => ("warning", "loads a configuration".to_owned()),
+        (None, false) => ("good", "up to date".to_owned()),
+    }
+}
+
+/// How long the last publication took; empty if there is none.
+pub(super) fn took(dashboard: &Dashboard) -> String {
+    let Some(last) = dashboard.view.progress().last() else {
+        return String::new();
+    };
+    let published = format!(
+        "published {} after the change",
+        measured(last.done - last.begun)
+    );
+    let acknowledged = match &dashboard.nginx {
+        Some(nginx) => loaded(&nginx.load(), last.begun),
+        None => {
+            let during = last.begun.into_std()..=last.done.into_std();
+            match dashboard.store.acknowledged(&during) {
+                Acknowledged::Unchanged => "nothing new for Envoys".to_owned(),
+                Acknowledged::Waiting => "not acknowledged by all Envoys".to_owned(),
+                Acknowledged::After(time) => {
+                    format!("acknowledged by all Envoys after {}", measured(time))
+                }
+            }
+        }
+    };
+    format!("{published}, {acknowledged}")
+}
+
+fn loaded(load: &Load, begun: tokio::time::Instant) -> String {
+    match load.at.filter(|at| *at >= begun) {
+        _ if load.is_pending => "not loaded by nginx yet".to_owned(),
+        Some(at) => format!("loaded by nginx after {}", measured(at - begun)),
+        None => "without a reload".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_envoy_is_named_with_its_version_its_state_and_its_lag() {
+        let at = |answered, refused: &[String]| {
+            let known = DataPlane {
+                node: "edge-1".to_owned(),
+                version: "1.40.0".to_owned(),
+                answered,
+                behind: Duration::from_millis(70),
+                connected: Duration::from_secs(7300),
+            };
+            envoy(known, 5, refused)
+        };
+        let row = at(5, &["edge-2".to_owned()]);
+        assert_eq!((&*row.name, &*row.version), ("edge-1", "1.40.0"));
+        assert_eq!((&*row.state, &*row.lag), ("up to date", "none"));
+        assert_eq!(row.since, "connected for 2 h");
+        let behind = at(3, &[]);
+        let lag = "publications: 2, for 70 ms";
+        assert_eq!((behind.style, &*behind.lag), ("warning", lag));
+        let refuses = at(5, &["edge-1".to_owned()]);
+        assert_eq!(refuses.state, "refuses configuration");
+    }
+
+    #[test]
+    fn nginx_is_up_to_date_unless_it_loads_or_refuses_something() {
+        for (refused, is_pending, expected) in [
+            (None, false, "up to date"),
+            (None, true, "loads a configuration"),
+            (Some("why"), false, "refuses the configuration: why"),
+        ] {
+            assert_eq!(state(refused, is_pending).1, expected);
+        }
+    }
+}

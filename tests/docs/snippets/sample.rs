@@ -70,7 +70,7 @@ enum Outcome {
     Closed,
 }
 
-/// What became of a snippet, and why.
+/// Outcome for a snippet, and the reason.
 type Verdict = (Outcome, String);
 
 /// How often one reason was seen, and what it comes to on each data plane.
@@ -156,7 +156,7 @@ fn judge(file: &str, reasons: &mut Reasons) -> Result<[usize; 7]> {
     Ok(counts)
 }
 
-/// What `sluice lint` says of the snippets of each Ingress.
+/// Verdicts of `sluice lint` on the snippets of each Ingress.
 fn lint(all: &[Found], plane: &str) -> Result<Vec<[Verdict; 2]>> {
     let folder = tempfile::tempdir()?;
     let manifests = folder.path().join("in.yaml");

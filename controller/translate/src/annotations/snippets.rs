@@ -284,6 +284,7 @@ impl Effect {
             named,
             auth_request,
             auth_headers,
+            proxy: _,
             upstream,
             not_needed: _,
         } = compiled;

@@ -56,7 +56,7 @@ impl Assembly<'_> {
             context = context.closed();
         } else {
             self.add_mirror(&mut context);
-            self.add_ext_auth_backend(&mut context);
+            self.add_ext_auth_backend(&context.object, &mut context.annotations);
         }
         if let Some(rules) = context.annotations.canary.clone() {
             self.add_canary(ingress, &context, &rules);

@@ -76,6 +76,11 @@ pub(crate) enum Difference {
     WithoutDate,
     /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
     WithoutChain,
+    /// Of headers within `if ($request_uri ...)`: Envoy compares the target without double slashes, dot segments and what is needlessly
+    /// encoded.
+    OfNormalised,
+    /// Of `proxy_connect_timeout` in a location of a server: pods are connected to as their path says.
+    ConnectTimeout,
     /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
     WithoutQuery,
 }
@@ -139,10 +144,11 @@ impl<'a> HeaderChanges<'a> {
             {
                 Some(())
             }
+            ("proxy_pass_header" | "grpc_pass_header", [name]) => self.pass_response(name),
             ("add_header", [name, value]) => self.add_response(name, value, true),
             ("add_header", [name, value, "always"]) => self.add_response(name, value, false),
             ("expires", [time]) => self.set_expires(time),
-            _ if block != Block::Location => None,
+            _ if !matches!(block, Block::Location | Block::ProxiedLocation) => None,
             ("proxy_set_header", [name, value]) if !grpc => self.set_request(name, value),
             ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
             // nginx has them for pods of the other kind.

@@ -8,8 +8,8 @@ use sluice_ir::{
 };
 
 use super::access;
-use super::compiled::Compiled;
-use super::locations::{Location, LocationPath};
+use super::compiled::{Compiled, Location};
+use super::locations::LocationPath;
 use super::rewrites::ServerRewrite;
 
 /// Policies of a server.

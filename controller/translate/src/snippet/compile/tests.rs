@@ -1,4 +1,4 @@
-use sluice_ir::{Forwarded, UpstreamHeader};
+use sluice_ir::{Forwarded, ResponseContent, UpstreamHeader};
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn a_snippet_is_taken_as_a_whole() {
     assert_eq!(counts, (1, 1, 1));
     for bad in [
         "gzip on;",
-        "location /a { deny all; }",
+        "location @a { deny all; }",
         "if ($a) { deny all; }",
         "deny a.test;",
     ] {

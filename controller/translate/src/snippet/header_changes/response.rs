@@ -114,6 +114,16 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
+    /// Only of a header that pods' responses have anyway: nginx hides some of them, the operator may hide more, and what a client sends
+    /// gets to pods without it.
+    pub(super) fn pass_response(&mut self, name: &str) -> Option<()> {
+        const HIDDEN: [&str; 3] = ["date", "server", "x-pad"];
+        let name = HeaderName::parse(name).ok()?;
+        let lower = name.as_str().to_ascii_lowercase();
+        let is_hidden = HIDDEN.contains(&lower.as_str()) || lower.starts_with("x-accel-");
+        (!is_hidden && !(self.options.is_set_elsewhere)(&name)).then_some(())
+    }
+
     fn response_value(&mut self, value: &str) -> Option<Expression> {
         let value = expression::for_headers(value).ok()?;
         // When the response comes, the request is what its pod got.

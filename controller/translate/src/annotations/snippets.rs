@@ -284,6 +284,7 @@ impl Effect {
             named,
             auth_request,
             auth_headers,
+            header_room,
             proxy: _,
             upstream,
             not_needed: _,
@@ -297,6 +298,7 @@ impl Effect {
                     access,
                     access_log_off,
                     locations,
+                    header_room,
                     rewrites,
                 }));
             }

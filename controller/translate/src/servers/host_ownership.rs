@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{ReasonCode, ServerName};
+use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
 
 use super::Assembly;
@@ -69,7 +69,7 @@ impl Assembly<'_> {
         name: &ServerName,
         builder: &ServerBuilder,
         context: &IngressContext,
-    ) -> [(&'static str, Option<Unused>); 7] {
+    ) -> [(&'static str, Option<Unused>); 8] {
         // Each by its name: a setting of hosts that is new is told here, too, or this does not compile.
         let Host {
             aliases,
@@ -79,8 +79,10 @@ impl Assembly<'_> {
             prefer_server_ciphers,
             passthrough,
             closed: _,
-            snippet: _,
+            snippet,
         } = &context.annotations.host;
+        let header_room = snippet.as_ref().map(|snippet| snippet.header_room);
+        let header_room = header_room.filter(|room| *room != HeaderRoom::default());
         let www_counterpart = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);
         // A Secret of this namespace is never that of the host's.
@@ -115,6 +117,10 @@ impl Assembly<'_> {
                     prefer_server_ciphers.as_ref(),
                     builder.prefer_server_ciphers.as_ref(),
                 ),
+            ),
+            (
+                "annotation server-snippet",
+                unused(header_room.as_ref(), Some(&builder.header_room)),
             ),
             (
                 "annotation ssl-passthrough",

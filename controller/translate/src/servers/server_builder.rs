@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, Expression, HostTls, Hostname, HttpRoute, PathMatch,
-    ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, Expression, HeaderRoom, HostTls, Hostname, HttpRoute,
+    PathMatch, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -56,6 +56,8 @@ pub(super) struct ServerBuilder {
     pub(super) from_to_www: Option<ObjectRef>,
     pub(super) ciphers: Vec<String>,
     pub(super) prefer_server_ciphers: Option<bool>,
+    /// Of the first `server-snippet` of the host's own namespace.
+    pub(super) header_room: HeaderRoom,
     /// The Ingresses that want TLS to end at the pods.
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
@@ -105,6 +107,7 @@ impl ServerBuilder {
             clients,
             ciphers,
             prefer_server_ciphers,
+            header_room,
             closed,
             snippets,
             tls,
@@ -141,6 +144,7 @@ impl ServerBuilder {
                 app_root: app_root.filter(|_| !globals.closed),
                 ciphers,
                 prefer_server_ciphers,
+                header_room,
                 routes: health.into_iter().chain(without_rules(routes)).collect(),
             },
             owners,

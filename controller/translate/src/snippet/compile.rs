@@ -15,7 +15,7 @@
 
 mod blocks;
 
-use sluice_ir::Hostname;
+use sluice_ir::{HeaderBuffers, HeaderRoom, Hostname};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
@@ -26,6 +26,7 @@ use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
+use super::header_room;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::named::NamedLocation;
@@ -48,6 +49,8 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) comparable: Comparable,
     /// All hosts that it is for; `None`: there may be others.
     pub(crate) hosts: Option<&'a [Hostname]>,
+    /// Room for headers of requests to all hosts, as the ConfigMap says.
+    pub(crate) header_buffers: Option<HeaderBuffers>,
     /// It is the ConfigMap's, for the servers of all Ingresses.
     pub(crate) of_all_servers: bool,
     /// `None`: several.
@@ -191,6 +194,7 @@ struct Parts<'a> {
     named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     proxy: ProxyDirectives,
+    header_room: HeaderRoom,
     not_needed: Vec<String>,
 }
 
@@ -212,6 +216,7 @@ impl<'a> Parts<'a> {
             named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             proxy: ProxyDirectives::default(),
+            header_room: HeaderRoom::default(),
             not_needed: Vec::new(),
         }
     }
@@ -221,6 +226,15 @@ impl<'a> Parts<'a> {
         self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
             (["rewrite", _, _, "break" | "last"], _) if is_of_server(block) => None,
+            (
+                words @ [
+                    "client_header_buffer_size" | "large_client_header_buffers",
+                    ..,
+                ],
+                None,
+            ) if block == Block::Server && !self.options.of_all_servers => {
+                header_room::add(&mut self.header_room, words)
+            }
             (words, None) if block == Block::ProxiedLocation && ProxyDirectives::know(words) => {
                 self.proxy.add(words)
             }
@@ -293,6 +307,9 @@ impl<'a> Parts<'a> {
         let mut differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
+        let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
+            && header_room::is_beyond_envoy(self.header_room, self.options.header_buffers);
+        differences.extend(is_beyond.then_some(Difference::HeaderRoom));
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
@@ -327,6 +344,7 @@ impl<'a> Parts<'a> {
             named,
             auth_request: AuthRequest::default(),
             auth_headers,
+            header_room: self.header_room,
             proxy,
             upstream: self.upstream.finish(),
             not_needed: self.not_needed,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader};
+use sluice_ir::{
+    DirectResponse, Filter, HeaderName, HeaderRoom, HeaderVariant, IpAccess, UpstreamHeader,
+};
 
 use super::auth_request::AuthRequest;
 use super::header_changes::Difference;
@@ -51,6 +53,8 @@ pub(crate) struct Compiled {
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
     pub(crate) auth_headers: Vec<UpstreamHeader>,
+    /// Of a server alone.
+    pub(crate) header_room: HeaderRoom,
     /// Pods of a location of a server.
     pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.

@@ -30,6 +30,7 @@ mod forwarded;
 mod harmless;
 mod harmless_headers;
 mod header_changes;
+mod header_room;
 mod header_variants;
 mod host_groups;
 mod location_snippet;

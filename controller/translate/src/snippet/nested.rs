@@ -32,6 +32,9 @@ pub(super) fn split(
     let Some(first) = found.first() else {
         return Ok((Vec::new(), around));
     };
+    if let (Some(rewrite), [_], []) = (as_rewrite(first), found.as_slice(), around.as_slice()) {
+        return Ok((Vec::new(), vec![rewrite]));
+    }
     first.at_most(found.len(), MAX_LOCATIONS, "locations")?;
     // It looks for a location once more.
     if let Some(rewrite) = around.iter().find(|it| looks_again(it)) {
@@ -62,6 +65,26 @@ pub(super) fn split(
 
 fn is_one(directive: &Directive) -> bool {
     directive.name() == NAME && directive.block.is_some()
+}
+
+/// `location = /a { rewrite ^ /b last; }` alone: `rewrite ^/a$ /b last`.
+fn as_rewrite(location: &Directive) -> Option<Directive> {
+    let words = location.words();
+    let LocationPath::Exact(path) = LocationPath::parse(words.get(1..)?)? else {
+        return None;
+    };
+    let [rewrite] = location.block.as_deref()? else {
+        return None;
+    };
+    let words = rewrite.words();
+    let (["rewrite", "^" | ".*" | "^.*$" | "^(.*)$", to, "last"], None) =
+        (words.as_slice(), &rewrite.block)
+    else {
+        return None;
+    };
+    let pattern = format!("^{}$", sluice_pattern::escape(&path));
+    let words = ["rewrite", &pattern, *to, "last"].map(str::to_owned);
+    (!to.contains('$')).then(|| rewrite.without_block(words.to_vec()))
 }
 
 fn looks_again(directive: &Directive) -> bool {
@@ -198,6 +221,17 @@ mod tests {
     #[test]
     fn without_locations_nothing_is_another() {
         assert_eq!(shown("rewrite ^ /a;").unwrap(), ["rewrite ^ /a"]);
+    }
+
+    #[test]
+    fn a_location_that_only_leads_on_is_a_rewrite() {
+        let text = "location = /robots.txt { rewrite ^ /robots last; }";
+        assert_eq!(
+            shown(text).unwrap(),
+            ["rewrite ^/robots\\.txt$ /robots last"]
+        );
+        let beside = format!("{text} location /a {{ }}");
+        assert!(shown(&beside).is_ok_and(|all| all.len() == 3));
     }
 
     #[test]

@@ -59,6 +59,10 @@ pub(super) fn note_differences(
             Difference::ConnectTimeout => {
                 "proxy_connect_timeout in a location: pods are connected to as the path of the Ingress says (proxy-connect-timeout)"
             }
+            Difference::HeaderRoom => {
+                "Envoy takes headers of 60 KiB together, on all hosts; for more, use large-client-header-buffers of the ConfigMap (not with \
+                 --data-plane nginx)"
+            }
             Difference::OfNormalised => {
                 "headers within if ($request_uri ...) are those of the normalised target (not with --data-plane nginx)"
             }

@@ -22,6 +22,7 @@ fn compiled_for(
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        header_buffers: None,
         of_all_servers: false,
         data_plane,
         not_needed: &|_| None,

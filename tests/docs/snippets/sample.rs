@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sluice_tests::artifacts;
 
 /// Percent of the sample that each data plane serves at least.
-const LEAST: usize = 75;
+const LEAST: usize = 79;
 const PLANES: [&str; 2] = ["envoy", "nginx"];
 const KINDS: [&str; 2] = ["configuration-snippet", "server-snippet"];
 

@@ -5,6 +5,7 @@
 //! it, so that nobody changes what the paths of others answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
@@ -13,6 +14,7 @@ use super::Assembly;
 use super::path_rule::IngressContext;
 use super::server_builder::ServerBuilder;
 use crate::annotations::Host;
+use crate::snippet::ServerSnippet;
 
 /// The namespaces of a host.
 #[derive(Debug, Default)]
@@ -81,8 +83,6 @@ impl Assembly<'_> {
             closed: _,
             snippet,
         } = &context.annotations.host;
-        let header_room = snippet.as_ref().map(|snippet| snippet.header_room);
-        let header_room = header_room.filter(|room| *room != HeaderRoom::default());
         let www_counterpart = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);
         // A Secret of this namespace is never that of the host's.
@@ -118,10 +118,7 @@ impl Assembly<'_> {
                     builder.prefer_server_ciphers.as_ref(),
                 ),
             ),
-            (
-                "annotation server-snippet",
-                unused(header_room.as_ref(), Some(&builder.header_room)),
-            ),
+            ("annotation server-snippet", unused_room(snippet, builder)),
             (
                 "annotation ssl-passthrough",
                 unused(passthrough.then_some(&true), passed_on.as_ref()),
@@ -169,6 +166,13 @@ fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option
     said.filter(|_| said != before).map(|_| Unused {
         same_as_ingress_nginx: before.is_some(),
     })
+}
+
+/// Room for headers that a snippet asks for.
+fn unused_room(snippet: &Option<Arc<ServerSnippet>>, builder: &ServerBuilder) -> Option<Unused> {
+    let room = snippet.as_ref().map(|snippet| &snippet.header_room);
+    let room = room.filter(|room| **room != HeaderRoom::default());
+    unused(room, Some(&builder.header_room))
 }
 
 fn some<T>(list: &[T]) -> Option<&[T]> {

@@ -21,6 +21,7 @@ use super::server_snippet::{self, NamespaceSnippet};
 use super::{path_changes, patterns, server_rewrites, shared, unmatched};
 use crate::global::Globals;
 use crate::route_names::RouteNames;
+use crate::snippet::ServerSnippet;
 
 const CLOSED_BELOW: &str = concat!(
     "path not served; ",
@@ -115,23 +116,19 @@ impl ServerBuilder {
         } = self.with_configmap_snippet(globals);
         let operators = NamespaceSnippet::of_nobody(globals);
         let inherited = server_snippet::inherited(&snippets, operators.as_ref());
-        let host = HostContext {
-            has_certificate: tls.is_some() && *name != ServerName::CatchAll,
-            error_service: fallback,
-            globals,
-            snippets: &inherited,
-        };
+        let has_certificate = tls.is_some() && *name != ServerName::CatchAll;
+        let host = host_context(has_certificate, fallback, globals, &inherited);
         let mut rules = paths.into_rules();
         let health = unmatched::health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
         closing::deny(all, &closed, name, reports);
-        let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
+        let has_patterns = rules.iter().any(PathRule::is_pattern);
         rules.extend(default.filter(|_| !has_root));
         let all = (rules.as_slice(), &snippets);
         let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
+        let rest = (unmatched.as_ref(), has_patterns);
         if is_unmatched {
-            let rest = (unmatched.as_ref(), has_patterns);
             unmatched::add(&mut routes, rest, (all, operators.as_ref()), (name, host));
         }
         let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
@@ -150,6 +147,20 @@ impl ServerBuilder {
             owners,
             error_services,
         }
+    }
+}
+
+fn host_context<'a>(
+    has_certificate: bool,
+    error_service: Option<&'a BackendId>,
+    globals: &'a Globals,
+    snippets: &'a BTreeMap<&'a str, Arc<ServerSnippet>>,
+) -> HostContext<'a> {
+    HostContext {
+        has_certificate,
+        error_service,
+        globals,
+        snippets,
     }
 }
 

@@ -35,7 +35,7 @@ use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::UpstreamDirectives;
+use super::upstream::{self, UpstreamDirectives};
 use crate::support::DataPlane;
 
 /// Settings that decide what of a snippet can be served.
@@ -226,18 +226,7 @@ impl<'a> Parts<'a> {
         self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
             (["rewrite", _, _, "break" | "last"], _) if is_of_server(block) => None,
-            (
-                words @ [
-                    "client_header_buffer_size" | "large_client_header_buffers",
-                    ..,
-                ],
-                None,
-            ) if block == Block::Server && !self.options.of_all_servers => {
-                header_room::add(&mut self.header_room, words)
-            }
-            (words, None) if block == Block::ProxiedLocation && ProxyDirectives::know(words) => {
-                self.proxy.add(words)
-            }
+            (words, None) if self.is_of_block(words) => self.add_of_block(words),
             // It would decide which location is found.
             (["rewrite", ..], _) if self.options.of_all_servers => {
                 return Err(directive.because(ONLY_OF_INGRESSES).into());
@@ -269,15 +258,6 @@ impl<'a> Parts<'a> {
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
             (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
-            (
-                [
-                    "limit_rate" | "proxy_ssl_name" | "proxy_ssl_server_name",
-                    ..,
-                ],
-                None,
-            ) if block == Block::Location => {
-                self.upstream.add(&directive.words(), self.options.hosts)
-            }
             (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
             _ => None,
@@ -286,6 +266,29 @@ impl<'a> Parts<'a> {
         let changed = self.headers.count();
         directive.at_most(changed, HeaderChanges::MAX, "headers that are changed")?;
         Ok(())
+    }
+
+    /// True of a directive that a block of this kind alone has a setting for.
+    fn is_of_block(&self, words: &[&str]) -> bool {
+        match (self.block, words) {
+            (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
+            (Block::Server, [name, ..]) => {
+                !self.options.of_all_servers && header_room::DIRECTIVES.contains(name)
+            }
+            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
+            _ => false,
+        }
+    }
+
+    /// Takes one of them.
+    fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
+        match self.block {
+            Block::ProxiedLocation => self.proxy.add(words),
+            Block::Server => header_room::add(&mut self.header_room, words),
+            // A default that is said is none.
+            _ if has_no_effect(words, self.block) => Some(()),
+            _ => self.upstream.add(words, self.options.hosts),
+        }
     }
 
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {

@@ -15,6 +15,10 @@ const LEAST: u64 = 1 << 10;
 /// Bytes of all headers that Envoy takes where the ConfigMap says nothing.
 const OF_ENVOY: u64 = 60 << 10;
 
+/// Their names.
+pub(super) const DIRECTIVES: [&str; 2] =
+    ["client_header_buffer_size", "large_client_header_buffers"];
+
 /// Takes one directive. `None`: it is none of these, or too large. nginx takes none twice.
 pub(super) fn add(room: &mut HeaderRoom, words: &[&str]) -> Option<()> {
     let within = |size: &u64| (LEAST..=MOST).contains(size);

@@ -13,6 +13,9 @@ use sluice_syntax::value;
 
 use super::harmless_headers::bare;
 
+/// Their names.
+pub(super) const DIRECTIVES: [&str; 3] = ["limit_rate", "proxy_ssl_name", "proxy_ssl_server_name"];
+
 /// Host of ingress-nginx's `proxy_pass`, which pods are told where no other is said.
 pub(super) const UPSTREAM: &str = "upstream_balancer";
 const KIB: u64 = 1024;

@@ -60,8 +60,8 @@ pub(super) fn note_differences(
                 "proxy_connect_timeout in a location: pods are connected to as the path of the Ingress says (proxy-connect-timeout)"
             }
             Difference::HeaderRoom => {
-                "Envoy takes headers of 60 KiB together, on all hosts; for more, use large-client-header-buffers of the ConfigMap (not with \
-                 --data-plane nginx)"
+                "Envoy has the same room for headers on all hosts: 60 KiB, or what large-client-header-buffers of the ConfigMap says (not \
+                 with --data-plane nginx)"
             }
             Difference::OfNormalised => {
                 "headers within if ($request_uri ...) are those of the normalised target (not with --data-plane nginx)"

@@ -15,18 +15,30 @@ use sluice_tests::sluice::Sluice;
 use crate::setup::{
     FOREIGN, OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted,
 };
-use written::{WRITTEN, WRITTEN_BESIDE_PATTERNS};
+use written::{WRITTEN, WRITTEN_BESIDE_PATTERNS, WRITTEN_IN_ROOT};
 
 mod written;
 
 on_every_plane!(snippets_keep_out_whom_nginx_keeps_out);
 
-/// Of a server, and of all its locations: `/` and `/shop`, or [`PATTERNS`].
+/// Of a server, and of all its locations.
 #[derive(Clone, Debug, Default)]
 struct Snippets {
     server: String,
     location: String,
-    patterns: bool,
+    paths: Paths,
+}
+
+/// Paths of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Paths {
+    /// `/` and `/shop`
+    #[default]
+    Plain,
+    /// [`PATTERNS`]
+    Patterns,
+    /// `/` alone: nginx nests no location in one of `/shop`, which is exact, too.
+    Root,
 }
 
 /// The longest first, as ingress-nginx writes them.
@@ -144,6 +156,21 @@ impl Chance {
         )
     }
 
+    fn nested(&mut self) -> Snippets {
+        let mut block = || {
+            format!(
+                "set $flag 0; {} if ($flag = 1) {{ return 410; }}",
+                self.statement()
+            )
+        };
+        let (first, second) = (block(), block());
+        Snippets {
+            location: format!("location ~* /s {{ {first} }} location /metrics {{ {second} }}"),
+            paths: Paths::Root,
+            ..Snippets::default()
+        }
+    }
+
     fn snippets(&mut self) -> Snippets {
         match self.below(3) {
             0 => Snippets {
@@ -163,21 +190,28 @@ impl Chance {
 }
 
 fn all() -> Vec<Snippets> {
-    let of = |written: &'static [(&str, &str)], patterns| {
+    let of = |written: &'static [(&str, &str)], paths| {
         written.iter().map(move |(server, location)| Snippets {
             server: (*server).to_owned(),
             location: (*location).to_owned(),
-            patterns,
+            paths,
         })
     };
     let mut chance = Chance(17);
     let random = (0..30).map(|number| Snippets {
-        patterns: number % 3 == 0,
+        paths: match number % 3 {
+            0 => Paths::Patterns,
+            _ => Paths::Plain,
+        },
         ..chance.snippets()
     });
-    of(WRITTEN, false)
-        .chain(of(WRITTEN_BESIDE_PATTERNS, true))
+    let mut chance = Chance(7);
+    let nested = (0..8).map(|_| chance.nested());
+    of(WRITTEN, Paths::Plain)
+        .chain(of(WRITTEN_BESIDE_PATTERNS, Paths::Patterns))
+        .chain(of(WRITTEN_IN_ROOT, Paths::Root))
         .chain(random)
+        .chain(nested)
         .collect()
 }
 
@@ -192,9 +226,10 @@ async fn reference(all: &[Snippets], pod: std::net::SocketAddr) -> Result<(Nginx
         let Snippets {
             server, location, ..
         } = snippets;
-        let locations: Vec<String> = match snippets.patterns {
-            true => PATTERNS.iter().map(|it| format!("~* \"^{it}\"")).collect(),
-            false => ["/", "/shop/", "= /shop"].map(str::to_owned).to_vec(),
+        let locations: Vec<String> = match snippets.paths {
+            Paths::Patterns => PATTERNS.iter().map(|it| format!("~* \"^{it}\"")).collect(),
+            Paths::Plain => ["/", "/shop/", "= /shop"].map(str::to_owned).to_vec(),
+            Paths::Root => vec!["/".to_owned()],
         };
         let locations = locations
             .iter()
@@ -215,12 +250,13 @@ fn ingresses(all: &[Snippets]) -> Vec<serde_json::Value> {
         let ingress = Ingress::new(OWNER, &name)
             .annotation("server-snippet", &snippets.server)
             .annotation("configuration-snippet", &snippets.location);
-        if !snippets.patterns {
+        if snippets.paths != Paths::Patterns {
             let ingress = ingress.host(&format!("{name}.test"));
-            return ingress
-                .path("/", "web", 80)
-                .path("/shop", "web", 80)
-                .to_json();
+            let ingress = ingress.path("/", "web", 80);
+            return match snippets.paths {
+                Paths::Root => ingress.to_json(),
+                _ => ingress.path("/shop", "web", 80).to_json(),
+            };
         }
         let ingress = ingress
             .annotation("use-regex", "true")

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ClientCertificates, Expression, HttpRoute, ServerName, is_default};
+use crate::{ClientCertificates, Expression, HeaderBuffers, HttpRoute, ServerName, is_default};
 
 /// One virtual host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,8 +23,22 @@ pub struct Server {
     /// Server order of ciphers rather than the client's, if set.
     #[serde(skip_serializing_if = "is_default")]
     pub prefer_server_ciphers: Option<bool>,
+    /// Room for headers of requests, where it is not that of all hosts. Only nginx has one for each host.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_room: HeaderRoom,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub routes: Vec<HttpRoute>,
+}
+
+/// Room for headers of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HeaderRoom {
+    /// Bytes of the first buffer.
+    #[serde(skip_serializing_if = "is_default")]
+    pub first: Option<u32>,
+    /// Further ones.
+    #[serde(skip_serializing_if = "is_default")]
+    pub large: Option<HeaderBuffers>,
 }
 
 impl Server {

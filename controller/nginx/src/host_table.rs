@@ -236,6 +236,7 @@ fn may_be_in(server: &Server) -> bool {
         app_root: _,
         ciphers: _,
         prefer_server_ciphers: _,
+        header_room: _,
     } = server;
     let is_pattern = |route: &HttpRoute| matches!(route.matches.path, PathMatch::Regex(_));
     aliases.is_empty() && client_certificates.is_none() && !routes.iter().any(is_pattern)

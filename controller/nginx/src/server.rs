@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, ClientCertificates, HttpRoute, RouteId, Server, ServerName};
+use sluice_ir::{Blocked, ClientCertificates, HeaderRoom, HttpRoute, RouteId, Server, ServerName};
 use sluice_pattern::Subject;
 
 use crate::checks;
@@ -39,6 +39,7 @@ pub(crate) struct ServerConf<'a> {
     clients: Option<(ClientTls, Option<DirectResponses>)>,
     ciphers: Option<Word>,
     prefers_its_ciphers: Option<bool>,
+    header_room: HeaderRoom,
     /// Requests for unknown hosts are denied.
     rejects: bool,
     /// Pattern that the subject of a client certificate has to match.
@@ -94,6 +95,7 @@ impl<'a> ServerConf<'a> {
             clients: clients(host, context),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefer_server_ciphers,
+            header_room: server.header_room,
             rejects: config.global.tls.reject_unknown_names && *name == ServerName::CatchAll,
             subject: host.server.client_certificates.as_ref().and_then(subject),
             blocks: config.global.blocked != Blocked::default(),
@@ -123,6 +125,7 @@ impl<'a> ServerConf<'a> {
             clients,
             ciphers,
             prefers_its_ciphers,
+            header_room,
             subject,
             app_root,
             waf_files,
@@ -147,6 +150,7 @@ impl<'a> ServerConf<'a> {
         let has_more = clients.is_some()
             || ciphers.is_some()
             || prefers_its_ciphers.is_some()
+            || *header_room != HeaderRoom::default()
             || subject.is_some()
             || app_root.is_some()
             || auth_location.is_some()

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use sluice_host_table::HostTable;
 use sluice_ir::{
-    Action, Authentication, BackendId, Config, ErrorPages, Expression, HttpRoute, HttpsRedirect,
-    Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server, ServerName,
+    Action, Authentication, BackendId, Config, ErrorPages, Expression, HeaderRoom, HttpRoute,
+    HttpsRedirect, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server,
+    ServerName,
 };
 use sluice_nginx::{Engine, Rendered, Settings, render};
 
@@ -209,8 +210,16 @@ fn with_more_in_servers() -> Vec<(&'static str, Server)> {
         prefer_server_ciphers: Some(false),
         ..plain()
     };
+    let header_room = Server {
+        header_room: HeaderRoom {
+            first: Some(4096),
+            large: None,
+        },
+        ..plain()
+    };
     vec![
         ("aliases", aliases),
+        ("room for headers", header_room),
         ("app-root", app_root),
         ("ciphers", ciphers),
         ("the order of ciphers", order),

@@ -52,6 +52,18 @@ impl RouteNames {
         })
     }
 
+    /// True if it leads to this port of this Service.
+    pub(crate) fn are_of(&self, service: &ObjectKey, port: &Port) -> bool {
+        let is_service =
+            self.ingress.namespace == service.namespace && self.service == *service.name;
+        is_service && self.port == port.to_string()
+    }
+
+    /// ingress-nginx's name of the upstream.
+    pub(crate) fn upstream(&self) -> String {
+        format!("{}-{}-{}", self.ingress.namespace, self.service, self.port)
+    }
+
     /// Headers with the names, for error services.
     pub(crate) fn headers(&self) -> Vec<Header> {
         let header = |name, value: &str| Header {

@@ -112,6 +112,7 @@ fn is_served(snippet: &str) -> bool {
         has_auth_service: false,
         comparable: Comparable::BY_NGINX,
         hosts: None,
+        header_buffers: None,
         of_all_servers: false,
         data_plane: None,
         not_needed: &|_| None,

@@ -19,6 +19,39 @@ pub(super) const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
         "",
         "if ($request_method = POST) { rewrite /a\\b /posted redirect; }",
     ),
+    (
+        "",
+        "location ~ \\.php$ { return 403; } location ~* /(shop|short)/(.*) { return 301 /b$2$1; } if ($http_x_key) { return 410; }",
+    ),
+];
+
+/// The same of hosts with one path, in which locations are nested.
+pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
+    ("", "location /metrics { return 403; }"),
+    (
+        "",
+        "location = /metrics { deny all; } if ($http_x_key) { return 410; }",
+    ),
+    (
+        "",
+        "location /shop { } location /shop/a { return 401; } location = /x.php { return 404; }",
+    ),
+    (
+        "",
+        "location /shop { return 410; } location ~ \\.php$ { deny all; } location ^~ /metrics { return 403; } location = / { allow all; }",
+    ),
+    (
+        "",
+        "add_header X-Outer 1; location ~* ^/shop/(.+) { add_header X-Inner 2; return 302 https://a.test/$1$is_args$args; } location /short { add_header X-Inner 3; } location /metrics { return 302 /there; }",
+    ),
+    (
+        "",
+        "location /shop { if ($http_x_key = secret) { return 403; } if ($arg_x) { return 410; } } return 405;",
+    ),
+    (
+        "if ($http_x_key = secret) { return 403; }\nlocation /shop/s { return 410; }\nlocation ~ metricsfoo { return 404; }",
+        "location /metrics { return 401; } location /shop { deny all; } set $a 0; if ($arg_x) { set $a 1; } if ($a) { return 405; }",
+    ),
 ];
 
 /// Each is served on every data plane.

@@ -138,7 +138,12 @@ impl Return {
         let headers = own_headers(direct, policy, global);
         let mut conditions: Vec<If> = direct.conditions.iter().map(If::new).collect();
         // The last pattern that nginx compares is the one whose groups there are.
-        conditions.extend(captured_target(direct).map(|it| If::new(&it.condition())));
+        let target = captured(direct).filter(|it| it.of == CaptureSubject::RequestUri);
+        conditions.extend(target.map(|it| If::new(&it.condition())));
+        // `rewrite` compares the pattern, but headers of a block are those of whoever is in it.
+        let compared = captured(direct).filter(|it| it.of == CaptureSubject::Path);
+        let compared = compared.filter(|_| !headers.is_empty());
+        conditions.extend(compared.map(|it| If::new(&it.condition())));
         if conditions.is_empty() && !headers.is_empty() {
             // They are headers of this response alone.
             conditions.push(If::always());
@@ -172,11 +177,9 @@ impl Return {
     }
 }
 
-fn captured_target(direct: &DirectResponse) -> Option<&CapturedRedirect> {
+fn captured(direct: &DirectResponse) -> Option<&CapturedRedirect> {
     match &direct.content {
-        ResponseContent::Captured(captured) => {
-            (captured.of == CaptureSubject::RequestUri).then_some(captured)
-        }
+        ResponseContent::Captured(captured) => Some(captured),
         _ => None,
     }
 }

@@ -284,6 +284,8 @@ impl Effect {
             named,
             auth_request,
             auth_headers,
+            header_room,
+            proxy: _,
             upstream,
             not_needed: _,
         } = compiled;
@@ -296,6 +298,7 @@ impl Effect {
                     access,
                     access_log_off,
                     locations,
+                    header_room,
                     rewrites,
                 }));
             }

@@ -98,6 +98,7 @@ fn compiled(
             has_auth_service: false,
             comparable: Comparable::by(data_plane, config),
             hosts: None,
+            header_buffers: None,
             of_all_servers: true,
             data_plane,
             not_needed: &|name| (catalogues.not_needed)(name, data_plane),

@@ -164,7 +164,7 @@ impl Assembly<'_> {
     pub(super) fn target(
         &mut self,
         target: &UpstreamUrl,
-        context: &IngressContext,
+        object: &ObjectRef,
         annotation: &str,
     ) -> BackendId {
         let origin = match target.service() {
@@ -186,7 +186,7 @@ impl Assembly<'_> {
         };
         let field = format!("annotation {annotation}");
         let site = ReferenceSite {
-            object: context.object.clone(),
+            object: object.clone(),
             field,
             as_canary: false,
         };

@@ -5,14 +5,16 @@
 //! it, so that nobody changes what the paths of others answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use sluice_ir::{ReasonCode, ServerName};
+use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
 
 use super::Assembly;
 use super::path_rule::IngressContext;
 use super::server_builder::ServerBuilder;
 use crate::annotations::Host;
+use crate::snippet::ServerSnippet;
 
 /// The namespaces of a host.
 #[derive(Debug, Default)]
@@ -69,7 +71,7 @@ impl Assembly<'_> {
         name: &ServerName,
         builder: &ServerBuilder,
         context: &IngressContext,
-    ) -> [(&'static str, Option<Unused>); 7] {
+    ) -> [(&'static str, Option<Unused>); 8] {
         // Each by its name: a setting of hosts that is new is told here, too, or this does not compile.
         let Host {
             aliases,
@@ -79,7 +81,7 @@ impl Assembly<'_> {
             prefer_server_ciphers,
             passthrough,
             closed: _,
-            snippet: _,
+            snippet,
         } = &context.annotations.host;
         let www_counterpart = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);
@@ -116,6 +118,7 @@ impl Assembly<'_> {
                     builder.prefer_server_ciphers.as_ref(),
                 ),
             ),
+            ("annotation server-snippet", unused_room(snippet, builder)),
             (
                 "annotation ssl-passthrough",
                 unused(passthrough.then_some(&true), passed_on.as_ref()),
@@ -163,6 +166,13 @@ fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option
     said.filter(|_| said != before).map(|_| Unused {
         same_as_ingress_nginx: before.is_some(),
     })
+}
+
+/// Room for headers that a snippet asks for.
+fn unused_room(snippet: &Option<Arc<ServerSnippet>>, builder: &ServerBuilder) -> Option<Unused> {
+    let room = snippet.as_ref().map(|snippet| &snippet.header_room);
+    let room = room.filter(|room| **room != HeaderRoom::default());
+    unused(room, Some(&builder.header_room))
 }
 
 fn some<T>(list: &[T]) -> Option<&[T]> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-use sluice_ir::{ReasonCode, ServerName};
+use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
@@ -56,7 +56,7 @@ impl Assembly<'_> {
             context = context.closed();
         } else {
             self.add_mirror(&mut context);
-            self.add_ext_auth_backend(&mut context);
+            self.add_ext_auth_backend(&context.object, &mut context.annotations);
         }
         if let Some(rules) = context.annotations.canary.clone() {
             self.add_canary(ingress, &context, &rules);
@@ -246,6 +246,10 @@ impl Assembly<'_> {
         let builder = self.builders.entry(name.clone()).or_default();
         if builder.app_root.is_none() {
             builder.app_root.clone_from(&annotations.host.app_root);
+        }
+        let snippet = annotations.host.snippet.as_ref();
+        if let (true, Some(snippet)) = (builder.header_room == HeaderRoom::default(), snippet) {
+            builder.header_room = snippet.header_room;
         }
         builder.prefer_server_ciphers = builder
             .prefer_server_ciphers

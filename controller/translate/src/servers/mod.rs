@@ -31,6 +31,7 @@ mod path_rule;
 mod paths;
 mod patterns;
 mod precedence;
+mod proxied_locations;
 mod reserved;
 mod server_builder;
 mod server_rewrites;
@@ -55,7 +56,7 @@ use sluice_translate_engine::{
     service_address,
 };
 
-use crate::annotations::{Context, MirrorTarget};
+use crate::annotations::{Annotations, Context, MirrorTarget};
 use crate::global::Globals;
 use crate::{Options, ext_auth_url};
 use aliases::Aliases;
@@ -171,7 +172,7 @@ impl Assembly<'_> {
             path,
             bodiless,
         } = copied;
-        let backend = self.target(&target, context, "mirror-target");
+        let backend = self.target(&target, &context.object, "mirror-target");
         let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
@@ -185,16 +186,16 @@ impl Assembly<'_> {
     }
 
     /// An authentication service is asked at its pods, or where its name leads.
-    fn add_ext_auth_backend(&mut self, context: &mut IngressContext) {
-        let authentication = context.annotations.policy.authentication.as_ref();
+    fn add_ext_auth_backend(&mut self, object: &ObjectRef, annotations: &mut Arc<Annotations>) {
+        let authentication = annotations.policy.authentication.as_ref();
         let Some(target) = authentication
             .and_then(|authentication| authentication.external.as_ref())
             .and_then(ext_auth_url::upstream)
         else {
             return;
         };
-        let backend = Some(self.target(&target, context, "auth-url"));
-        let annotations = Arc::make_mut(&mut context.annotations);
+        let backend = Some(self.target(&target, object, "auth-url"));
+        let annotations = Arc::make_mut(annotations);
         let authentication = Arc::make_mut(&mut annotations.policy)
             .authentication
             .as_mut();
@@ -215,6 +216,7 @@ impl Assembly<'_> {
         self.report_paths_without_snippet();
         self.report_locations_of_configmap();
         self.close_rewrites_beside_long_paths();
+        self.lead_locations();
     }
 
     fn finish(mut self) -> Assembled {

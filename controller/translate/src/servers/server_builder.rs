@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, Expression, HostTls, Hostname, HttpRoute, PathMatch,
-    ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, Expression, HeaderRoom, HostTls, Hostname, HttpRoute,
+    PathMatch, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -21,6 +21,7 @@ use super::server_snippet::{self, NamespaceSnippet};
 use super::{path_changes, patterns, server_rewrites, shared, unmatched};
 use crate::global::Globals;
 use crate::route_names::RouteNames;
+use crate::snippet::ServerSnippet;
 
 const CLOSED_BELOW: &str = concat!(
     "path not served; ",
@@ -56,6 +57,8 @@ pub(super) struct ServerBuilder {
     pub(super) from_to_www: Option<ObjectRef>,
     pub(super) ciphers: Vec<String>,
     pub(super) prefer_server_ciphers: Option<bool>,
+    /// Of the first `server-snippet` of the host's own namespace.
+    pub(super) header_room: HeaderRoom,
     /// The Ingresses that want TLS to end at the pods.
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
@@ -105,6 +108,7 @@ impl ServerBuilder {
             clients,
             ciphers,
             prefer_server_ciphers,
+            header_room,
             closed,
             snippets,
             tls,
@@ -112,23 +116,19 @@ impl ServerBuilder {
         } = self.with_configmap_snippet(globals);
         let operators = NamespaceSnippet::of_nobody(globals);
         let inherited = server_snippet::inherited(&snippets, operators.as_ref());
-        let host = HostContext {
-            has_certificate: tls.is_some() && *name != ServerName::CatchAll,
-            error_service: fallback,
-            globals,
-            snippets: &inherited,
-        };
+        let has_certificate = tls.is_some() && *name != ServerName::CatchAll;
+        let host = host_context(has_certificate, fallback, globals, &inherited);
         let mut rules = paths.into_rules();
         let health = unmatched::health_route(name, health_check_path, &rules);
         let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
         closing::deny(all, &closed, name, reports);
-        let has_patterns = rules.iter().any(PathRule::is_pattern);
         let is_unmatched = !has_root && default.is_none();
+        let has_patterns = rules.iter().any(PathRule::is_pattern);
         rules.extend(default.filter(|_| !has_root));
         let all = (rules.as_slice(), &snippets);
         let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
+        let rest = (unmatched.as_ref(), has_patterns);
         if is_unmatched {
-            let rest = (unmatched.as_ref(), has_patterns);
             unmatched::add(&mut routes, rest, (all, operators.as_ref()), (name, host));
         }
         let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
@@ -141,11 +141,26 @@ impl ServerBuilder {
                 app_root: app_root.filter(|_| !globals.closed),
                 ciphers,
                 prefer_server_ciphers,
+                header_room,
                 routes: health.into_iter().chain(without_rules(routes)).collect(),
             },
             owners,
             error_services,
         }
+    }
+}
+
+fn host_context<'a>(
+    has_certificate: bool,
+    error_service: Option<&'a BackendId>,
+    globals: &'a Globals,
+    snippets: &'a BTreeMap<&'a str, Arc<ServerSnippet>>,
+) -> HostContext<'a> {
+    HostContext {
+        has_certificate,
+        error_service,
+        globals,
+        snippets,
     }
 }
 

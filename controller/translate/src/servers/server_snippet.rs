@@ -186,6 +186,10 @@ impl NamespaceSnippet {
         &self.locations
     }
 
+    pub(super) fn locations_mut(&mut self) -> &mut [LocationRule] {
+        &mut self.locations
+    }
+
     pub(super) fn owner(&self) -> &ObjectRef {
         &self.owner
     }

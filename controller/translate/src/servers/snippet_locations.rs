@@ -15,14 +15,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, HttpRoute, PathMatch, PathRegex, Policy, RouteId, RouteMatch, ServerName};
+use sluice_ir::{
+    Action, Filter, HttpRoute, PathMatch, PathRegex, Policy, Redirect, RedirectTo, RegexScope,
+    RouteId, RouteMatch, ServerName,
+};
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::ObjectRef;
 
 use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
-use crate::snippet::{Location, LocationPath, ServerSnippet};
+use crate::snippet::{Location, LocationPath, ProxyPass, ServerSnippet, access_behind};
 
 const NOT_FOUND: u16 = 404;
 
@@ -31,6 +34,8 @@ const NOT_FOUND: u16 = 404;
 pub(super) struct LocationRule {
     path: LocationPath,
     rule: PathRule,
+    /// Pods that it is to lead to.
+    pub(super) proxy: Option<ProxyPass>,
 }
 
 impl LocationRule {
@@ -41,12 +46,18 @@ impl LocationRule {
             direct_responses,
             access,
             access_log_off,
+            proxy,
         } = location.clone();
         let text = match &path {
             LocationPath::Exact(text)
             | LocationPath::PrefixBeforePatterns(text)
             | LocationPath::Prefix(text) => text,
             LocationPath::Pattern(regex) => &regex.pattern,
+        };
+        // Until it is known where it leads.
+        let action = match proxy {
+            Some(_) => Action::Denied,
+            None => Action::Respond(NOT_FOUND),
         };
         let policy = Policy {
             ip_access: access,
@@ -62,14 +73,36 @@ impl LocationRule {
         let rule = PathRule {
             path: text.clone(),
             kind: PathType::Prefix,
-            target: RouteTarget::from_action(Action::Respond(NOT_FOUND)),
+            target: RouteTarget::from_action(action),
             annotations: Arc::new(annotations),
             owner: owner.clone(),
             field: FIELD.to_owned(),
             origin: Origin::ServerSnippet,
             closing: None,
         };
-        LocationRule { path, rule }
+        LocationRule { path, rule, proxy }
+    }
+
+    /// Leads to pods, with the policy of a path without annotations; its own lists of networks are asked before the operator's.
+    pub(super) fn lead_to(&mut self, target: RouteTarget, of_all: &Policy) {
+        let Some(proxy) = &self.proxy else { return };
+        let annotations = Arc::make_mut(&mut self.rule.annotations);
+        let own = &annotations.policy;
+        let mut policy = Policy {
+            ip_access: access_behind(&own.ip_access, &of_all.ip_access),
+            access_log_off: own.access_log_off || of_all.access_log_off,
+            ..of_all.clone()
+        };
+        policy.host.clone_from(&proxy.host);
+        policy.timeouts.read = proxy.read_timeout.unwrap_or(policy.timeouts.read);
+        policy.timeouts.send = proxy.send_timeout.unwrap_or(policy.timeouts.send);
+        policy.max_body_size = proxy.max_body_size.unwrap_or(policy.max_body_size);
+        annotations.policy = Arc::new(policy);
+        // In plain HTTP, whatever the client speaks.
+        self.rule.target = RouteTarget {
+            for_https: None,
+            ..target
+        };
     }
 
     /// One that the ConfigMap has for all namespaces.
@@ -97,7 +130,32 @@ impl LocationRule {
             }
             LocationPath::Pattern(regex) => PathMatch::Regex(regex.clone()),
         };
-        (self.rule.route(name, path, host), Some(&self.rule))
+        let groups = self.proxy.as_ref().and_then(|proxy| proxy.groups.clone());
+        let path = groups.map_or(path, PathMatch::Regex);
+        let mut route = self.rule.route(name, path, host);
+        if matches!(route.action, Action::Forward(_)) {
+            route.rewrite = self.proxy.as_ref().and_then(|proxy| proxy.rewrite.clone());
+        }
+        (route, Some(&self.rule))
+    }
+
+    /// A location that ends with a slash and leads to pods takes its bare form along, before nginx asks who may come in.
+    fn bare_form<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> Option<RuleRoute<'a>> {
+        self.proxy.as_ref()?;
+        let text = self.prefix()?;
+        let bare = text.strip_suffix('/').filter(|bare| !bare.is_empty())?;
+        let path = PathMatch::Exact(bare.to_owned());
+        let (route, rule) = self.route(name, host);
+        let mut filters = route.filters;
+        filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
+        let to = RedirectTo::Path(text.to_owned());
+        let redirect = Action::Redirect(Redirect { status: 301, to });
+        let bare = HttpRoute {
+            filters,
+            of_operator: route.of_operator,
+            ..HttpRoute::new(name, path, redirect, Arc::default())
+        };
+        Some((bare, rule))
     }
 
     /// Literal text of a prefix.
@@ -123,7 +181,16 @@ fn starting_with(text: &str) -> PathMatch {
 /// Path of a location that is no pattern; `None` also for routes of no snippet.
 pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a str> {
     let path = &route.matches.path;
-    let is_literal = matches!(path, PathMatch::Exact(_)) || *path == starting_with(&rule.path);
+    let begins = |regex: &PathRegex| {
+        // A location that changes its path has a group of the rest.
+        let text = regex.pattern.strip_suffix("(.*)").unwrap_or(&regex.pattern);
+        text.strip_prefix('^') == Some(&*sluice_pattern::escape(&rule.path))
+    };
+    let is_literal = match path {
+        PathMatch::Exact(_) => true,
+        PathMatch::Regex(regex) => regex.scope == RegexScope::Anywhere && begins(regex),
+        PathMatch::Prefix(_) => false,
+    };
     (rule.origin != Origin::Ingress && is_literal).then_some(rule.path.as_str())
 }
 
@@ -149,15 +216,23 @@ pub(super) fn among<'a>(
         .iter()
         .filter_map(|(route, _)| nginx_text(&route.matches.path));
     let plain: Vec<String> = own.chain(of_ingresses).collect();
+    let route = |location: &'a LocationRule| location.route(name, host);
+    let is_taken = |bare: &RuleRoute<'_>| {
+        let text = bare.0.matches.path.text();
+        let mut paths = routes.iter().map(|(route, _)| &route.matches.path);
+        paths.any(|path| !matches!(path, PathMatch::Regex(_)) && path.text() == text)
+    };
+    let bare = prefixes.iter().filter_map(|it| it.bare_form(name, host));
+    let bare: Vec<_> = bare.filter(|it| !is_taken(it)).collect();
     let (before, prefixes): (Vec<_>, Vec<_>) = prefixes
         .into_iter()
         .partition(|location| location.comes_before_patterns(&plain));
-    let route = |location: &'a LocationRule| location.route(name, host);
     let mut all: Vec<RuleRoute<'a>> = first.into_iter().map(route).collect();
     let (exact, rest): (Vec<_>, Vec<_>) = routes
         .into_iter()
         .partition(|(route, _)| matches!(route.matches.path, PathMatch::Exact(_)));
     all.extend(exact);
+    all.extend(bare);
     if !before.is_empty() || !patterns.is_empty() {
         all.extend(twins(&rest, name));
     }

@@ -9,6 +9,8 @@ pub(crate) enum Block {
     Server,
     /// A location within a `server-snippet`.
     LocationOfServer,
+    /// One that leads to pods.
+    ProxiedLocation,
     /// The location that asks an authentication service.
     AuthRequest,
 }

@@ -52,6 +52,14 @@ impl Comparable {
         }
     }
 
+    /// The same where it makes no difference to anybody's access that Envoy has the target normalised.
+    pub(super) fn with_normalised_target(self) -> Self {
+        Comparable {
+            received_target: true,
+            ..self
+        }
+    }
+
     /// True if every data plane has words for the comparison of a part of the target.
     pub(super) fn compares(self, part: TargetPart<'_>, comparison: &Comparison) -> bool {
         let written = || match comparison {

@@ -4,33 +4,38 @@
 //!   more_set_headers, proxy_set_header ...   header_changes.rs   filters of the routes
 //!   set, if, return, rewrite                 responses.rs        direct responses
 //!   allow, deny                              access.rs           lists of networks
-//!   location                                 locations.rs        routes that the data plane answers itself
+//!   location of a server                     locations.rs        routes that the data plane answers itself ...
+//!   proxy_pass in it                         proxy_pass.rs       ... or that lead to pods of a path
+//!   location in a location                   nested.rs           direct responses
 //!   location @name                           named.rs            the response to clients without a certificate
 //!   limit_rate, proxy_ssl_name               upstream.rs         policies that have annotations
 //!   auth-snippet                             auth_request.rs     headers for an authentication service
 //!   what is so without it                    defaults.rs         nothing
 //! ```
 
-use std::borrow::Borrow;
+mod blocks;
 
-use sluice_ir::{DirectResponse, Hostname, ResponseContent};
+use sluice_ir::{HeaderBuffers, HeaderRoom, Hostname};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
+use super::checks::{check_proxied, check_rewrites, has_no_effect, line_of_if};
 use super::comparable::Comparable;
-use super::compiled::Compiled;
-use super::defaults;
+use super::compiled::{Compiled, Location};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
-use super::locations::{Location, LocationPath, MAX_LOCATIONS};
+use super::header_room;
+use super::locations::LocationPath;
 use super::media_type::MediaTypes;
-use super::named::{self, NamedLocation};
+use super::named::NamedLocation;
+use super::nested;
+use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::UpstreamDirectives;
+use super::upstream::{self, UpstreamDirectives};
 use crate::support::DataPlane;
 
 /// Settings that decide what of a snippet can be served.
@@ -44,6 +49,8 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) comparable: Comparable,
     /// All hosts that it is for; `None`: there may be others.
     pub(crate) hosts: Option<&'a [Hostname]>,
+    /// Room for headers of requests to all hosts, as the ConfigMap says.
+    pub(crate) header_buffers: Option<HeaderBuffers>,
     /// It is the ConfigMap's, for the servers of all Ingresses.
     pub(crate) of_all_servers: bool,
     /// `None`: several.
@@ -77,10 +84,15 @@ pub(crate) fn compile_behind(
     of_configmap: &str,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    let mut all = directives(own)?;
+    let (nested, mut all) = nested::split(directives(own)?)?;
     let own = all.len();
     all.extend(directives(of_configmap)?);
-    compile_in_order((&all, own), Block::Location, None, options)
+    let text = Text {
+        nested: &nested,
+        all: &all,
+        own,
+    };
+    compile_in_order(text, Block::Location, None, options)
 }
 
 fn compile_as(
@@ -95,7 +107,27 @@ fn compile_as(
             ..Compiled::default()
         });
     }
-    compile_directives(&directives(text)?, block, None, options)
+    let all = directives(text)?;
+    // The ConfigMap's is in locations that nginx nests none in.
+    if block != Block::Location || options.of_all_servers {
+        return compile_directives(&all, block, None, options);
+    }
+    let (nested, all) = nested::split(all)?;
+    let text = Text {
+        nested: &nested,
+        all: &all,
+        own: all.len(),
+    };
+    compile_in_order(text, block, None, options)
+}
+
+/// Directives in the order in which nginx runs them.
+struct Text<'a> {
+    /// Conditions that are locations.
+    nested: &'a [Directive],
+    all: &'a [Directive],
+    /// Number of those in front of the ConfigMap's.
+    own: usize,
 }
 
 /// `location`: the one whose block it is.
@@ -105,12 +137,16 @@ fn compile_directives(
     location: Option<&LocationPath>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    compile_in_order((all, all.len()), block, location, options)
+    let text = Text {
+        nested: &[],
+        all,
+        own: all.len(),
+    };
+    compile_in_order(text, block, location, options)
 }
 
-/// `own`: number of directives in front of those of the ConfigMap.
 fn compile_in_order(
-    (all, own): (&[Directive], usize),
+    Text { nested, all, own }: Text<'_>,
     block: Block,
     location: Option<&LocationPath>,
     options: CompileOptions<'_>,
@@ -129,6 +165,10 @@ fn compile_in_order(
     if let Some(location) = location {
         parts.responses.begin_in(location);
     }
+    for condition in nested {
+        errors.take(parts.responses.add(condition))?;
+    }
+    parts.responses.go_on_around_locations();
     for (position, directive) in all.iter().enumerate() {
         if position == own {
             let adds_to_errors = options.data_plane != Some(DataPlane::Nginx);
@@ -137,8 +177,9 @@ fn compile_in_order(
         }
         errors.take(parts.add(directive))?;
     }
+    let proxy = errors.take(parts.proxy_pass(all, location))?;
     errors.check()?;
-    parts.finish(all)
+    parts.finish(all, proxy.flatten())
 }
 
 /// A snippet in the making.
@@ -152,6 +193,8 @@ struct Parts<'a> {
     locations: Vec<Location>,
     named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
+    proxy: ProxyDirectives,
+    header_room: HeaderRoom,
     not_needed: Vec<String>,
 }
 
@@ -172,14 +215,18 @@ impl<'a> Parts<'a> {
             locations: Vec::new(),
             named: Vec::new(),
             upstream: UpstreamDirectives::default(),
+            proxy: ProxyDirectives::default(),
+            header_room: HeaderRoom::default(),
             not_needed: Vec::new(),
         }
     }
 
     fn add(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
         let block = self.block;
+        self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["rewrite", _, _, "break" | "last"], _) if block == Block::LocationOfServer => None,
+            (["rewrite", _, _, "break" | "last"], _) if is_of_server(block) => None,
+            (words, None) if self.is_of_block(words) => self.add_of_block(words),
             // It would decide which location is found.
             (["rewrite", ..], _) if self.options.of_all_servers => {
                 return Err(directive.because(ONLY_OF_INGRESSES).into());
@@ -200,7 +247,7 @@ impl<'a> Parts<'a> {
                 return self.add_named(name, block, directive);
             }
             (["location", ..], Some(_)) if block == Block::Server => {
-                return add_location(&mut self.locations, directive, self.options);
+                return self.add_location(directive);
             }
             // An error of its own where it is not one that can be served.
             (_, None) if MediaTypes::reads(directive) => Some(()),
@@ -211,13 +258,6 @@ impl<'a> Parts<'a> {
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
             (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
-            (
-                [
-                    "limit_rate" | "proxy_ssl_name" | "proxy_ssl_server_name",
-                    ..,
-                ],
-                None,
-            ) if block == Block::Location => self.upstream.add(&directive.words()),
             (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
             _ => None,
@@ -228,28 +268,27 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn is_named(&self, name: &str) -> bool {
-        self.block == Block::Server && named::is_name(name)
+    /// True of a directive that a block of this kind alone has a setting for.
+    fn is_of_block(&self, words: &[&str]) -> bool {
+        match (self.block, words) {
+            (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
+            (Block::Server, [name, ..]) => {
+                !self.options.of_all_servers && header_room::DIRECTIVES.contains(name)
+            }
+            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
+            _ => false,
+        }
     }
 
-    fn add_named(
-        &mut self,
-        name: &str,
-        block: &[Directive],
-        directive: &Directive,
-    ) -> Result<(), SnippetErrors> {
-        let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
-        let location = NamedLocation::new(name, &location);
-        let location = location.ok_or_else(|| {
-            let reason = "a named location has one return, without conditions, and headers of it";
-            SnippetError::new(directive.line, reason)
-        })?;
-        if self.named.iter().any(|other| other.name == location.name) {
-            return Err(SnippetError::new(directive.line, "duplicate location").into());
+    /// Takes one of them.
+    fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
+        match self.block {
+            Block::ProxiedLocation => self.proxy.add(words),
+            Block::Server => header_room::add(&mut self.header_room, words),
+            // A default that is said is none.
+            _ if has_no_effect(words, self.block) => Some(()),
+            _ => self.upstream.add(words, self.options.hosts),
         }
-        self.named.push(location);
-        directive.at_most(self.named.len(), MAX_LOCATIONS, "locations")?;
-        Ok(())
     }
 
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
@@ -263,10 +302,17 @@ impl<'a> Parts<'a> {
         reason.is_some()
     }
 
-    fn finish(mut self, all: &[Directive]) -> Result<Compiled, SnippetErrors> {
+    fn finish(
+        mut self,
+        all: &[Directive],
+        proxy: Option<ProxyPass>,
+    ) -> Result<Compiled, SnippetErrors> {
         let mut differences = std::mem::take(&mut self.headers.differences);
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
+        let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
+            && header_room::is_beyond_envoy(self.header_room, self.options.header_buffers);
+        differences.extend(is_beyond.then_some(Difference::HeaderRoom));
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
@@ -277,7 +323,10 @@ impl<'a> Parts<'a> {
             return Err(SnippetError::new(line_of_if(all), reason).into());
         }
         differences.extend(answers.differs.then_some(Difference::AddsToErrors));
+        let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);
+        differences.extend(of_normalised);
         let direct_responses = answers.direct_responses;
+        check_proxied(&self.locations, &server_rewrites, all)?;
         let paths = self.locations.iter().map(|location| &location.path);
         check_rewrites(&direct_responses, paths, all)?;
         let too_long = || SnippetError::new(1, "a named location that is too long");
@@ -298,98 +347,16 @@ impl<'a> Parts<'a> {
             named,
             auth_request: AuthRequest::default(),
             auth_headers,
+            header_room: self.header_room,
+            proxy,
             upstream: self.upstream.finish(),
             not_needed: self.not_needed,
         })
     }
 }
 
-fn add_location(
-    locations: &mut Vec<Location>,
-    directive: &Directive,
-    options: CompileOptions<'_>,
-) -> Result<(), SnippetErrors> {
-    let location = location(directive, options)?;
-    if locations.iter().any(|other| other.path == location.path) {
-        return Err(SnippetError::new(directive.line, "duplicate location").into());
-    }
-    locations.push(location);
-    directive.at_most(locations.len(), MAX_LOCATIONS, "locations")?;
-    Ok(())
-}
-
-fn location(directive: &Directive, options: CompileOptions<'_>) -> Result<Location, SnippetErrors> {
-    let unsupported = || directive.unsupported();
-    let mut errors = SnippetErrors::default();
-    let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
-    let path = errors.take(path.ok_or_else(unsupported))?;
-    let block = directive.block.as_deref().ok_or_else(unsupported)?;
-    let options = CompileOptions {
-        of_all_servers: false,
-        ..options
-    };
-    let compiled = compile_directives(block, Block::LocationOfServer, path.as_ref(), options);
-    let compiled = errors.take(compiled)?;
-    errors.check()?;
-    let Compiled {
-        filters,
-        route_headers: _,
-        differences: _,
-        direct_responses,
-        header_variants: _,
-        path_changes: _,
-        server_rewrites: _,
-        access,
-        access_log_off,
-        locations: _,
-        named: _,
-        auth_request: _,
-        auth_headers: _,
-        upstream: _,
-        not_needed: _,
-    } = compiled.unwrap_or_default();
-    let path = path.ok_or_else(unsupported)?;
-    check_rewrites(&direct_responses, [&path].into_iter(), block)?;
-    Ok(Location {
-        path,
-        filters,
-        direct_responses,
-        access,
-        access_log_off,
-    })
-}
-
-fn line_of_if(all: &[Directive]) -> usize {
-    let mut conditions = all.iter().filter(|directive| directive.name() == "if");
-    conditions.next().map_or(1, |directive| directive.line)
-}
-
-/// Envoy compares a path with the patterns of both, the rewrite and each location where it is.
-fn check_rewrites(
-    responses: &[DirectResponse],
-    mut locations: impl Iterator<Item = impl Borrow<LocationPath>>,
-    all: &[Directive],
-) -> Result<(), SnippetError> {
-    let mut contents = responses.iter().map(|response| &response.content);
-    let rewrites = contents.any(|content| matches!(content, ResponseContent::Rewritten { .. }));
-    if !rewrites || locations.all(|path| path.borrow().is_comparable()) {
-        return Ok(());
-    }
-    let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
-    let first = rewrite.next().or_else(|| all.first());
-    let line = first.map_or(1, |directive| directive.line);
-    let reason = "rewrite is not supported beside a location whose pattern is as long";
-    Err(SnippetError::new(line, reason))
-}
-
-/// True if a directive changes nothing where it stands.
-fn has_no_effect(words: &[&str], block: Block) -> bool {
-    defaults::is_default(words)
-        || match block {
-            Block::Location | Block::AuthRequest => false,
-            Block::Server => defaults::is_overridden_by_locations(words),
-            Block::LocationOfServer => defaults::is_without_effect_on_direct_responses(words),
-        }
+fn is_of_server(block: Block) -> bool {
+    matches!(block, Block::LocationOfServer | Block::ProxiedLocation)
 }
 
 #[cfg(test)]

@@ -2,15 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader};
+use sluice_ir::{
+    DirectResponse, Filter, HeaderName, HeaderRoom, HeaderVariant, IpAccess, UpstreamHeader,
+};
 
 use super::auth_request::AuthRequest;
 use super::header_changes::Difference;
-use super::locations::Location;
+use super::locations::LocationPath;
 use super::named::NamedLocation;
+use super::proxy_pass::ProxyPass;
 use super::rewrites::{PathChange, ServerRewrite};
 use super::upstream::Upstream;
 use crate::route_names::RouteHeader;
+
+/// A location of a server. Requests that no `return` answers get 404: there are no files to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) path: LocationPath,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) direct_responses: Vec<DirectResponse>,
+    pub(crate) access: IpAccess,
+    /// Its requests are not logged.
+    pub(crate) access_log_off: bool,
+    /// Pods in place of 404.
+    pub(crate) proxy: Option<ProxyPass>,
+}
 
 /// Policies that do what a snippet says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +53,10 @@ pub(crate) struct Compiled {
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
     pub(crate) auth_headers: Vec<UpstreamHeader>,
+    /// Of a server alone.
+    pub(crate) header_room: HeaderRoom,
+    /// Pods of a location of a server.
+    pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.
     pub(crate) upstream: Upstream,
     /// Lines that this data plane has nothing to do for, and why.
@@ -44,6 +64,20 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
+    /// The location of a server that has this block; `None`: there is more in it than such a location can have.
+    pub(super) fn into_location(self, path: LocationPath) -> Option<Location> {
+        // Names of a route are empty there.
+        let is_whole = self.route_headers.is_empty() && self.upstream == Upstream::default();
+        is_whole.then_some(Location {
+            path,
+            filters: self.filters,
+            direct_responses: self.direct_responses,
+            access: self.access,
+            access_log_off: self.access_log_off,
+            proxy: self.proxy,
+        })
+    }
+
     /// Without changes of response headers that settings of the Ingress replace behind the snippet.
     pub(crate) fn without_responses_of(&mut self, is_replaced: &dyn Fn(&HeaderName) -> bool) {
         let filters = self.filters.iter_mut().filter_map(|filter| match filter {

@@ -60,7 +60,7 @@ pub(super) fn is_default(words: &[&str]) -> bool {
 /// Directives of a server that have no effect, because ingress-nginx writes each of them into every location.
 #[rustfmt::skip]
 const OF_EVERY_LOCATION: &[&str] = &[
-    "client_max_body_size", "proxy_buffer_size", "proxy_buffering", "proxy_buffers", "proxy_connect_timeout",
+    "client_max_body_size", "grpc_connect_timeout", "grpc_read_timeout", "grpc_send_timeout", "proxy_buffer_size", "proxy_buffering", "proxy_buffers", "proxy_connect_timeout",
     "proxy_cookie_domain", "proxy_cookie_path", "proxy_http_version", "proxy_max_temp_file_size", "proxy_next_upstream",
     "proxy_next_upstream_timeout", "proxy_next_upstream_tries", "proxy_read_timeout", "proxy_redirect",
     "proxy_request_buffering", "proxy_send_timeout", "proxy_set_header",
@@ -114,6 +114,7 @@ mod tests {
             "proxy_http_version 1.1;\nproxy_set_header Upgrade $http_upgrade;\nproxy_set_header Connection \"upgrade\";",
             "proxy_set_header X-Forwarded-Proto $scheme;",
             "server_tokens off;",
+            "proxy_set_header Connection keep-alive; proxy_set_header Connection '';",
         ] {
             assert!(are_all(same), "{same}");
         }
@@ -122,6 +123,7 @@ mod tests {
             "proxy_ssl_verify off; gzip on;",
             "if ($a) { proxy_ssl_verify off; }",
             "proxy_set_header X-Forwarded-Proto https;",
+            "proxy_set_header Connection close;",
             "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
             "proxy_ssl_verify off",
         ] {

@@ -66,18 +66,19 @@ pub(super) fn names_software(names: &[String]) -> bool {
     })
 }
 
-/// True if pods get this header with this value from every location. `Connection: upgrade` is that of a request that asks for one.
+/// True if pods get this header with this value from every location. `Connection: upgrade` is that of a request that asks for one, and
+/// connections are kept anyway.
 pub(super) fn is_set(name: &str, value: &str) -> bool {
     const OTHERS: [&str; 3] = [
         "https",
         "$full_x_forwarded_for",
         "$proxy_add_x_forwarded_for",
     ];
-    const UPGRADES: [&str; 2] = ["upgrade", "$connection_upgrade"];
+    const CONNECTIONS: [&str; 4] = ["upgrade", "$connection_upgrade", "keep-alive", ""];
     let name = name.to_ascii_lowercase();
     let value = bare(value);
     if name == "connection" {
-        return UPGRADES.contains(&value.as_str());
+        return CONNECTIONS.contains(&value.to_ascii_lowercase().as_str());
     }
     let same = SAID_ANYWAY.iter().find(|(known, _)| *known == name);
     same.is_some_and(|(_, values)| values.contains(&value.as_str()))

@@ -25,7 +25,9 @@ use super::block::Block;
 use super::error::SnippetError;
 use super::forwarded::{self, Told};
 use super::harmless_headers;
-use super::reserved_headers::{OF_REQUESTS, is_own_in_requests, is_reserved};
+use super::reserved_headers::{
+    is_own_in_requests, is_reserved_in_requests, is_reserved_in_responses,
+};
 use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
 
@@ -59,6 +61,8 @@ pub(super) struct HeaderChanges<'a> {
     of_response: BTreeSet<String>,
     /// Those of them that a directive of the next snippet may change once more.
     of_first: BTreeSet<String>,
+    /// Request headers that `more_clear_input_headers` has cleared, in lower case.
+    cleared: BTreeSet<String>,
     /// Request headers that values read, in lower case.
     read: BTreeSet<String>,
     /// Headers with a scheme that pods are told, in lower case.
@@ -76,6 +80,13 @@ pub(crate) enum Difference {
     WithoutDate,
     /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
     WithoutChain,
+    /// Of headers within `if ($request_uri ...)`: Envoy compares the target without double slashes, dot segments and what is needlessly
+    /// encoded.
+    OfNormalised,
+    /// Of `proxy_connect_timeout` in a location of a server: pods are connected to as their path says.
+    ConnectTimeout,
+    /// Of buffers for headers of one server: Envoy has the same for all.
+    HeaderRoom,
     /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
     WithoutQuery,
 }
@@ -95,6 +106,7 @@ impl<'a> HeaderChanges<'a> {
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
             of_first: BTreeSet::new(),
+            cleared: BTreeSet::new(),
             read: BTreeSet::new(),
             schemes: BTreeMap::new(),
             differences: BTreeSet::new(),
@@ -139,20 +151,40 @@ impl<'a> HeaderChanges<'a> {
             {
                 Some(())
             }
+            ("proxy_pass_header" | "grpc_pass_header", [name]) => self.pass_response(name),
             ("add_header", [name, value]) => self.add_response(name, value, true),
             ("add_header", [name, value, "always"]) => self.add_response(name, value, false),
             ("expires", [time]) => self.set_expires(time),
-            _ if block != Block::Location => None,
+            _ if !matches!(block, Block::Location | Block::ProxiedLocation) => None,
             ("proxy_set_header", [name, value]) if !grpc => self.set_request(name, value),
             ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
             // nginx has them for pods of the other kind.
             ("proxy_set_header" | "grpc_set_header", [_, _]) => Some(()),
             ("more_clear_input_headers", words) if !words.is_empty() => {
-                names(words).try_for_each(|name| self.set_request(name, ""))
+                names(words).try_for_each(|name| {
+                    self.set_request(name, "")?;
+                    self.cleared.insert(name.to_ascii_lowercase());
+                    Some(())
+                })
             }
-            ("more_set_input_headers", words) if !words.is_empty() => pairs(words)
-                .try_for_each(|pair| pair.and_then(|(name, value)| self.set_request(name, value))),
+            ("more_set_input_headers", words) if !words.is_empty() => {
+                pairs(words).try_for_each(|pair| {
+                    let (name, value) = pair?;
+                    self.forget_cleared(name);
+                    self.set_request(name, value)
+                })
+            }
             _ => None,
+        }
+    }
+
+    /// Takes back that a header is cleared, which another directive of the same module sets behind that.
+    fn forget_cleared(&mut self, name: &str) {
+        let lower = name.to_ascii_lowercase();
+        let is_other = |other: &HeaderName| !other.as_str().eq_ignore_ascii_case(&lower);
+        if self.cleared.remove(&lower) && !self.request.remove.iter().all(is_other) {
+            self.request.remove.retain(is_other);
+            self.of_request.remove(&lower);
         }
     }
 
@@ -254,9 +286,17 @@ impl<'a> HeaderChanges<'a> {
         is_known.then(|| self.auth_headers.push(UpstreamHeader { name, source }))
     }
 
-    fn name(&self, name: &str, reserved: &[&str]) -> Option<HeaderName> {
+    fn name(&self, name: &str) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
-        (!is_reserved(&name, reserved) && !(self.options.is_set_elsewhere)(&name)).then_some(name)
+        let is_reserved = is_reserved_in_responses(&name);
+        (!is_reserved && !(self.options.is_set_elsewhere)(&name)).then_some(name)
+    }
+
+    /// A header that a value reads.
+    fn source(&self, name: &str) -> Option<HeaderName> {
+        let name = HeaderName::parse(name).ok()?;
+        let is_reserved = is_reserved_in_requests(&name);
+        (!is_reserved && !(self.options.is_set_elsewhere)(&name)).then_some(name)
     }
 
     /// A header that pods may be told.
@@ -276,7 +316,7 @@ impl<'a> HeaderChanges<'a> {
             }
             match variable {
                 Variable::Header(name) => {
-                    let name = self.name(name, OF_REQUESTS)?;
+                    let name = self.source(name)?;
                     self.read.insert(name.as_str().to_ascii_lowercase());
                 }
                 variable => self

@@ -68,6 +68,8 @@ impl LocationSnippet {
             named: _,
             auth_request: _,
             auth_headers: _,
+            header_room: _,
+            proxy: _,
             upstream,
             not_needed: _,
         } = self.compiled.clone();

@@ -1,22 +1,11 @@
-//! `location` blocks of a `server-snippet`: routes that the data plane answers itself.
+//! `location` blocks, and how nginx finds them.
 
-use sluice_ir::{DirectResponse, Filter, IpAccess, PathRegex, RegexScope};
+use sluice_ir::{PathRegex, RegexScope};
 use sluice_pattern::Subject;
 use sluice_syntax::path;
 
 /// Locations of one snippet.
 pub(crate) const MAX_LOCATIONS: usize = 16;
-
-/// A location. Requests that no `return` answers get 404: there are no files to serve.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
-    pub(crate) path: LocationPath,
-    pub(crate) filters: Vec<Filter>,
-    pub(crate) direct_responses: Vec<DirectResponse>,
-    pub(crate) access: IpAccess,
-    /// Its requests are not logged.
-    pub(crate) access_log_off: bool,
-}
 
 /// Match of a location, in nginx's words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -44,10 +44,9 @@ const OF_CERTIFICATES: &str = "ssl-client-";
 pub fn own_headers() -> [(&'static str, Vec<String>); 2] {
     let certificates = format!("{OF_CERTIFICATES}*");
     let of_requests = forwarded::own().map(str::to_owned).chain([certificates]);
-    let of_responses = ABOUT_CLIENTS.iter().map(|prefix| format!("{prefix}*"));
     let all = [
         ("requests", OF_REQUESTS, of_requests.collect::<Vec<_>>()),
-        ("responses", OF_RESPONSES, of_responses.collect()),
+        ("responses", OF_RESPONSES, Vec::new()),
     ];
     all.map(|(title, own, about_clients)| {
         let mut names: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
@@ -64,6 +63,11 @@ pub(super) fn is_reserved_in_requests(name: &HeaderName) -> bool {
 
 pub(super) fn is_reserved(name: &HeaderName, reserved: &[&str]) -> bool {
     is_one_of(name, reserved) || is_about_clients(name)
+}
+
+/// A header of responses that no snippet changes. Those about clients tell them what they have said themselves.
+pub(super) fn is_reserved_in_responses(name: &HeaderName) -> bool {
+    is_one_of(name, OF_RESPONSES)
 }
 
 fn is_one_of(name: &HeaderName, names: &[&str]) -> bool {

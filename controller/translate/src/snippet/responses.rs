@@ -7,6 +7,7 @@
 mod answers;
 mod path_changes;
 mod refusals;
+mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ use super::compile::CompileOptions;
 use super::conditions::{self, If};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
-use super::header_variants::{MAX_VARIANTS, ReplacedForAll, Variant, is_headers};
+use super::header_variants::{ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
@@ -83,6 +84,7 @@ pub(super) struct Responses<'a> {
     /// Headers of requests that go on.
     variants: Vec<Variant>,
     replaced_for_all: ReplacedForAll,
+    of_normalised: bool,
     data_plane: Option<DataPlane>,
     /// Directives so far.
     directives: usize,
@@ -96,6 +98,8 @@ pub(super) struct Answers {
     pub(super) header_variants: Vec<HeaderVariant>,
     /// In nginx errors do not have all of the headers.
     pub(super) differs: bool,
+    /// Headers are those of targets that were normalised.
+    pub(super) of_normalised: bool,
 }
 
 impl<'a> Responses<'a> {
@@ -120,6 +124,7 @@ impl<'a> Responses<'a> {
             server_rewrites: Vec::new(),
             variants: Vec::new(),
             replaced_for_all: ReplacedForAll::default(),
+            of_normalised: false,
             data_plane: options.data_plane,
             directives: 0,
             errors: SnippetErrors::default(),
@@ -129,6 +134,13 @@ impl<'a> Responses<'a> {
     /// Begins with the groups of a location's pattern.
     pub(super) fn begin_in(&mut self, location: &LocationPath) {
         self.captures = Captures::of_location(location);
+    }
+
+    /// Goes on with what is around the locations of a snippet. Preflights are around them, too.
+    pub(super) fn go_on_around_locations(&mut self) {
+        for response in &mut self.responses {
+            response.precedes_preflight = true;
+        }
     }
 
     /// Goes on with the directives of a second snippet.
@@ -158,6 +170,7 @@ impl<'a> Responses<'a> {
                 Err(SnippetError::new(*line, reason))
             }
             None => Ok(Answers {
+                of_normalised: self.of_normalised,
                 differs: self.variants.iter().any(|it| it.headers.differs()),
                 // In nginx the last one that holds counts.
                 header_variants: self
@@ -187,45 +200,6 @@ impl<'a> Responses<'a> {
         self.errors.check()?;
         directive.at_most(self.branches.len(), MAX_BRANCHES, WAYS)?;
         directive.at_most(self.responses.len(), MAX_RESPONSES, "responses")?;
-        Ok(())
-    }
-
-    /// Checks that nginx does not go on in another block: headers of a block before would no longer be there.
-    fn ends_behind_headers(&self, directive: &Directive, ends: bool) -> Result<(), SnippetError> {
-        match ends || self.variants.is_empty() {
-            true => Ok(()),
-            false => {
-                let reason =
-                    "behind headers within an if nothing but an if with return is supported";
-                Err(SnippetError::new(directive.line, reason))
-            }
-        }
-    }
-
-    /// `if (...) { add_header ...; }`
-    fn vary(
-        &mut self,
-        block: &[Directive],
-        directive: &Directive,
-        within: Vec<Branch>,
-    ) -> Result<(), SnippetErrors> {
-        let headers = BlockHeaders::alone(block, self.header_options)?;
-        if self.data_plane == Some(DataPlane::Nginx) {
-            self.replaced_for_all.add(block, self.header_options)?;
-        }
-        for Branch { conditions, .. } in within {
-            directive.at_most(
-                conditions.len(),
-                MAX_CONDITIONS,
-                "conditions of one response",
-            )?;
-            let headers = headers.clone();
-            self.variants.push(Variant {
-                conditions,
-                headers,
-            });
-        }
-        directive.at_most(self.variants.len(), MAX_VARIANTS, "conditions of headers")?;
         Ok(())
     }
 
@@ -315,7 +289,12 @@ impl<'a> Responses<'a> {
         let around = self.captures.take();
         (self.host_groups, self.lacks_hosts) = (None, false);
         let is_flag = |name: &str| self.flags.contains_key(name);
-        let condition = conditions::read(words, is_flag, self.comparable);
+        // Headers keep nobody out.
+        let comparable = match is_headers(block) {
+            true => self.comparable.with_normalised_target(),
+            false => self.comparable,
+        };
+        let condition = conditions::read(words, is_flag, comparable);
         let Some(condition) = condition else {
             self.refuse_condition(directive, block)?;
             return Ok(Vec::new());
@@ -334,9 +313,7 @@ impl<'a> Responses<'a> {
                 Ok([within, beside].concat())
             }
             If::Request { holds, .. } if is_headers(block) => {
-                if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
-                    return Err(directive.unsupported().into());
-                }
+                self.of_normalised |= self.is_of_normalised(&holds);
                 self.vary(block, directive, on_ways(&branches, &holds))?;
                 Ok(branches)
             }
@@ -355,12 +332,19 @@ impl<'a> Responses<'a> {
                 }
                 self.ends_behind_headers(directive, false)?;
                 // What follows may let in who is not in the block.
-                if !self.comparable.received_target && holds.iter().flatten().any(is_of_target) {
+                if self.is_of_normalised(&holds) {
                     return Err(directive.unsupported().into());
                 }
                 Ok([within, on_ways(&branches, &fails)].concat())
             }
         }
+    }
+
+    /// True if the data plane compares a target that was normalised.
+    fn is_of_normalised(&self, ways: &[Vec<Condition>]) -> bool {
+        let is_of_target =
+            |condition: &Condition| matches!(condition.test, RequestTest::RequestUri(_));
+        !self.comparable.received_target && ways.iter().flatten().any(is_of_target)
     }
 
     fn run_block(
@@ -379,10 +363,6 @@ impl<'a> Responses<'a> {
         self.headers = around;
         Ok(branches)
     }
-}
-
-fn is_of_target(condition: &Condition) -> bool {
-    matches!(condition.test, RequestTest::RequestUri(_))
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    AddedHeader, DirectResponse, Filter, Header, HeaderModification, HeaderName, HttpRoute,
-    IpAccess,
+    AddedHeader, DirectResponse, Filter, Header, HeaderModification, HeaderName, HeaderRoom,
+    HttpRoute, IpAccess,
 };
 
 use super::access;
-use super::compiled::Compiled;
-use super::locations::{Location, LocationPath};
+use super::compiled::{Compiled, Location};
+use super::locations::LocationPath;
 use super::rewrites::ServerRewrite;
 
 /// Policies of a server.
@@ -25,6 +25,8 @@ pub(crate) struct ServerSnippet {
     pub(crate) access_log_off: bool,
     /// Routes of its own.
     pub(crate) locations: Vec<Location>,
+    /// Room for headers of requests on a host of its namespace.
+    pub(crate) header_room: HeaderRoom,
     /// Paths that are looked for in place of others.
     pub(crate) rewrites: Vec<ServerRewrite>,
 }
@@ -38,6 +40,7 @@ impl From<Compiled> for ServerSnippet {
             access: compiled.access,
             access_log_off: compiled.access_log_off,
             locations: compiled.locations,
+            header_room: compiled.header_room,
             rewrites: compiled.server_rewrites,
         }
     }

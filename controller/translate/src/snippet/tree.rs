@@ -31,6 +31,24 @@ impl Directive {
         self.words.first().map_or("", String::as_str)
     }
 
+    /// The same in other words, as errors about it do not say.
+    pub(super) fn in_other_words(&self, words: Vec<String>, block: Vec<Directive>) -> Self {
+        Directive {
+            words,
+            block: Some(block),
+            ..self.clone()
+        }
+    }
+
+    /// Another one in its place.
+    pub(super) fn without_block(&self, words: Vec<String>) -> Self {
+        Directive {
+            words,
+            block: None,
+            ..self.clone()
+        }
+    }
+
     /// Checks that it does not make too many of something.
     pub(super) fn at_most(
         &self,

@@ -11,8 +11,13 @@ use std::num::NonZeroU32;
 use sluice_ir::Hostname;
 use sluice_syntax::value;
 
+use super::harmless_headers::bare;
+
+/// Their names.
+pub(super) const DIRECTIVES: [&str; 3] = ["limit_rate", "proxy_ssl_name", "proxy_ssl_server_name"];
+
 /// Host of ingress-nginx's `proxy_pass`, which pods are told where no other is said.
-const UPSTREAM: &str = "upstream_balancer";
+pub(super) const UPSTREAM: &str = "upstream_balancer";
 const KIB: u64 = 1024;
 
 /// Settings of a snippet for responses and for connections to pods.
@@ -33,14 +38,11 @@ pub(super) struct UpstreamDirectives {
 }
 
 impl UpstreamDirectives {
-    /// Takes one directive. `None`: it is none of these.
-    pub(super) fn add(&mut self, words: &[&str]) -> Option<()> {
+    /// Takes one directive. `None`: it is none of these. `hosts`: all that it is for, where they are known.
+    pub(super) fn add(&mut self, words: &[&str], hosts: Option<&[Hostname]>) -> Option<()> {
         let is_first = match *words {
             ["limit_rate", size] => self.rate.replace(kib(size)?).is_none(),
-            ["proxy_ssl_name", name] => {
-                let name = Hostname::parse(name).ok()?.as_str().to_owned();
-                self.name.replace(name).is_none()
-            }
+            ["proxy_ssl_name", name] => self.name.replace(server_name(name, hosts)?).is_none(),
             ["proxy_ssl_server_name", "on"] => self.sends_name.replace(true).is_none(),
             ["proxy_ssl_server_name", "off"] => self.sends_name.replace(false).is_none(),
             _ => return None,
@@ -57,6 +59,15 @@ impl UpstreamDirectives {
     }
 }
 
+/// A name, or that of the only host. With several, connections to pods would have to be told apart by it.
+fn server_name(name: &str, hosts: Option<&[Hostname]>) -> Option<String> {
+    let host = match (bare(name).as_str(), hosts) {
+        ("$host", Some([host])) => host.clone(),
+        _ => Hostname::parse(name).ok()?,
+    };
+    Some(host.as_str().to_owned())
+}
+
 /// Data planes count in KiB.
 fn kib(size: &str) -> Option<NonZeroU32> {
     let bytes = value::size(size).ok()?;
@@ -69,10 +80,14 @@ mod tests {
     use super::*;
 
     fn read(directives: &[&str]) -> Option<Upstream> {
+        read_for(directives, None)
+    }
+
+    fn read_for(directives: &[&str], hosts: Option<&[Hostname]>) -> Option<Upstream> {
         let mut upstream = UpstreamDirectives::default();
         for directive in directives {
             let words: Vec<&str> = directive.split(' ').collect();
-            upstream.add(&words)?;
+            upstream.add(&words, hosts)?;
         }
         Some(upstream.finish())
     }
@@ -89,6 +104,24 @@ mod tests {
         ] {
             assert_eq!(read(silent), Some(Upstream::default()));
         }
+    }
+
+    #[test]
+    fn a_variable_is_the_only_host() {
+        let hosts = ["a.test", "b.test"].map(|name| Hostname::parse(name).unwrap());
+        for name in ["$host", "${host}"] {
+            let name = format!("proxy_ssl_name {name}");
+            let directives = [name.as_str(), "proxy_ssl_server_name on"];
+            let upstream = read_for(&directives, Some(&hosts[..1])).unwrap();
+            assert_eq!(upstream.server_name.as_deref(), Some("a.test"));
+            assert_eq!(read_for(&directives, Some(&hosts)), None);
+            assert_eq!(read_for(&directives, Some(&[])), None);
+            assert_eq!(read_for(&directives, None), None);
+        }
+        assert_eq!(
+            read_for(&["proxy_ssl_name $http_host"], Some(&hosts[..1])),
+            None
+        );
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) fn with_options<T>(
             .is_some_and(|it| it.external.is_some()),
         comparable: Comparable::by(settings.data_plane, &settings.globals.config),
         hosts,
+        header_buffers: settings.globals.config.http.header_buffers,
         of_all_servers: false,
         data_plane: settings.data_plane,
         not_needed: &|name| not_needed(name, settings.data_plane),

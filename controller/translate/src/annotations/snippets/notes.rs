@@ -56,6 +56,16 @@ pub(super) fn note_differences(
                 "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \
                  others, use compute-full-forwarded-for of the ConfigMap"
             }
+            Difference::ConnectTimeout => {
+                "proxy_connect_timeout in a location: pods are connected to as the path of the Ingress says (proxy-connect-timeout)"
+            }
+            Difference::HeaderRoom => {
+                "Envoy has the same room for headers on all hosts: 60 KiB, or what large-client-header-buffers of the ConfigMap says (not \
+                 with --data-plane nginx)"
+            }
+            Difference::OfNormalised => {
+                "headers within if ($request_uri ...) are those of the normalised target (not with --data-plane nginx)"
+            }
             Difference::WithoutQuery => {
                 "rewrite to a path with a query: requests with a query of their own answer 503 (not with --data-plane nginx)"
             }

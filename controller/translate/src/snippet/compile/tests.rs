@@ -1,4 +1,4 @@
-use sluice_ir::{Forwarded, UpstreamHeader};
+use sluice_ir::{Forwarded, ResponseContent, UpstreamHeader};
 
 use super::*;
 
@@ -22,6 +22,7 @@ fn compiled_for(
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        header_buffers: None,
         of_all_servers: false,
         data_plane,
         not_needed: &|_| None,
@@ -51,7 +52,7 @@ fn a_snippet_is_taken_as_a_whole() {
     assert_eq!(counts, (1, 1, 1));
     for bad in [
         "gzip on;",
-        "location /a { deny all; }",
+        "location @a { deny all; }",
         "if ($a) { deny all; }",
         "deny a.test;",
     ] {

@@ -5,7 +5,6 @@ use sluice_syntax::expression;
 
 use super::super::expires;
 use super::super::harmless_headers;
-use super::super::reserved_headers::OF_RESPONSES;
 use super::{Difference, HeaderChanges};
 
 const HSTS: &str = "strict-transport-security";
@@ -53,7 +52,7 @@ impl HeaderChanges<'_> {
         }
         // nginx adds no empty header.
         if value.is_empty() {
-            return self.name(name, OF_RESPONSES).map(drop);
+            return self.name(name).map(drop);
         }
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
         let mut added = self.response.add.iter();
@@ -61,7 +60,7 @@ impl HeaderChanges<'_> {
         // nginx adds behind all that replaces or removes, also where another snippet does.
         let is_beside = is_added || self.of_first.contains(&name.to_ascii_lowercase());
         let name = if is_beside {
-            self.name(name, OF_RESPONSES)?
+            self.name(name)?
         } else {
             self.response_name(name)?
         };
@@ -87,8 +86,7 @@ impl HeaderChanges<'_> {
     pub(super) fn set_expires(&mut self, time: &str) -> Option<()> {
         let expires = expires::read(time)?;
         let is_free = |name: &&str| {
-            self.name(name, OF_RESPONSES).is_some()
-                && !self.response.set.iter().any(|it| it.name.is_alike(name))
+            self.name(name).is_some() && !self.response.set.iter().any(|it| it.name.is_alike(name))
         };
         if self.response.expires.is_some() || !expires::WRITTEN.iter().all(is_free) {
             return None;
@@ -114,6 +112,16 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
+    /// Only of a header that pods' responses have anyway: nginx hides some of them, the operator may hide more, and what a client sends
+    /// gets to pods without it.
+    pub(super) fn pass_response(&mut self, name: &str) -> Option<()> {
+        const HIDDEN: [&str; 3] = ["date", "server", "x-pad"];
+        let name = HeaderName::parse(name).ok()?;
+        let lower = name.as_str().to_ascii_lowercase();
+        let is_hidden = HIDDEN.contains(&lower.as_str()) || lower.starts_with("x-accel-");
+        (!is_hidden && !(self.options.is_set_elsewhere)(&name)).then_some(())
+    }
+
     fn response_value(&mut self, value: &str) -> Option<Expression> {
         let value = expression::for_headers(value).ok()?;
         // When the response comes, the request is what its pod got.
@@ -132,7 +140,7 @@ impl HeaderChanges<'_> {
     }
 
     fn response_name(&mut self, name: &str) -> Option<HeaderName> {
-        let name = self.name(name, OF_RESPONSES)?;
+        let name = self.name(name)?;
         let lower = name.as_str().to_ascii_lowercase();
         let is_new = self.of_response.insert(lower.clone());
         (is_new || self.takes_place(&name, &lower)).then_some(name)

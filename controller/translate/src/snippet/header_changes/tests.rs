@@ -18,6 +18,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
         has_auth_service: true,
         comparable: Comparable::ALL,
         hosts: None,
+        header_buffers: None,
         of_all_servers: false,
         data_plane: None,
         not_needed: &|_| None,

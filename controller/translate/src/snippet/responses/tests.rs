@@ -27,6 +27,7 @@ pub(super) fn responses_of(
             has_auth_service: false,
             comparable: Comparable::ALL,
             hosts: hosts_are_known.then_some(hosts.as_slice()),
+            header_buffers: None,
             of_all_servers: false,
             data_plane: None,
             not_needed: &|_| None,

@@ -1,0 +1,63 @@
+//! Checks of whole snippets.
+
+use std::borrow::Borrow;
+
+use sluice_ir::{DirectResponse, ResponseContent};
+
+use super::block::Block;
+use super::compiled::Location;
+use super::defaults;
+use super::error::SnippetError;
+use super::locations::LocationPath;
+use super::rewrites::ServerRewrite;
+use super::tree::Directive;
+
+pub(super) fn line_of_if(all: &[Directive]) -> usize {
+    let mut conditions = all.iter().filter(|directive| directive.name() == "if");
+    conditions.next().map_or(1, |directive| directive.line)
+}
+
+/// A path that was changed is looked for among locations that answer themselves.
+pub(super) fn check_proxied(
+    locations: &[Location],
+    rewrites: &[ServerRewrite],
+    all: &[Directive],
+) -> Result<(), SnippetError> {
+    if rewrites.is_empty() || locations.iter().all(|it| it.proxy.is_none()) {
+        return Ok(());
+    }
+    let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
+    let line = rewrite.next().map_or(1, |directive| directive.line);
+    let reason = "rewrite to another path is not supported beside a location with proxy_pass";
+    Err(SnippetError::new(line, reason))
+}
+
+/// Envoy compares a path with the patterns of both, the rewrite and each location where it is.
+pub(super) fn check_rewrites(
+    responses: &[DirectResponse],
+    mut locations: impl Iterator<Item = impl Borrow<LocationPath>>,
+    all: &[Directive],
+) -> Result<(), SnippetError> {
+    let mut contents = responses.iter().map(|response| &response.content);
+    let rewrites = contents.any(|content| matches!(content, ResponseContent::Rewritten { .. }));
+    if !rewrites || locations.all(|path| path.borrow().is_comparable()) {
+        return Ok(());
+    }
+    let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
+    let first = rewrite.next().or_else(|| all.first());
+    let line = first.map_or(1, |directive| directive.line);
+    let reason = "rewrite is not supported beside a location whose pattern is as long";
+    Err(SnippetError::new(line, reason))
+}
+
+/// True if a directive changes nothing where it stands.
+pub(super) fn has_no_effect(words: &[&str], block: Block) -> bool {
+    defaults::is_default(words)
+        || match block {
+            Block::Location | Block::AuthRequest => false,
+            Block::Server => defaults::is_overridden_by_locations(words),
+            Block::LocationOfServer | Block::ProxiedLocation => {
+                defaults::is_without_effect_on_direct_responses(words)
+            }
+        }
+}

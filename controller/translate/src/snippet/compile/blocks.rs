@@ -1,0 +1,105 @@
+//! Locations of a server, and what is in them.
+
+use super::super::block::Block;
+use super::super::checks::check_rewrites;
+use super::super::compiled::Compiled;
+use super::super::error::{SnippetError, SnippetErrors};
+use super::super::header_changes::Difference;
+use super::super::locations::{LocationPath, MAX_LOCATIONS};
+use super::super::named::{self, NamedLocation};
+use super::super::proxy_pass::ProxyPass;
+use super::super::tree::Directive;
+use super::{CompileOptions, Parts, compile_directives};
+
+impl Parts<'_> {
+    pub(super) fn proxy_pass(
+        &mut self,
+        all: &[Directive],
+        location: Option<&LocationPath>,
+    ) -> Result<Option<ProxyPass>, SnippetError> {
+        let mut directives = all.iter().filter(|it| it.name() == "proxy_pass");
+        let (Some(directive), Some(location)) = (directives.next(), location) else {
+            return Ok(None);
+        };
+        let proxy = std::mem::take(&mut self.proxy);
+        let differs = proxy
+            .has_connect_timeout
+            .then_some(Difference::ConnectTimeout);
+        self.headers.differences.extend(differs);
+        let proxy = proxy.finish(location);
+        proxy.map(Some).ok_or_else(|| directive.unsupported())
+    }
+
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.block == Block::Server && named::is_name(name)
+    }
+
+    pub(super) fn add_named(
+        &mut self,
+        name: &str,
+        block: &[Directive],
+        directive: &Directive,
+    ) -> Result<(), SnippetErrors> {
+        let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
+        let location = NamedLocation::new(name, &location);
+        let location = location.ok_or_else(|| {
+            let reason = "a named location has one return, without conditions, and headers of it";
+            SnippetError::new(directive.line, reason)
+        })?;
+        if self.named.iter().any(|other| other.name == location.name) {
+            return Err(SnippetError::new(directive.line, "duplicate location").into());
+        }
+        self.named.push(location);
+        directive.at_most(self.named.len(), MAX_LOCATIONS, "locations")?;
+        Ok(())
+    }
+
+    pub(super) fn add_location(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
+        let unsupported = || directive.unsupported();
+        let mut errors = SnippetErrors::default();
+        let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
+        let path = errors.take(path.ok_or_else(unsupported))?;
+        let compiled = location(directive, path.as_ref(), self.options);
+        let compiled = errors.take(compiled)?;
+        errors.check()?;
+        let compiled = compiled.unwrap_or_default();
+        let differs = compiled.differences.get(&Difference::ConnectTimeout);
+        self.headers.differences.extend(differs);
+        if compiled.proxy.is_some() && self.options.of_all_servers {
+            let reason = "proxy_pass is supported only in snippets of an Ingress";
+            return Err(SnippetError::new(directive.line, reason).into());
+        }
+        let location = path.and_then(|path| compiled.into_location(path));
+        let location = location.ok_or_else(unsupported)?;
+        if self
+            .locations
+            .iter()
+            .any(|other| other.path == location.path)
+        {
+            return Err(SnippetError::new(directive.line, "duplicate location").into());
+        }
+        self.locations.push(location);
+        directive.at_most(self.locations.len(), MAX_LOCATIONS, "locations")?;
+        Ok(())
+    }
+}
+
+/// The block of a location of a server.
+fn location(
+    directive: &Directive,
+    path: Option<&LocationPath>,
+    options: CompileOptions<'_>,
+) -> Result<Compiled, SnippetErrors> {
+    let all = directive.block.as_deref().unwrap_or_default();
+    let block = match all.iter().any(|it| it.name() == "proxy_pass") {
+        true => Block::ProxiedLocation,
+        false => Block::LocationOfServer,
+    };
+    let options = CompileOptions {
+        of_all_servers: false,
+        ..options
+    };
+    let compiled = compile_directives(all, block, path, options)?;
+    check_rewrites(&compiled.direct_responses, path.into_iter(), all)?;
+    Ok(compiled)
+}

@@ -1,0 +1,285 @@
+//! `proxy_pass` in a `location` of a `server-snippet`: to pods of a path of the same Ingress.
+//!
+//! ```text
+//!   proxy_pass http://SERVICE.NAMESPACE.svc.cluster.local:8080;          the Service and the port that a path names
+//!   proxy_pass http://SERVICE.NAMESPACE.svc.cluster.local:8080/new/;     with this in place of the location's own path
+//!   set $proxy_upstream_name NAMESPACE-SERVICE-80;                       the same by ingress-nginx's name of it ...
+//!   proxy_pass http://upstream_balancer;                                 ... as its balancer takes it
+//! ```
+
+use sluice_ir::{Expression, Hostname, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
+use sluice_syntax::{path, value};
+use sluice_translate_engine::{ObjectKey, Port, UpstreamUrl};
+
+use super::harmless_headers::bare;
+use super::locations::LocationPath;
+use super::upstream::UPSTREAM;
+
+const UPSTREAM_NAME: &str = "$proxy_upstream_name";
+
+/// Pods of a location, and how they are spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProxyPass {
+    pub(crate) upstream: ProxyUpstream,
+    /// Paths that have groups for the rewrite.
+    pub(crate) groups: Option<PathRegex>,
+    pub(crate) rewrite: Option<PathRewrite>,
+    /// `Host` that pods are told in place of the client's.
+    pub(crate) host: Option<Expression>,
+    /// Seconds.
+    pub(crate) read_timeout: Option<u32>,
+    pub(crate) send_timeout: Option<u32>,
+    /// Bytes of a body; `Some(None)` is no limit.
+    pub(crate) max_body_size: Option<Option<u64>>,
+}
+
+/// Upstream as a snippet names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProxyUpstream {
+    Service(ObjectKey, Port),
+    /// `NAMESPACE-SERVICE-PORT`
+    Named(String),
+}
+
+/// The same in the making. nginx takes no directive twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProxyDirectives {
+    url: Option<String>,
+    name: Option<String>,
+    tells_host: bool,
+    read_timeout: Option<u32>,
+    send_timeout: Option<u32>,
+    /// Pods are connected to as other paths do.
+    pub(super) has_connect_timeout: bool,
+    max_body_size: Option<Option<u64>>,
+}
+
+impl ProxyDirectives {
+    /// True of a directive that is for them alone.
+    pub(super) fn know(words: &[&str]) -> bool {
+        const NAMES: [&str; 6] = [
+            "client_max_body_size",
+            "proxy_connect_timeout",
+            "proxy_pass",
+            "proxy_read_timeout",
+            "proxy_redirect",
+            "proxy_send_timeout",
+        ];
+        match *words {
+            ["set", variable, _] => bare(variable) == UPSTREAM_NAME,
+            [name, ..] => NAMES.contains(&name),
+            [] => false,
+        }
+    }
+
+    /// Takes one directive. `None`: it is none of these.
+    pub(super) fn add(&mut self, words: &[&str]) -> Option<()> {
+        let is_first = match *words {
+            ["proxy_pass", url] => self.url.replace(url.to_owned()).is_none(),
+            ["set", variable, name] if bare(variable) == UPSTREAM_NAME => {
+                self.name.replace(name.to_owned()).is_none()
+            }
+            ["proxy_read_timeout", time] => self.read_timeout.replace(seconds(time)?).is_none(),
+            ["proxy_send_timeout", time] => self.send_timeout.replace(seconds(time)?).is_none(),
+            ["proxy_connect_timeout", time] => {
+                seconds(time)?;
+                !std::mem::replace(&mut self.has_connect_timeout, true)
+            }
+            ["client_max_body_size", size] => {
+                let size = value::size(size).ok()?;
+                let limit = Some(size).filter(|size| *size > 0);
+                self.max_body_size.replace(limit).is_none()
+            }
+            ["proxy_redirect", "off"] => true,
+            _ => return None,
+        };
+        is_first.then_some(())
+    }
+
+    /// Sees what pods are told: nginx tells them the name of the upstream unless it is told another.
+    pub(super) fn see(&mut self, words: &[&str]) {
+        const OF_CLIENT: [&str; 3] = ["$host", "$http_host", "$best_http_host"];
+        if let ["proxy_set_header", name, value] = *words
+            && name.eq_ignore_ascii_case("host")
+        {
+            self.tells_host = OF_CLIENT.contains(&bare(value).as_str());
+        }
+    }
+
+    /// `None`: it leads to nothing that can be known here.
+    pub(super) fn finish(self, path: &LocationPath) -> Option<ProxyPass> {
+        let url = self.url?;
+        let url = url.strip_suffix("$request_uri").unwrap_or(&url);
+        let (upstream, authority, rest) = match (url.strip_prefix("http://"), self.name) {
+            (Some(UPSTREAM), Some(name)) => (ProxyUpstream::Named(name), UPSTREAM.to_owned(), ""),
+            (Some(_), None) => {
+                let (url, rest) = UpstreamUrl::read(url).ok()?;
+                let (service, port) = url.service()?;
+                let authority = authority(&url.host, url.port);
+                (ProxyUpstream::Service(service, port), authority, rest)
+            }
+            _ => return None,
+        };
+        let (groups, rewrite) = rewrite(path, rest)?;
+        Some(ProxyPass {
+            upstream,
+            groups,
+            rewrite,
+            host: (!self.tells_host).then(|| Expression::literal(&authority)),
+            read_timeout: self.read_timeout,
+            send_timeout: self.send_timeout,
+            max_body_size: self.max_body_size,
+        })
+    }
+}
+
+fn authority(host: &Hostname, port: u16) -> String {
+    const USUAL: u16 = 80;
+    match port {
+        USUAL => host.as_str().to_owned(),
+        port => format!("{}:{port}", host.as_str()),
+    }
+}
+
+/// The path of `proxy_pass` in place of what the location has compared. nginx takes none beside a pattern.
+fn rewrite(location: &LocationPath, to: &str) -> Option<(Option<PathRegex>, Option<PathRewrite>)> {
+    if to.is_empty() {
+        return Some((None, None));
+    }
+    let is_path = to.starts_with('/') && !to.contains(['?', '#', '$', '%']);
+    let full = to.to_owned();
+    if !is_path || path::literal(to).is_err() {
+        return None;
+    }
+    match location {
+        LocationPath::Exact(_) => Some((None, Some(PathRewrite::Full { full }))),
+        LocationPath::Prefix(text) | LocationPath::PrefixBeforePatterns(text) => {
+            let escaped = sluice_pattern::escape(text);
+            let regex = PathRegex {
+                groups: 1,
+                scope: RegexScope::Anywhere,
+                ..PathRegex::plain(format!("^{escaped}(.*)"))
+            };
+            let template = vec![TemplatePart::Text(full), TemplatePart::Group(1)];
+            let rewrite = PathRewrite::Template(Template(template));
+            Some((Some(regex), Some(rewrite)))
+        }
+        LocationPath::Pattern(_) => None,
+    }
+}
+
+/// Whole seconds, and one at least.
+fn seconds(time: &str) -> Option<u32> {
+    let (number, unit) = match time.find(|c: char| !c.is_ascii_digit()) {
+        Some(end) => time.split_at(end),
+        None => (time, "s"),
+    };
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86400,
+        _ => return None,
+    };
+    let seconds = number.parse::<u32>().ok()?.checked_mul(factor)?;
+    (1..=MAX_SECONDS).contains(&seconds).then_some(seconds)
+}
+
+/// Seconds that annotations may have as well.
+const MAX_SECONDS: u32 = i32::MAX as u32 / 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &[&str], directives: &[&str]) -> Option<ProxyPass> {
+        let mut all = ProxyDirectives::default();
+        for directive in directives {
+            let words: Vec<&str> = directive.split(' ').collect();
+            all.see(&words);
+            if words[0] != "proxy_set_header" {
+                all.add(&words)?;
+            }
+        }
+        all.finish(&LocationPath::parse(path)?)
+    }
+
+    const URL: &str = "proxy_pass http://web.demo.svc.cluster.local:8080";
+
+    #[test]
+    fn a_service_or_a_name_of_it_is_read() {
+        let web = ObjectKey::new("demo", "web");
+        let service = |port| ProxyUpstream::Service(web.clone(), Port::Number(port));
+        let of = |directives: &[&str]| read(&["/a"], directives).unwrap();
+        assert_eq!(of(&[URL]).upstream, service(8080));
+        assert_eq!(
+            of(&["proxy_pass http://web.demo.svc$request_uri"]).upstream,
+            service(80)
+        );
+        let named = of(&[
+            "set $proxy_upstream_name demo-web-80",
+            "proxy_pass http://upstream_balancer",
+        ]);
+        assert_eq!(
+            named.upstream,
+            ProxyUpstream::Named("demo-web-80".to_owned())
+        );
+        assert_eq!(
+            of(&[URL]).host,
+            Some(Expression::literal("web.demo.svc.cluster.local:8080"))
+        );
+        assert_eq!(of(&[URL, "proxy_set_header Host $host"]).host, None);
+        let times = of(&[
+            URL,
+            "proxy_read_timeout 1h",
+            "proxy_send_timeout 90",
+            "client_max_body_size 0",
+        ]);
+        assert_eq!(
+            (times.read_timeout, times.send_timeout),
+            (Some(3600), Some(90))
+        );
+        assert_eq!(times.max_body_size, Some(None));
+    }
+
+    #[test]
+    fn a_path_takes_the_place_of_the_locations() {
+        let url = |path: &str| format!("{URL}{path}");
+        let of = |path: &[&str], to| read(path, &[&url(to)]);
+        let prefix = of(&["/old.x/"], "/new/").unwrap();
+        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/(.*)");
+        let exact = of(&["=", "/a"], "/b").unwrap();
+        assert_eq!(
+            exact.rewrite,
+            Some(PathRewrite::Full {
+                full: "/b".to_owned()
+            })
+        );
+        assert!(of(&["~", "^/a"], "/").is_none() && of(&["~", "^/a"], "").is_some());
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused() {
+        for bad in [
+            &["proxy_pass http://web"][..],
+            &["proxy_pass http://web.demo"],
+            &["proxy_pass https://web.demo.svc"],
+            &["proxy_pass http://10.0.0.1:80"],
+            &["proxy_pass http://$host"],
+            &["proxy_pass http://web.demo.svc:$port"],
+            &["proxy_pass http://web.demo.svc/a?b"],
+            &["proxy_pass http://web.demo.svc/%61"],
+            &["proxy_pass http://web.demo.svc/$1"],
+            &["proxy_pass http://web.demo.svc.other.test"],
+            &["proxy_pass http://upstream_balancer"],
+            &[URL, URL],
+            &[URL, "proxy_read_timeout 0"],
+            &[URL, "proxy_read_timeout 10ms"],
+            &[URL, "client_max_body_size 1x"],
+            &[URL, "set $proxy_upstream_name demo-web-80"],
+            &["proxy_read_timeout 5"],
+        ] {
+            assert_eq!(read(&["/a"], bad), None, "{bad:?}");
+        }
+    }
+}

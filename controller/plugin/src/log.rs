@@ -67,14 +67,7 @@ impl Log {
 
     /// Publishes a whole configuration; `false` when that changes nothing.
     pub fn replace(&mut self, config: &ir::Config) -> bool {
-        self.replace_with_host_table(config, self.host_table_hash)
-    }
-
-    /// Publishes a whole configuration to an nginx whose host table has this hash. Another table is another version, even if the
-    /// filter has nothing new: workers look at their table when they get one.
-    pub fn replace_with_host_table(&mut self, config: &ir::Config, host_table_hash: u128) -> bool {
         let base = self.version();
-        let former = std::mem::replace(&mut self.host_table_hash, host_table_hash);
         let routes = self.routes.replace(convert::routes(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
@@ -83,17 +76,29 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table_changed: former != host_table_hash,
+            host_table_changed: false,
         })
     }
 
     /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
     /// [`replace`](Self::replace), but what both configurations share is not looked at.
     pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
+        self.advance_with_host_table(before, now, self.host_table_hash)
+    }
+
+    /// The same, to an nginx whose host table has this hash. Another table is another version, even if the filter has nothing new:
+    /// workers look at their table when they get one.
+    pub fn advance_with_host_table(
+        &mut self,
+        before: &ir::Config,
+        now: &ir::Config,
+        host_table_hash: u128,
+    ) -> bool {
         let changed_backends: Vec<_> = ir::changed(&before.backends, &now.backends)
             .map(|changed| changed.name)
             .collect();
         let base = self.version();
+        let former = std::mem::replace(&mut self.host_table_hash, host_table_hash);
         let servers: Vec<_> = ir::changed(&before.servers, &now.servers)
             .map(|changed| changed.name)
             .collect();
@@ -120,7 +125,7 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table_changed: false,
+            host_table_changed: former != host_table_hash,
         })
     }
 
@@ -311,10 +316,10 @@ mod tests {
     #[test]
     fn another_host_table_is_another_version_with_nothing_in_it() {
         let (mut log, config) = (Log::default(), config(&[("a", &["10.0.0.1:80"])]));
-        log.replace_with_host_table(&config, 1);
+        log.advance_with_host_table(&ir::Config::default(), &config, 1);
         let before = log.version();
-        assert!(!log.replace_with_host_table(&config, 1) && !log.replace(&config));
-        assert!(log.replace_with_host_table(&config, 2));
+        assert!(!log.advance_with_host_table(&config, &config, 1) && !log.replace(&config));
+        assert!(log.advance_with_host_table(&config, &config, 2));
         let expected = wire::Delta::between(before, log.version());
         assert_eq!(document(&log.answer(Some(before))), Tables::Delta(expected));
     }

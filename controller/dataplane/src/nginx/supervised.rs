@@ -36,6 +36,8 @@ pub(super) type OnReload = Box<dyn Fn(ReloadEvent) + Send + Sync>;
 pub(super) struct Supervised {
     nginx: Nginx,
     on_reload: OnReload,
+    /// `None`: nobody knows.
+    loaded: Option<Arc<Configuration>>,
 }
 
 impl fmt::Debug for Supervised {
@@ -46,7 +48,11 @@ impl fmt::Debug for Supervised {
 
 impl Supervised {
     pub(super) fn new(nginx: Nginx, on_reload: OnReload) -> Self {
-        Supervised { nginx, on_reload }
+        Supervised {
+            nginx,
+            on_reload,
+            loaded: None,
+        }
     }
 
     async fn latest(&mut self) -> Option<Arc<Configuration>> {
@@ -65,7 +71,12 @@ impl Supervised {
                 && self.install(&latest).await
             {
                 self.nginx.tables.note_loaded();
-                return (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+                (self.on_reload)(ReloadEvent::Reloaded {
+                    content: latest.content,
+                    reason: None,
+                });
+                self.loaded = Some(latest);
+                return;
             }
         }
     }
@@ -83,7 +94,7 @@ impl Supervised {
         error!("nginx refuses the configuration; previous configuration kept: {rejection}");
         (self.on_reload)(match rejection {
             Rejection::Invalid(message) => ReloadEvent::Rejected {
-                content: content_hash(&latest.text),
+                content: latest.content,
                 message,
             },
             Rejection::Untested(_) => ReloadEvent::Failed,
@@ -104,14 +115,15 @@ impl Supervised {
         let loaded = Arc::clone(loaded);
         let remove = async move {
             tokio::time::sleep(RELOAD_SETTLED).await;
-            certificates.retain_named(&loaded.files);
+            certificates.retain_named(|file| loaded.names(file));
             tables.remove_unused();
         };
         nginx.tasks.spawn_finite("nginx files", remove);
     }
 
-    async fn reload(&self, process: &mut Process, latest: &Configuration) {
-        info!("reloading nginx");
+    async fn reload(&mut self, process: &mut Process, latest: Arc<Configuration>) {
+        let reason = latest.reload_reason(self.loaded.as_deref());
+        info!("reloading nginx ({})", reason.as_str());
         let master = process.pid();
         let before = workers::workers(master);
         signal(Self::NAME, process, Signal::HUP);
@@ -122,8 +134,12 @@ impl Supervised {
         };
         if is_reloaded {
             self.nginx.tables.note_loaded();
-            record_serves(process, Some(digest(&latest.text)));
-            (self.on_reload)(ReloadEvent::Reloaded(content_hash(&latest.text)));
+            record_serves(process, Some(digest(latest.content)));
+            (self.on_reload)(ReloadEvent::Reloaded {
+                content: latest.content,
+                reason: Some(reason),
+            });
+            self.loaded = Some(latest);
         } else {
             error!("reload failed although `nginx -t` passed; previous configuration kept");
             (self.on_reload)(ReloadEvent::Failed);
@@ -179,7 +195,7 @@ impl Program for Supervised {
             .stdout(Stdio::null())
             .stderr(nginx.log.stderr()?);
         let record = adoption::record(&nginx.directory);
-        let process = Process::start(command, &record, Some(digest(&text)))?;
+        let process = Process::start(command, &record, Some(digest(content_hash(&text))))?;
         info!("nginx started, pid {}", process.pid());
         Ok(process)
     }
@@ -205,17 +221,19 @@ impl Program for Supervised {
         let Some(latest) = self.latest().await else {
             return;
         };
-        if process.serves() == Some(&digest(&latest.text)) {
+        if process.serves() == Some(&digest(latest.content)) {
             self.note_next(&latest);
             self.nginx.tables.note_loaded();
             self.remove_unused_files(&latest);
-            return (self.on_reload)(ReloadEvent::Unchanged(content_hash(&latest.text)));
+            (self.on_reload)(ReloadEvent::Unchanged(latest.content));
+            self.loaded = Some(latest);
+            return;
         }
         // Uncertain until there are workers with the new configuration.
         let before = process.serves().map(str::to_owned);
         record_serves(process, None);
         if self.install(&latest).await {
-            self.reload(process, &latest).await;
+            self.reload(process, latest).await;
         } else {
             record_serves(process, before);
         }
@@ -247,8 +265,8 @@ impl Program for Supervised {
 }
 
 /// A configuration's hash, as records have it.
-fn digest(text: &str) -> String {
-    format!("{:032x}", content_hash(text))
+fn digest(content: u128) -> String {
+    format!("{content:032x}")
 }
 
 /// Removes the sockets of an nginx that died, which would keep the next one from listening.

@@ -9,17 +9,18 @@
 //! The module parses a file for each directive that names it, and the core rules take 17 MB and 0.2 s each time. `sharing.rs`
 //! says where they are named.
 
+mod firewalls;
 mod sharing;
 
-use std::collections::BTreeMap;
-
-use sluice_ir::{Config, Sensitive, Server, Waf};
+use sluice_ir::{Server, Waf};
 
 use crate::conf::{Word, word};
 use crate::files::RULES;
 use crate::files::names::hash;
+use crate::model::Shared;
 use crate::settings::{ModSecurity, Settings};
 
+pub(crate) use firewalls::Firewalls;
 pub(crate) use sharing::{Place, Sharing};
 
 /// ModSecurity's recommended settings.
@@ -45,9 +46,9 @@ pub(crate) fn of_location(
 }
 
 /// Files that `http {}` names.
-pub(crate) fn around_all(config: &Config, sharing: &Sharing, settings: &Settings) -> Vec<Word> {
+pub(crate) fn around_all(shared: &Shared, settings: &Settings) -> Vec<Word> {
     let module = settings.modsecurity.as_ref();
-    let files = module.map(|module| of_all(config, sharing, module, settings));
+    let files = module.map(|module| of_all(shared, module, settings));
     words(&files.unwrap_or_default(), settings)
 }
 
@@ -58,36 +59,13 @@ pub(crate) fn around_server(place: &Place, settings: &Settings) -> Vec<Word> {
     words(&files.unwrap_or_default(), settings)
 }
 
-/// All files, by their names.
-pub(crate) fn all(config: &Config, settings: &Settings) -> BTreeMap<String, Sensitive> {
-    let Some(module) = &settings.modsecurity else {
-        return BTreeMap::new();
-    };
-    let sharing = Sharing::new(config);
-    let mut files = of_all(config, &sharing, module, settings);
-    for server in config.servers.values() {
-        let place = sharing.server(server);
-        files.extend(of_server(&place, module));
-        let wafs = wafs(server);
-        files.extend(wafs.flat_map(|waf| of_route(waf, &place, &sharing, module)));
-    }
-    let named = files.into_iter();
-    named
-        .map(|file| (file.name, Sensitive::new(file.text)))
-        .collect()
-}
-
-fn of_all(
-    config: &Config,
-    sharing: &Sharing,
-    module: &ModSecurity,
-    settings: &Settings,
-) -> Vec<RulesFile> {
+fn of_all(shared: &Shared, module: &ModSecurity, settings: &Settings) -> Vec<RulesFile> {
+    let sharing = &shared.waf;
     if !sharing.is_used {
         return Vec::new();
     }
     let mut files = vec![RulesFile::new(engine(module, settings))];
-    if let Some(waf) = &config.global.waf {
+    if let Some(waf) = &shared.global.waf {
         files.extend(own(waf, ""));
     }
     files.extend(sharing.recommended.then(recommended));

@@ -22,6 +22,7 @@ mod guest;
 mod headers;
 mod health_checks;
 mod host_table;
+mod host_table_files;
 mod ipv6;
 mod limits;
 mod log_format;

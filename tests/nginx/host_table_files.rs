@@ -59,8 +59,14 @@ async fn table_that_cannot_be_read_as_a_whole_changes_nothing() -> Result<()> {
     for (number, (text, said)) in [
         (good[..good.len() / 2].to_owned(), "EOF".to_owned()),
         (good.replace(&*name, "other"), "got other".to_owned()),
-        (with_shard(&good, &missing)?, format!("{missing}: No such file")),
-        (with_shard(&good, &torn)?, format!("{torn}: not its content")),
+        (
+            with_shard(&good, &missing)?,
+            format!("{missing}: No such file"),
+        ),
+        (
+            with_shard(&good, &torn)?,
+            format!("{torn}: not its content"),
+        ),
     ]
     .into_iter()
     .enumerate()

@@ -35,6 +35,7 @@ mod passthrough;
 mod pause;
 mod pooled_pod;
 mod reload;
+mod reload_reasons;
 mod retries;
 mod routing;
 #[path = "../e2e/scenarios/mod.rs"]

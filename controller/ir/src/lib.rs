@@ -298,4 +298,16 @@ mod tests {
             2
         );
     }
+
+    #[test]
+    fn server_that_both_have_is_not_copied() {
+        let mut now = forwarding("/a", "x");
+        let before = now.clone();
+        let host = ServerName::parse("new.test").unwrap_or(ServerName::CatchAll);
+        now.servers.insert(host, Arc::default());
+        let both = now.with_routes_of(&before);
+        let [own, of_both] = [&now, &both].map(|config| &config.servers[&ServerName::CatchAll]);
+        assert!(Arc::ptr_eq(own, of_both));
+        assert_eq!(both, now);
+    }
 }

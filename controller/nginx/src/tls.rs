@@ -86,8 +86,9 @@ impl ClientTls {
             VerifyClient::Untrusted => "optional_no_ca",
             VerifyClient::Off => return None,
         };
+        let ca = &clients.validation.ca;
         Some(ClientTls {
-            authorities: files::pinned(&clients.validation.ca, model, settings)?,
+            authorities: files::pinned(ca, model.secret(ca), settings)?,
             verify,
             depth: clients.validation.depth,
         })

@@ -7,6 +7,7 @@ use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
 use sluice_ir as ir;
 
 use crate::convert;
+use crate::step::Step;
 use crate::table::Table;
 
 /// Publications remembered. At 100 changes a second a worker may be away for ten seconds and still get a delta.
@@ -35,16 +36,6 @@ pub struct Log {
     host_table_hash: u128,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
-}
-
-/// One publication: the version it left and the entries it touched.
-#[derive(Debug)]
-struct Step {
-    base: Version,
-    routes: BTreeSet<String>,
-    backends: BTreeSet<String>,
-    hosts: BTreeSet<String>,
-    host_table_changed: bool,
 }
 
 impl Log {
@@ -195,14 +186,7 @@ impl Log {
     }
 
     fn record(&mut self, step: Step) -> bool {
-        let Step {
-            base: _,
-            routes,
-            backends,
-            hosts,
-            host_table_changed,
-        } = &step;
-        if routes.is_empty() && backends.is_empty() && hosts.is_empty() && !host_table_changed {
+        if step.is_empty() {
             return false;
         }
         self.sequence += 1;

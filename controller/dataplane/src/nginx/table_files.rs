@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use sluice_host_table::Index;
 use sluice_nginx::RenderedTable;
 
 use super::FormerFiles;
@@ -66,7 +65,7 @@ impl TableFiles {
         let former = held.indexes.get(name);
         if former.is_none_or(|former| former.content != content) {
             self.write_shards(&mut held, table)?;
-            self.replace(&Index::file_name(name), &index)?;
+            self.replace(&RenderedTable::index_file(name), &index)?;
             let shards = table.shards.iter().map(|shard| shard.name.clone());
             let written = Written {
                 content,
@@ -93,13 +92,14 @@ impl TableFiles {
     }
 
     fn note_written(&self, held: &mut Held, name: &str, written: Written) {
-        for shard in &written.shards {
+        let former = held.indexes.remove(name);
+        let former = former.map(|former| former.shards).unwrap_or_default();
+        for shard in written.shards.difference(&former) {
             *held.shards.entry(shard.clone()).or_default() += 1;
         }
-        let former = held.indexes.insert(name.to_owned(), written);
-        if let Some(former) = former {
-            held.retired.push_back(former.shards);
-        }
+        let gone = former.difference(&written.shards).cloned().collect();
+        held.retired.push_back(gone);
+        held.indexes.insert(name.to_owned(), written);
         while held.retired.len() > HISTORY {
             let oldest = held.retired.pop_front().unwrap_or_default();
             self.release(held, &oldest);
@@ -146,7 +146,10 @@ impl TableFiles {
                 self.release(&mut held, &index.shards);
             }
         }
-        let indexes: BTreeSet<String> = in_use.iter().map(|name| Index::file_name(name)).collect();
+        let indexes: BTreeSet<String> = in_use
+            .iter()
+            .map(|name| RenderedTable::index_file(name))
+            .collect();
         for name in private_file::names(&self.directory) {
             if !held.shards.contains_key(&name) && !indexes.contains(&name) {
                 // A failure is retried with the next configuration.
@@ -164,20 +167,23 @@ impl TableFiles {
 mod tests {
     use std::sync::Arc;
 
-    use sluice_host_table::{SHARDS, content_name};
     use sluice_nginx::{ShardFile, TableIdentity};
 
     use super::*;
+
+    fn shard(text: &str) -> String {
+        format!("shard of {text}")
+    }
 
     /// With one shard that is not empty.
     fn table(text: &str) -> RenderedTable {
         let file = |text: &str| {
             Arc::new(ShardFile {
-                name: content_name(text.as_bytes()),
+                name: shard(text),
                 text: text.to_owned(),
             })
         };
-        let mut shards = vec![file("empty"); SHARDS];
+        let mut shards = vec![file("empty"); 9];
         shards[7] = file(text);
         RenderedTable {
             identity: TableIdentity {
@@ -203,7 +209,7 @@ mod tests {
     #[test]
     fn table_is_replaced_when_it_changes_and_removed_when_nobody_names_it() {
         let (_temporary, tables) = opened();
-        let has_index = |name: &str| has(&tables, &Index::file_name(name));
+        let has_index = |name: &str| has(&tables, &RenderedTable::index_file(name));
         let first = tables.write("a", &table("1")).unwrap();
         assert_eq!(tables.write("a", &table("1")).unwrap(), first);
         assert_ne!(tables.write("a", &table("2")).unwrap(), first);
@@ -217,19 +223,19 @@ mod tests {
         // What nginx has, what it is about to load, and what comes next; one that it refused is gone.
         let left = ["a", "b", "c", "d", "e"].map(has_index);
         assert_eq!(left, [true, false, true, true, true]);
-        let left = ["2", "3", "4"].map(|text| has(&tables, &content_name(text.as_bytes())));
+        let left = ["2", "3", "4"].map(|text| has(&tables, &shard(text)));
         assert_eq!(left, [true, false, true]);
         tables.note_loaded();
         tables.remove_unused();
         assert!(!has_index("a"));
         tables.write("a", &table("2")).unwrap();
-        assert!(has_index("a") && has(&tables, &content_name(b"2")));
+        assert!(has_index("a") && has(&tables, &shard("2")));
     }
 
     #[test]
     fn shards_outlast_their_index_for_a_while_and_those_that_come_back_stay() {
         let (_temporary, tables) = opened();
-        let has_shard = |text: &str| has(&tables, &content_name(text.as_bytes()));
+        let has_shard = |text: &str| has(&tables, &shard(text));
         for n in 0..HISTORY {
             tables.write("a", &table(&format!("{n}"))).unwrap();
         }
@@ -248,13 +254,13 @@ mod tests {
     fn files_of_an_earlier_controller_stay_until_nginx_has_ours() {
         let (_temporary, former) = opened();
         former.write("a", &table("1")).unwrap();
-        let next = TableFiles::new(former.directory.clone(), FormerFiles::InUse).unwrap();
+        let next = TableFiles::new(former.directory, FormerFiles::InUse).unwrap();
         next.write("b", &table("2")).unwrap();
-        assert!(has(&next, "a.json") && has(&next, &content_name(b"1")));
+        assert!(has(&next, "a.json") && has(&next, &shard("1")));
         next.note_next(Some("b"));
         next.note_loaded();
         next.remove_unused();
-        assert!(!has(&next, "a.json") && !has(&next, &content_name(b"1")));
-        assert!(has(&next, "b.json") && has(&next, &content_name(b"2")));
+        assert!(!has(&next, "a.json") && !has(&next, &shard("1")));
+        assert!(has(&next, "b.json") && has(&next, &shard("2")));
     }
 }

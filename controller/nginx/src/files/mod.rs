@@ -17,7 +17,6 @@ use sluice_ir::{
 
 use crate::conf::{Text, Value, Word, word};
 use crate::files::names::{file_name, hash, presented};
-use crate::model::Model;
 use crate::settings::Settings;
 use cert_links::CertLinks;
 
@@ -63,9 +62,13 @@ pub(crate) fn path_of(variable: &str, settings: &Settings) -> Value {
 }
 
 /// Files of a Secret, as nginx loads them; `None` when there is no such Secret.
-pub(crate) fn pinned(id: &SecretId, model: &Model<'_>, settings: &Settings) -> Option<Pinned> {
+pub(crate) fn pinned(
+    id: &SecretId,
+    value: Option<&SecretValue>,
+    settings: &Settings,
+) -> Option<Pinned> {
     let path = |name: String| word(settings.certificates().join(name).display());
-    let value = model.secret(id)?;
+    let value = value?;
     let revoked = match value {
         SecretValue::Authorities { revoked, .. } => {
             revoked.as_ref().map(|_| path(revoked_name(id, value)))
@@ -79,10 +82,12 @@ pub(crate) fn pinned(id: &SecretId, model: &Model<'_>, settings: &Settings) -> O
 }
 
 /// A certificate and its key, read for each connection.
-pub(crate) fn when_needed(id: &SecretId, model: &Model<'_>, settings: &Settings) -> Option<Value> {
-    let path = settings
-        .certificates()
-        .join(pinned_name(id, model.secret(id)?));
+pub(crate) fn when_needed(
+    id: &SecretId,
+    value: Option<&SecretValue>,
+    settings: &Settings,
+) -> Option<Value> {
+    let path = settings.certificates().join(pinned_name(id, value?));
     Some(
         Text::default()
             .then(&path.display().to_string())

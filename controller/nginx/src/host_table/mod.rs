@@ -52,6 +52,12 @@ impl TableIdentity {
 }
 
 impl RenderedTable {
+    /// The name of the index of the table with this name.
+    #[must_use]
+    pub fn index_file(name: &str) -> String {
+        Index::file_name(name)
+    }
+
     /// The index, for an nginx that has loaded the configuration of the table with this name.
     #[must_use]
     pub fn index(&self, name: &str) -> String {

@@ -218,7 +218,8 @@ fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
 
 impl Tls {
     fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
-        let pinned = |id| files::pinned(id, context.model, context.settings);
+        let secret = |id| context.model.secret(id);
+        let pinned = |id| files::pinned(id, secret(id), context.settings);
         let verify = tls.verify.as_ref();
         let name = verify
             .map(|verify| &verify.name)
@@ -232,7 +233,7 @@ impl Tls {
             certificate: tls
                 .certificate
                 .as_ref()
-                .and_then(|id| files::when_needed(id, context.model, context.settings)),
+                .and_then(|id| files::when_needed(id, secret(id), context.settings)),
             verify: verify.and_then(|verify| Some((pinned(&verify.ca)?, verify.depth))),
         }
     }

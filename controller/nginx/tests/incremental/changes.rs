@@ -46,7 +46,7 @@ pub fn any() -> impl Strategy<Value = Change> {
     let some = |most: usize| prop::option::weighted(0.8, 0..most);
     prop_oneof![
         8 => (name.clone(), some(POLICIES + 9)).prop_map(|(n, v)| Change::Server(n, v)),
-        3 => (id.clone(), some(6)).prop_map(|(n, v)| Change::Backend(n, v)),
+        3 => (id, some(6)).prop_map(|(n, v)| Change::Backend(n, v)),
         3 => (0..SECRETS, some(5)).prop_map(|(n, v)| Change::Secret(n, v)),
         3 => (name.clone(), some(6)).prop_map(|(n, v)| Change::Tls(n, v)),
         1 => some(SECRETS).prop_map(Change::DefaultCertificate),

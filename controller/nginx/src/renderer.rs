@@ -91,13 +91,15 @@ impl Renderer {
         let shared = Shared {
             global: self.config.global.clone(),
             passthrough: self.config.passthrough.clone(),
-            waf: self.firewalls.sharing(&self.config, &self.config.global),
+            waf: self.firewalls.sharing(&self.config),
             kinds: self.transports.unusual(),
         };
         let is_shared_new = self.shared.as_ref() != Some(&shared);
         self.update_files(&before);
         if firewalls_changed || is_shared_new {
-            let rules = self.firewalls.files(&self.config, &shared, &self.settings);
+            let rules = self
+                .firewalls
+                .files(&self.config, &shared.waf, &self.settings);
             self.files.set_rules(rules);
         }
         let stale = match is_shared_new {

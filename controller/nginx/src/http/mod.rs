@@ -171,7 +171,7 @@ impl Frame<'_> {
             cors: needs.cors,
             requests: settings.requests.as_deref().map(file),
             waf_module: waf_module.map(|waf| file(&waf.module)),
-            waf_files: firewall::around_all(model.shared(), settings),
+            waf_files: firewall::around_all(&model.shared().waf, &config.global, settings),
             status: settings.status.as_deref().map(unix),
             access_log: AccessLogConf::of_requests(&config.global.log, settings),
             traces: TracesConf::new(config, settings),

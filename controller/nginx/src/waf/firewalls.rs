@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Config, GlobalConfig, Server, ServerName};
+use sluice_ir::{Config, Server, ServerName};
 
 use super::{Sharing, of_all, of_route, of_server, wafs};
-use crate::model::Shared;
 use crate::settings::Settings;
 
 /// Names of the servers with a firewall, and the routes of all servers.
@@ -33,27 +32,27 @@ impl Firewalls {
         had_one || has_one
     }
 
-    pub(crate) fn sharing(&self, config: &Config, global: &GlobalConfig) -> Sharing {
+    pub(crate) fn sharing(&self, config: &Config) -> Sharing {
         let servers: Vec<&Server> = self.servers(config).collect();
-        Sharing::new(&servers, self.routes, global)
+        Sharing::new(&servers, self.routes, &config.global)
     }
 
     /// All files, by their names.
     pub(crate) fn files(
         &self,
         config: &Config,
-        shared: &Shared,
+        sharing: &Sharing,
         settings: &Settings,
     ) -> BTreeMap<String, String> {
         let Some(module) = &settings.modsecurity else {
             return BTreeMap::new();
         };
-        let mut files = of_all(shared, module, settings);
+        let mut files = of_all(sharing, &config.global, module, settings);
         for server in self.servers(config) {
-            let place = shared.waf.server(server);
+            let place = sharing.server(server);
             files.extend(of_server(&place, module));
             let wafs = wafs(server);
-            files.extend(wafs.flat_map(|waf| of_route(waf, &place, &shared.waf, module)));
+            files.extend(wafs.flat_map(|waf| of_route(waf, &place, sharing, module)));
         }
         let named = files.into_iter();
         named.map(|file| (file.name, file.text)).collect()

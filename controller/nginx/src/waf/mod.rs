@@ -12,12 +12,11 @@
 mod firewalls;
 mod sharing;
 
-use sluice_ir::{Server, Waf};
+use sluice_ir::{GlobalConfig, Server, Waf};
 
 use crate::conf::{Word, word};
 use crate::files::RULES;
 use crate::files::names::hash;
-use crate::model::Shared;
 use crate::settings::{ModSecurity, Settings};
 
 pub(crate) use firewalls::Firewalls;
@@ -46,9 +45,13 @@ pub(crate) fn of_location(
 }
 
 /// Files that `http {}` names.
-pub(crate) fn around_all(shared: &Shared, settings: &Settings) -> Vec<Word> {
+pub(crate) fn around_all(
+    sharing: &Sharing,
+    global: &GlobalConfig,
+    settings: &Settings,
+) -> Vec<Word> {
     let module = settings.modsecurity.as_ref();
-    let files = module.map(|module| of_all(shared, module, settings));
+    let files = module.map(|module| of_all(sharing, global, module, settings));
     words(&files.unwrap_or_default(), settings)
 }
 
@@ -59,13 +62,17 @@ pub(crate) fn around_server(place: &Place, settings: &Settings) -> Vec<Word> {
     words(&files.unwrap_or_default(), settings)
 }
 
-fn of_all(shared: &Shared, module: &ModSecurity, settings: &Settings) -> Vec<RulesFile> {
-    let sharing = &shared.waf;
+fn of_all(
+    sharing: &Sharing,
+    global: &GlobalConfig,
+    module: &ModSecurity,
+    settings: &Settings,
+) -> Vec<RulesFile> {
     if !sharing.is_used {
         return Vec::new();
     }
     let mut files = vec![RulesFile::new(engine(module, settings))];
-    if let Some(waf) = &shared.global.waf {
+    if let Some(waf) = &global.waf {
         files.extend(own(waf, ""));
     }
     files.extend(sharing.recommended.then(recommended));

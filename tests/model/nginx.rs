@@ -41,7 +41,7 @@ impl RunningNginx {
             let rendered = render(&config, &settings);
             unsupported = rendered.unsupported;
             fs::create_dir_all(settings.pods())?;
-            Ok(rendered.text)
+            Ok(rendered.text.to_string())
         })?;
         let pair = Pair::of(&["default.test"])?;
         let default = conf.dir().join("certificates/default.pem");

@@ -22,6 +22,7 @@ mod guest;
 mod headers;
 mod health_checks;
 mod host_table;
+mod host_table_files;
 mod ipv6;
 mod limits;
 mod log_format;
@@ -34,6 +35,7 @@ mod passthrough;
 mod pause;
 mod pooled_pod;
 mod reload;
+mod reload_reasons;
 mod retries;
 mod routing;
 #[path = "../e2e/scenarios/mod.rs"]

@@ -13,7 +13,7 @@ use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
 
 /// A sample with these labels.
-async fn sample(sluice: &Sluice, name: &str, labels: &[&str]) -> Option<f64> {
+pub(crate) async fn sample(sluice: &Sluice, name: &str, labels: &[&str]) -> Option<f64> {
     let page = http::get(sluice.health(), "metrics", "/metrics")
         .await
         .ok()?

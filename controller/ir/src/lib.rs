@@ -196,11 +196,9 @@ impl Config {
     #[must_use]
     pub fn with_routes_of(&self, other: &Config) -> Config {
         let mut both = self.clone();
-        // A redirect does not need the backends: until it takes over, its requests go where they went.
-        let decided = self
-            .routes()
-            .filter(|route| !matches!(route.action, Action::Redirect(_)));
-        let known: BTreeSet<&RouteId> = decided.map(|route| &route.id).collect();
+        let in_listeners = self.listeners.values();
+        let in_listeners = in_listeners.flat_map(|listener| listener.servers.values());
+        let known = in_listeners.flat_map(|server| decided(server)).collect();
         add_routes(&mut both.servers, &other.servers, &known);
         for (name, listener) in &other.listeners {
             let now = both.listeners.entry(name.clone());
@@ -208,28 +206,58 @@ impl Config {
                 servers: Shared::default(),
                 ..listener.clone()
             });
+            let known = self.all_servers().flat_map(|server| decided(server));
+            let known = known.collect();
             add_routes(&mut now.servers, &listener.servers, &known);
         }
-        for (id, backend) in &other.backends {
-            both.backends
-                .entry(id.clone())
-                .or_insert_with(|| Arc::clone(backend));
+        for Changed { name, before, now } in changed(&other.backends, &self.backends) {
+            if let (Some(backend), None) = (before, now) {
+                both.backends.insert(name.clone(), Arc::clone(backend));
+            }
         }
         both
     }
+    /// Makes these backends those of the other configuration.
+    pub fn take_backends_of<'a>(
+        &mut self,
+        other: &Config,
+        ids: impl IntoIterator<Item = &'a BackendId>,
+    ) {
+        for id in ids {
+            match other.backends.get(id) {
+                Some(backend) => self.backends.insert(id.clone(), Arc::clone(backend)),
+                None => self.backends.remove(id),
+            };
+        }
+    }
 }
 
-/// Adds the routes that are not known.
+/// Routes that know where their requests go. A redirect does not need the backends: until it takes over, its requests go where they went.
+fn decided(server: &Server) -> impl Iterator<Item = &RouteId> {
+    let routes = server.routes.iter();
+    let decided = routes.filter(|route| !matches!(route.action, Action::Redirect(_)));
+    decided.map(|route| &route.id)
+}
+
+/// Adds the routes that are neither known nor in a server that both have.
 fn add_routes(
     to: &mut Shared<ServerName, Server>,
     from: &Shared<ServerName, Server>,
     known: &BTreeSet<&RouteId>,
 ) {
-    for (name, server) in from {
-        let is_new = |route: &&HttpRoute| !known.contains(&route.id);
-        let new = server.routes.iter().filter(is_new).cloned();
-        let server = Arc::make_mut(to.entry(name.clone()).or_default());
-        server.routes.extend(new);
+    let now = to.clone();
+    let others = || changed(from, &now);
+    let of_others = others().flat_map(|server| server.now);
+    let decided: BTreeSet<&RouteId> = of_others.flat_map(|server| decided(server)).collect();
+    for server in others() {
+        let routes = server.before.into_iter().flat_map(|server| &server.routes);
+        let is_new =
+            |route: &&HttpRoute| !known.contains(&route.id) && !decided.contains(&route.id);
+        let new: Vec<HttpRoute> = routes.filter(is_new).cloned().collect();
+        if !new.is_empty() {
+            let server = to.entry(server.name.clone()).or_default();
+            Arc::make_mut(server).routes.extend(new);
+        }
     }
 }
 
@@ -269,5 +297,17 @@ mod tests {
                 .count(),
             2
         );
+    }
+
+    #[test]
+    fn server_that_both_have_is_not_copied() {
+        let mut now = forwarding("/a", "x");
+        let before = now.clone();
+        let host = ServerName::parse("new.test").unwrap_or(ServerName::CatchAll);
+        now.servers.insert(host, Arc::default());
+        let both = now.with_routes_of(&before);
+        let [own, of_both] = [&now, &both].map(|config| &config.servers[&ServerName::CatchAll]);
+        assert!(Arc::ptr_eq(own, of_both));
+        assert_eq!(both, now);
     }
 }

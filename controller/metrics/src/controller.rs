@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
+use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
 use sluice_ir::{Backend, Config};
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
 use sluice_xds::RouteCache;
@@ -38,6 +38,7 @@ struct Families {
     translated: IntCounter,
     resolved: IntCounter,
     rendered: IntCounter,
+    reloads: IntCounterVec,
     /// Scrapes may come together; each refreshes what it shows.
     refreshing: Mutex<()>,
 }
@@ -98,6 +99,7 @@ impl Controller {
                 "rendered_hosts_total",
                 "Hosts of which the routes were made again for Envoy",
             )?,
+            reloads: reloads_counter(registry)?,
             refreshing: Mutex::new(()),
         })))
     }
@@ -127,6 +129,11 @@ impl Controller {
         families.refused.store(false, Ordering::Release);
         // Last, so that a reader who sees it counted sees the rest.
         families.success.inc();
+    }
+
+    /// nginx has been reloaded, for this reason.
+    pub fn reloaded(&self, reason: &str) {
+        self.0.reloads.with_label_values(&[reason]).inc();
     }
 
     /// nginx did not take a configuration.
@@ -172,6 +179,12 @@ impl Controller {
             families.reports.with_label_values(&labels).inc();
         }
     }
+}
+
+fn reloads_counter(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let help = "Reloads of nginx, by the reason for them";
+    let opts = opts("nginx_reloads_total", help);
+    register(registry, IntCounterVec::new(opts, &["reason"])?)
 }
 
 fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {

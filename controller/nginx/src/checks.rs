@@ -77,7 +77,7 @@ pub(crate) fn check_location(
         .error_pages
         .as_ref()
         .and_then(|pages| pages.backend.as_ref());
-    if service.is_some_and(|id| errors::is_unusual(id, context.config)) {
+    if service.is_some_and(|id| errors::is_unusual(id, context.model)) {
         add(
             "custom-http-errors: an error service that is not spoken to with plain http",
             false,
@@ -125,8 +125,8 @@ fn check_responses(
 
 /// Reason why the TLS of a host cannot end at its pods. Nobody else may read it, so the host is closed.
 fn check_passthrough(host: Host<'_>, context: RenderContext<'_>) -> Option<&'static str> {
-    let passes = matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name));
-    let served = passthrough::stream_module(context.config, context.settings);
+    let passes = matches!(host.name, ServerName::Exact(name) if context.shared().passthrough.contains_key(name));
+    let served = passthrough::stream_module(context.passed(), context.settings);
     served.err().filter(|_| passes)
 }
 
@@ -138,7 +138,7 @@ fn check_client_certificates(
     let asked = clients.verify != VerifyClient::Off;
     if asked && *host.name == ServerName::CatchAll {
         Some("auth-tls-secret without a host")
-    } else if asked && ClientTls::new(clients, context.config, context.settings).is_none() {
+    } else if asked && ClientTls::new(clients, context.model, context.settings).is_none() {
         Some("auth-tls-secret: the Secret is not there")
     } else {
         None
@@ -148,7 +148,7 @@ fn check_client_certificates(
 /// A firewall that nginx cannot load. `true`: it may reject requests.
 fn check_waf(route: &HttpRoute, context: RenderContext<'_>) -> Option<(&'static str, bool)> {
     let waf = route.policy.waf.as_ref()?;
-    let all = context.config.global.waf.as_ref();
+    let all = context.global().waf.as_ref();
     let needs_core_rules = waf.core_rules || all.is_some_and(|all| all.core_rules);
     let what = match &context.settings.modsecurity {
         None if context.settings.engine.is_kongs() => {
@@ -184,7 +184,7 @@ fn check_backends(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
-    let config = context.config;
+    let config = context.model;
     let canaries = route.canaries.iter().map(|canary| &canary.backend);
     let weighted = route
         .destination()
@@ -219,11 +219,8 @@ fn check_https_backend(
     id: &BackendId,
     context: RenderContext<'_>,
 ) -> Option<&'static str> {
-    let (plain, secure) = (
-        transport(main, context.config),
-        transport(id, context.config),
-    );
-    let config = context.config;
+    let (plain, secure) = (transport(main, context.model), transport(id, context.model));
+    let config = context.model;
     let same_pods = config.without_variant(id) == config.without_variant(main);
     let as_the_client = plain.tls.is_none() && secure.tls.is_some();
     let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
@@ -237,7 +234,7 @@ fn check_https_backend(
 }
 
 fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&'static str> {
-    let is_missing = |id: &SecretId| !context.config.secrets.contains_key(id);
+    let is_missing = |id: &SecretId| context.model.secret(id).is_none();
     let verify = tls.verify.as_ref();
     let sent = tls.server_name.as_ref();
     if tls.certificate.as_ref().is_some_and(is_missing) {
@@ -257,7 +254,7 @@ fn check_fastcgi(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
-    let module = Module::of(transport(main, context.config).protocol);
+    let module = Module::of(transport(main, context.model).protocol);
     if module != Module::FastCgi {
         return Vec::new();
     }

@@ -1,35 +1,50 @@
 //! Inputs of rendering: those of all hosts, and one host.
 
-use sluice_ir::{ClientCertificates, Config, Server, ServerName, VerifyClient};
+use sluice_ir::{
+    BackendId, ClientCertificates, Forwarded, GlobalConfig, Hostname, Server, ServerName,
+    SharedMap, VerifyClient,
+};
 
+use crate::model::{Model, Shared};
 use crate::settings::Settings;
-use crate::waf::{Place, Sharing};
+use crate::waf::Place;
 
 /// Inputs that all hosts have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct RenderContext<'a> {
-    pub(crate) config: &'a Config,
+    pub(crate) model: &'a Model<'a>,
     pub(crate) settings: &'a Settings,
     /// Requests are written down.
     pub(crate) logs: bool,
-    /// Rules of firewalls around all servers.
-    pub(crate) waf: &'a Sharing,
     /// Rules of firewalls around the locations of the server.
     pub(crate) place: Place,
     /// The module has found the route in the host table; nginx.conf does not name it.
     pub(crate) by_table: bool,
 }
 
-impl RenderContext<'_> {
+impl<'a> RenderContext<'a> {
+    pub(crate) fn shared(self) -> &'a Shared {
+        self.model.shared()
+    }
+
+    pub(crate) fn global(self) -> &'a GlobalConfig {
+        &self.shared().global
+    }
+
+    /// Hosts whose TLS ends at their pods, and what is known of clients before them.
+    pub(crate) fn passed(self) -> (&'a SharedMap<Hostname, BackendId>, &'a Forwarded) {
+        (&self.shared().passthrough, &self.global().forwarded)
+    }
+
     /// Hosts may be in a table. Handshakes for unknown names can be rejected by nginx.conf alone, which then has to name the known ones.
     pub(crate) fn may_use_host_table(self) -> bool {
-        let rejects = self.config.global.tls.reject_unknown_names;
+        let rejects = self.global().tls.reject_unknown_names;
         self.settings.host_table && !self.settings.engine.is_kongs() && !rejects
     }
 
     /// The routes of requests are known to their logs: those for metrics, and those of spans.
     pub(crate) fn counts_routes(self) -> bool {
-        self.settings.requests.is_some() || self.config.global.tracing.is_some()
+        self.settings.requests.is_some() || self.global().tracing.is_some()
     }
 }
 

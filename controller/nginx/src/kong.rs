@@ -11,12 +11,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use sluice_ir::{Action, BackendId, Config, HttpRoute, KeepAlive, Protocol};
+use sluice_ir::{Action, BackendId, HttpRoute, Protocol};
 
 use crate::conf::{Word, word};
 use crate::context::{Host, RenderContext};
 use crate::files::names::hash;
 use crate::settings::{Engine, Settings};
+use crate::transports::Transports;
 use crate::unsupported::{Element, Unsupported};
 use crate::upstream::transport;
 
@@ -48,12 +49,10 @@ pub(crate) struct RetryKind {
 
 impl KongConf {
     /// `None` where another host runs the filter.
-    pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
+    pub(crate) fn new(retries: BTreeSet<RetryKind>, settings: &Settings) -> Option<Self> {
         let Engine::Kong { filter, cache, .. } = &settings.engine else {
             return None;
         };
-        let locations = config.routes();
-        let retries = locations.filter_map(RetryKind::of_route).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
         Some(KongConf {
@@ -90,7 +89,7 @@ impl Retry {
 }
 
 impl RetryKind {
-    fn of_route(route: &HttpRoute) -> Option<Self> {
+    pub(crate) fn of_route(route: &HttpRoute) -> Option<Self> {
         let Action::Forward(_) = &route.action else {
             return None;
         };
@@ -147,7 +146,7 @@ pub(crate) fn unsupported(
     }
     let (policy, retries) = (&route.policy, &route.policy.retries);
     let has_retries = retries.attempts.get() > 1 && RetryKind::of_route(route).is_none();
-    let protocol = transport(main, context.config).protocol;
+    let protocol = transport(main, context.model).protocol;
     let streams = protocol == Protocol::Http2;
     let missing = [
         (
@@ -187,12 +186,11 @@ pub(crate) fn unsupported(
 }
 
 /// The same of the operator's settings.
-pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Option<Unsupported> {
-    let is_kept = config
-        .backends
-        .values()
-        .any(|backend| backend.transport.keep_alive != KeepAlive::default());
-    (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
+pub(crate) fn unsupported_globally(
+    transports: &Transports,
+    settings: &Settings,
+) -> Option<Unsupported> {
+    (settings.engine.is_kongs() && transports.has_own_keep_alive()).then_some(Unsupported {
         element: Element::Setting("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
         closes: false,

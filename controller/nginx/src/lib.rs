@@ -24,23 +24,29 @@ mod host_table;
 mod http;
 mod kong;
 mod location;
+mod model;
+mod renderer;
 mod server;
+mod servers;
 mod settings;
 mod stream;
 mod tls;
 mod traces;
+mod transports;
 mod unsupported;
 mod upstream;
 mod waf;
 mod word_limits;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sluice_ir::Config;
 
 pub use files::Files;
-pub use host_table::{RenderedTable, TableIdentity};
+pub use host_table::{RenderedTable, ShardFile, TableIdentity};
 pub use location::auth_request;
+pub use renderer::Renderer;
 pub use settings::{AccessLog, Engine, ModSecurity, OpenSsl, Settings, Streams};
 pub use stream::pods;
 pub use traces::span_log;
@@ -54,7 +60,9 @@ pub(crate) const LONGEST_SOCKET: usize = 107;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// nginx.conf.
-    pub text: String,
+    pub text: Arc<str>,
+    /// Hash of the names of the hosts that nginx.conf has.
+    pub hosts: Arc<str>,
     /// Files that nginx.conf refers to.
     pub files: Files,
     /// Hosts and paths that nginx.conf does not name; `None`: it names all of them.
@@ -82,15 +90,5 @@ pub fn status_socket(features: &str, folder: &Path) -> Option<PathBuf> {
 /// Everything as nginx.conf.
 #[must_use]
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
-    let mut unsupported = Vec::new();
-    let config = word_limits::apply(config, settings, &mut unsupported);
-    let mut files = files::all(&config);
-    files.pinned.extend(waf::all(&config, settings));
-    let (text, table) = http::render(&config, settings, &mut unsupported);
-    Rendered {
-        text,
-        files,
-        table,
-        unsupported,
-    }
+    Renderer::new(settings.clone()).render(config)
 }

@@ -68,16 +68,12 @@ impl<'a> ServerConf<'a> {
         context: RenderContext<'a>,
         unsupported: &mut Vec<Unsupported>,
     ) -> Self {
-        let (
-            host,
-            RenderContext {
-                config, settings, ..
-            },
-        ) = (Host { name, server }, context);
+        let (host, settings) = (Host { name, server }, context.settings);
         let context = RenderContext {
-            place: context.waf.server(server),
+            place: context.shared().waf.server(server),
             ..context
         };
+        let global = context.global();
         let Locations {
             taken,
             locations,
@@ -88,23 +84,23 @@ impl<'a> ServerConf<'a> {
         ServerConf {
             settings,
             is_default: *name == ServerName::CatchAll,
-            proxy_protocol: config.global.forwarded.proxy_protocol,
-            https_socket: passthrough::https(config, settings),
-            http2: config.global.http.http2,
+            proxy_protocol: global.forwarded.proxy_protocol,
+            https_socket: passthrough::https(context.passed(), settings),
+            http2: global.http.http2,
             names: server.names(name).map(server_name).collect(),
             clients: clients(host, context),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefer_server_ciphers,
             header_room: server.header_room,
-            rejects: config.global.tls.reject_unknown_names && *name == ServerName::CatchAll,
+            rejects: global.tls.reject_unknown_names && *name == ServerName::CatchAll,
             subject: host.server.client_certificates.as_ref().and_then(subject),
-            blocks: config.global.blocked != Blocked::default(),
+            blocks: global.blocked != Blocked::default(),
             app_root: server.app_root.as_ref().map(redirect::app_root),
             is_whole: ["", "^~ "]
                 .iter()
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
             waf_files: waf::around_server(&context.place, settings),
-            copies: mirror::copies(&open, config),
+            copies: mirror::copies(&open, context.model),
             errors: errors::asked(&open, context),
             auth_location: AuthLocation::for_server(
                 Host {
@@ -258,8 +254,8 @@ fn clients(
 ) -> Option<(ClientTls, Option<DirectResponses>)> {
     let clients = host.clients()?;
     let page = clients.error_page.as_ref();
-    let page = page.map(|page| DirectResponses::to_refused(page, &context.config.global));
-    let tls = ClientTls::new(clients, context.config, context.settings)?;
+    let page = page.map(|page| DirectResponses::to_refused(page, context.global()));
+    let tls = ClientTls::new(clients, context.model, context.settings)?;
     Some((tls, page))
 }
 

@@ -2,11 +2,12 @@
 
 use askama::Template;
 use sluice_host_table::variables;
-use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
+use sluice_ir::{ClientCertificates, ServerName, VerifyClient};
 
 use crate::conf::{Text, Value, Word, map_key, value, word};
-use crate::files::cert_links;
+use crate::files::cert_links::{self, CertLinks};
 use crate::files::{self, Pinned};
+use crate::model::Model;
 use crate::settings::Settings;
 
 /// The name of the certificate for a handshake.
@@ -27,12 +28,16 @@ pub(crate) struct TlsConf {
 }
 
 impl TlsConf {
-    pub(crate) fn new(config: &Config, settings: &Settings, by_table: bool) -> Self {
+    /// `validates`: clients of some hosts have to have certificates.
+    pub(crate) fn new(
+        links: &CertLinks,
+        validates: bool,
+        settings: &Settings,
+        by_table: bool,
+    ) -> Self {
         let link = |name| value(cert_links::link_name(name));
-        let named = cert_links::hosts(config)
-            .into_iter()
-            .filter(|_| !by_table)
-            .filter_map(|name| Some((asked(name)?, link(name))));
+        let named = links.hosts().take_while(|_| !by_table);
+        let named = named.filter_map(|name| Some((asked(name)?, link(name))));
         let variable = if by_table {
             variables::CERTIFICATE
         } else {
@@ -43,10 +48,7 @@ impl TlsConf {
             names: named.collect(),
             default: link(&ServerName::CatchAll),
             file: files::path_of(variable, settings),
-            sessions: config
-                .tls
-                .values()
-                .all(|host| host.client_validation.is_none()),
+            sessions: !validates,
         }
     }
 }
@@ -75,7 +77,7 @@ impl ClientTls {
     /// `None` where no certificate is requested.
     pub(crate) fn new(
         clients: &ClientCertificates,
-        config: &Config,
+        model: &Model<'_>,
         settings: &Settings,
     ) -> Option<Self> {
         let verify = match clients.verify {
@@ -84,8 +86,9 @@ impl ClientTls {
             VerifyClient::Untrusted => "optional_no_ca",
             VerifyClient::Off => return None,
         };
+        let ca = &clients.validation.ca;
         Some(ClientTls {
-            authorities: files::pinned(&clients.validation.ca, config, settings)?,
+            authorities: files::pinned(ca, model.secret(ca), settings)?,
             verify,
             depth: clients.validation.depth,
         })

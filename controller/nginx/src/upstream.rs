@@ -1,15 +1,13 @@
 //! Upstreams: one for all pods that are spoken to in the same way, because a connection that is kept is asked for by its
 //! address alone.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{BackendId, Config, KeepAlive, Protocol, Transport, UpstreamTls};
+use sluice_ir::{BackendId, KeepAlive, Transport};
 
+use crate::model::Model;
 use crate::settings::Settings;
-
-/// Properties that distinguish upstream connections.
-type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
+use crate::transports::{Kind, Transports};
 
 /// `upstream {}`.
 pub(crate) struct Upstream {
@@ -21,40 +19,31 @@ pub(crate) struct Upstream {
     pub(crate) lifetime: u32,
 }
 
-/// Plain HTTP.
-const USUAL: Kind<'static> = (Protocol::Http1, None);
 /// ingress-nginx's `upstream-keepalive-requests` and `upstream-keepalive-time`.
 const USUAL_REQUESTS: u32 = 10_000;
 const USUAL_LIFETIME: u32 = 3600;
 
 /// Every upstream.
-pub(crate) fn all(config: &Config, settings: &Settings) -> Vec<Upstream> {
+pub(crate) fn all(transports: &Transports, settings: &Settings) -> Vec<Upstream> {
     if settings.engine.is_kongs() {
         // Nothing there connects to addresses that only the filter knows, and keeps the connections.
         return Vec::new();
     }
-    let usual = ("sluice_pods".to_owned(), USUAL);
-    let unusual = unusual(config).into_iter().enumerate();
+    let usual = ("sluice_pods".to_owned(), Kind::default());
+    let unusual = transports.unusual().into_iter().enumerate();
     let named = unusual.map(|(number, kind)| (numbered(number), kind));
     std::iter::once(usual)
         .chain(named)
-        .map(|(name, kind)| upstream(name, kind, config))
+        .map(|(name, kind)| upstream(name, transports.keep_alive(&kind)))
         .collect()
 }
 
-/// How long connections are kept is the operator's word, and the same for all pods.
-fn upstream(name: String, wanted: Kind<'_>, config: &Config) -> Upstream {
-    let alike = config
-        .backends
-        .values()
-        .find(|backend| kind(&backend.transport) == wanted);
+fn upstream(name: String, kept: KeepAlive) -> Upstream {
     let KeepAlive {
         idle_timeout: idle,
         max_requests: requests,
         max_lifetime: lifetime,
-    } = alike
-        .map(|backend| backend.transport.keep_alive.clone())
-        .unwrap_or_default();
+    } = kept;
     Upstream {
         name,
         idle,
@@ -64,9 +53,9 @@ fn upstream(name: String, wanted: Kind<'_>, config: &Config) -> Upstream {
 }
 
 /// The upstream for pods that are spoken to like this.
-pub(crate) fn name(transport: &Transport, config: &Config) -> String {
-    let kind = kind(transport);
-    let number = unusual(config).iter().position(|other| *other == kind);
+pub(crate) fn name(transport: &Transport, model: &Model<'_>) -> String {
+    let kind = Kind::from(transport);
+    let number = model.shared().kinds.iter().position(|it| *it == kind);
     number.map_or_else(|| "sluice_pods".to_owned(), numbered)
 }
 
@@ -75,21 +64,9 @@ fn numbered(number: usize) -> String {
 }
 
 /// Transport of a backend.
-pub(crate) fn transport(id: &BackendId, config: &Config) -> Transport {
-    config
-        .backends
-        .get(id)
+pub(crate) fn transport(id: &BackendId, model: &Model<'_>) -> Transport {
+    let backend = model.backend(id);
+    backend
         .map(|backend| backend.transport.clone())
         .unwrap_or_default()
-}
-
-fn kind(transport: &Transport) -> Kind<'_> {
-    (transport.protocol, transport.tls.as_ref())
-}
-
-fn unusual(config: &Config) -> BTreeSet<Kind<'_>> {
-    let all = config.backends.values();
-    all.map(|backend| kind(&backend.transport))
-        .filter(|kind| *kind != USUAL)
-        .collect()
 }

@@ -13,6 +13,7 @@ mod convert;
 mod log;
 mod rewriting;
 mod session;
+mod step;
 mod table;
 
 use sluice_filter_config::{Control, Host, PluginConfig};

@@ -7,6 +7,7 @@ use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
 use sluice_ir as ir;
 
 use crate::convert;
+use crate::step::Step;
 use crate::table::Table;
 
 /// Publications remembered. At 100 changes a second a worker may be away for ten seconds and still get a delta.
@@ -37,16 +38,6 @@ pub struct Log {
     encoded: HashMap<String, Arc<[u8]>>,
 }
 
-/// One publication: the version it left and the entries it touched.
-#[derive(Debug)]
-struct Step {
-    base: Version,
-    routes: BTreeSet<String>,
-    backends: BTreeSet<String>,
-    hosts: BTreeSet<String>,
-    host_table_changed: bool,
-}
-
 impl Log {
     /// The current version.
     #[must_use]
@@ -67,14 +58,7 @@ impl Log {
 
     /// Publishes a whole configuration; `false` when that changes nothing.
     pub fn replace(&mut self, config: &ir::Config) -> bool {
-        self.replace_with_host_table(config, self.host_table_hash)
-    }
-
-    /// Publishes a whole configuration to an nginx whose host table has this hash. Another table is another version, even if the
-    /// filter has nothing new: workers look at their table when they get one.
-    pub fn replace_with_host_table(&mut self, config: &ir::Config, host_table_hash: u128) -> bool {
         let base = self.version();
-        let former = std::mem::replace(&mut self.host_table_hash, host_table_hash);
         let routes = self.routes.replace(convert::routes(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
@@ -83,17 +67,29 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table_changed: former != host_table_hash,
+            host_table_changed: false,
         })
     }
 
     /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
     /// [`replace`](Self::replace), but what both configurations share is not looked at.
     pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
+        self.advance_with_host_table(before, now, self.host_table_hash)
+    }
+
+    /// The same, to an nginx whose host table has this hash. Another table is another version, even if the filter has nothing new:
+    /// workers look at their table when they get one.
+    pub fn advance_with_host_table(
+        &mut self,
+        before: &ir::Config,
+        now: &ir::Config,
+        host_table_hash: u128,
+    ) -> bool {
         let changed_backends: Vec<_> = ir::changed(&before.backends, &now.backends)
             .map(|changed| changed.name)
             .collect();
         let base = self.version();
+        let former = std::mem::replace(&mut self.host_table_hash, host_table_hash);
         let servers: Vec<_> = ir::changed(&before.servers, &now.servers)
             .map(|changed| changed.name)
             .collect();
@@ -120,7 +116,7 @@ impl Log {
             routes,
             backends,
             hosts,
-            host_table_changed: false,
+            host_table_changed: former != host_table_hash,
         })
     }
 
@@ -190,14 +186,7 @@ impl Log {
     }
 
     fn record(&mut self, step: Step) -> bool {
-        let Step {
-            base: _,
-            routes,
-            backends,
-            hosts,
-            host_table_changed,
-        } = &step;
-        if routes.is_empty() && backends.is_empty() && hosts.is_empty() && !host_table_changed {
+        if step.is_empty() {
             return false;
         }
         self.sequence += 1;
@@ -311,10 +300,10 @@ mod tests {
     #[test]
     fn another_host_table_is_another_version_with_nothing_in_it() {
         let (mut log, config) = (Log::default(), config(&[("a", &["10.0.0.1:80"])]));
-        log.replace_with_host_table(&config, 1);
+        log.advance_with_host_table(&ir::Config::default(), &config, 1);
         let before = log.version();
-        assert!(!log.replace_with_host_table(&config, 1) && !log.replace(&config));
-        assert!(log.replace_with_host_table(&config, 2));
+        assert!(!log.advance_with_host_table(&config, &config, 1) && !log.replace(&config));
+        assert!(log.advance_with_host_table(&config, &config, 2));
         let expected = wire::Delta::between(before, log.version());
         assert_eq!(document(&log.answer(Some(before))), Tables::Delta(expected));
     }

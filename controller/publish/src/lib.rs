@@ -73,7 +73,7 @@ pub struct Publisher {
     effective: Config,
     quarantine: Quarantine,
     feedback: Feedback,
-    /// Configurations that workers of nginx may have, old and new together.
+    /// Configurations that workers of nginx may have, old and new together: the content of the log. `None`: it is `effective`.
     known: Option<Config>,
     /// Data planes have accepted the last publication.
     is_accepted: bool,
@@ -264,6 +264,9 @@ impl Publisher {
             if let Some(nginx) = &self.nginx {
                 nginx.publish_endpoints(&self.effective);
             }
+            if let Some(known) = &mut self.known {
+                known.take_backends_of(&self.effective, updated.backends.keys());
+            }
             self.served
                 .log
                 .publish(|log| log.refresh(&self.effective, updated.backends.keys()));
@@ -296,9 +299,10 @@ impl Publisher {
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_accepted));
             let staged = nginx.stage(config, is_loaded);
             let table = staged.table().unwrap_or_default();
+            let logged = self.known.as_ref().unwrap_or(before);
             self.served
                 .log
-                .publish(|log| log.replace_with_host_table(&known, table));
+                .publish(|log| log.advance_with_host_table(logged, &known, table));
             self.known = Some(known);
             let Published {
                 content,

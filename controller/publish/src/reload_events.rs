@@ -22,7 +22,10 @@ impl ReloadEvents {
     /// Passes an event on.
     pub fn pass_on(&self, event: ReloadEvent) {
         match event {
-            ReloadEvent::Reloaded(content) => {
+            ReloadEvent::Reloaded { content, reason } => {
+                if let Some(reason) = reason {
+                    self.metrics.reloaded(reason.as_str());
+                }
                 self.served(content);
                 if let Some(notifications) = &self.notifications {
                     // The receiver is only gone when the program ends.

@@ -66,7 +66,8 @@ impl Publisher {
         self.served.authorizer.forget_removed(config);
         self.served.firewall.keep_only(config);
         if self.nginx.is_some() {
-            self.served.log.publish(|log| log.replace(config));
+            let logged = self.known.as_ref().unwrap_or(&self.effective);
+            self.served.log.publish(|log| log.advance(logged, config));
             self.known = both;
         } else {
             let later = both

@@ -1,16 +1,17 @@
 //! A table in the form that requests are looked up in.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use crate::longest_prefix::LongestPrefix;
-use crate::{HostTable, InvalidTable, PathEntry};
+use crate::{Index, InvalidTable, PathEntry, Shard, content_name, shard_of};
 
-/// Hosts with their paths, and certificates.
+/// Hosts with their paths, and certificates. A copy shares what it has in common.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    paths: ByName<Paths>,
-    certificates: ByName<Box<[u8]>>,
+    /// By their numbers; none in a table that was not read yet.
+    shards: Vec<Loaded>,
 }
 
 /// The place that a path leads to.
@@ -24,8 +25,22 @@ pub struct Found {
     pub backend: Box<str>,
 }
 
-/// Values by exact names and by wildcards of one label.
+/// A shard, and the file that it was read from.
 #[derive(Clone, Debug)]
+struct Loaded {
+    file: Box<str>,
+    shard: Arc<Names>,
+}
+
+/// Names of a shard.
+#[derive(Debug)]
+struct Names {
+    paths: ByName<Paths>,
+    certificates: ByName<Box<[u8]>>,
+}
+
+/// Values by exact names and by wildcards of one label.
+#[derive(Debug)]
 struct ByName<T> {
     exact: HashMap<Box<[u8]>, T>,
     /// By what is behind the label, with its dot.
@@ -34,26 +49,40 @@ struct ByName<T> {
     others: Option<T>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Paths {
     exact: HashMap<Box<[u8]>, Found>,
     prefixes: LongestPrefix<Found>,
 }
 
 impl Hosts {
-    /// Reads a file.
+    /// The table of an index: reads the shards that are not in this one. `load` gives the content of a file.
     ///
     /// # Errors
     ///
-    /// It is no table of this schema.
-    pub fn parse(text: &[u8]) -> Result<Self, InvalidTable> {
-        HostTable::parse(text).map(Hosts::from)
+    /// A shard cannot be read, or is not the one of that name. This table is as it was.
+    pub fn updated(
+        &self,
+        index: &Index,
+        mut load: impl FnMut(&str) -> io::Result<Vec<u8>>,
+    ) -> Result<Self, InvalidTable> {
+        let known = self.shards.iter().map(Some);
+        let known = known.chain(std::iter::repeat(None));
+        let shards = index.shards().iter().zip(known).map(|(file, known)| {
+            let known = known.filter(|known| *known.file == **file);
+            known
+                .cloned()
+                .map_or_else(|| Loaded::read(file, load(file)), Ok)
+        });
+        Ok(Hosts {
+            shards: shards.collect::<Result<_, _>>()?,
+        })
     }
 
     /// The place of a request for this host (in lower case, without a port) and path (decoded and normalised).
     #[must_use]
     pub fn find(&self, host: &[u8], path: &[u8]) -> Option<&Found> {
-        let paths = self.paths.find(host, is_word)?;
+        let paths = self.look_up(host, is_word, |names| &names.paths)?;
         let exact = paths.exact.get(path);
         exact.or_else(|| paths.prefixes.find(path))
     }
@@ -61,19 +90,54 @@ impl Hosts {
     /// The name in the table that a host (in lower case) has: its own, or a wildcard.
     #[must_use]
     pub fn name(&self, host: &[u8]) -> Option<Vec<u8>> {
-        if self.paths.exact.contains_key(host) {
+        let shard = |name| self.shard(name).map(|names| &names.paths);
+        if shard(host)?.exact.contains_key(host) {
             return Some(host.to_owned());
         }
         let suffix = wildcard_suffix(host, is_word)?;
-        let is_named = self.paths.wildcards.contains_key(suffix);
+        let is_named = shard(suffix)?.wildcards.contains_key(suffix);
         is_named.then(|| [b"*", suffix].concat())
     }
 
     /// The certificate for a name that a client asks for, in lower case and without a dot at its end.
     #[must_use]
     pub fn certificate(&self, name: &[u8]) -> Option<&[u8]> {
-        let found = self.certificates.find(name, |byte| byte != b'.');
+        let found = self.look_up(name, |byte| byte != b'.', |names| &names.certificates);
         found.map(|name| &**name)
+    }
+
+    /// The value of a name, or of the wildcard that it falls under, or of all others.
+    fn look_up<'a, T>(
+        &'a self,
+        name: &[u8],
+        is_of_label: fn(u8) -> bool,
+        of: fn(&'a Names) -> &'a ByName<T>,
+    ) -> Option<&'a T> {
+        let wildcard = || {
+            let suffix = wildcard_suffix(name, is_of_label)?;
+            of(self.shard(suffix)?).wildcards.get(suffix)
+        };
+        let named = of(self.shard(name)?).exact.get(name).or_else(wildcard);
+        named.or_else(|| of(self.shard(b"")?).others.as_ref())
+    }
+
+    fn shard(&self, name: &[u8]) -> Option<&Names> {
+        let loaded = self.shards.get(shard_of(name))?;
+        Some(&loaded.shard)
+    }
+}
+
+impl Loaded {
+    fn read(file: &str, content: io::Result<Vec<u8>>) -> Result<Self, InvalidTable> {
+        let content = content.map_err(|error| InvalidTable(format!("{file}: {error}")))?;
+        if content_name(&content) != file {
+            let reason = "not its content: torn, or somebody else's";
+            return Err(InvalidTable(format!("{file}: {reason}")));
+        }
+        Ok(Loaded {
+            file: file.into(),
+            shard: Arc::new(Shard::parse(&content)?.into()),
+        })
     }
 }
 
@@ -88,14 +152,6 @@ fn wildcard_suffix(name: &[u8], is_of_label: fn(u8) -> bool) -> Option<&[u8]> {
     let (label, suffix) = name.split_at(end);
     let is_label = !label.is_empty() && label.iter().all(|byte| is_of_label(*byte));
     is_label.then_some(suffix)
-}
-
-impl<T> ByName<T> {
-    fn find(&self, name: &[u8], is_of_label: fn(u8) -> bool) -> Option<&T> {
-        let wildcard = || self.wildcards.get(wildcard_suffix(name, is_of_label)?);
-        let named = self.exact.get(name).or_else(wildcard);
-        named.or(self.others.as_ref())
-    }
 }
 
 impl<T> Default for ByName<T> {
@@ -124,12 +180,12 @@ impl<T> FromIterator<(String, T)> for ByName<T> {
     }
 }
 
-impl From<HostTable> for Hosts {
-    fn from(table: HostTable) -> Self {
+impl From<Shard> for Names {
+    fn from(shard: Shard) -> Self {
         let mut profiles = HashMap::new();
-        let hosts = table.hosts.into_iter();
-        let certificates = table.certificates.into_iter();
-        Hosts {
+        let hosts = shard.hosts.into_iter();
+        let certificates = shard.certificates.into_iter();
+        Names {
             paths: hosts
                 .map(|(name, paths)| (name, Paths::new(paths, &mut profiles)))
                 .collect(),
@@ -145,7 +201,7 @@ impl Paths {
         let (mut exact, mut prefixes) = (HashMap::new(), Vec::new());
         for entry in entries {
             let path = entry.path.into_bytes().into_boxed_slice();
-            // A table of ten thousand paths has a few profiles.
+            // Hosts of a shard share a few profiles.
             let profile = profiles
                 .entry(entry.profile)
                 .or_insert_with_key(|name| name.as_str().into());
@@ -172,6 +228,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::SHARDS;
 
     fn entry(host: &str, path: &str, exact: bool) -> PathEntry {
         PathEntry {
@@ -188,11 +245,69 @@ mod tests {
             let paths = paths.iter().map(|(path, exact)| entry(host, path, *exact));
             (host.to_owned(), paths.collect::<Vec<_>>())
         };
-        let hosts = named.iter().map(|(host, paths)| entries(host, paths));
-        let certificates = certificates
-            .iter()
-            .map(|name| ((*name).to_owned(), (*name).to_owned()));
-        HostTable::new(hosts.collect(), certificates.collect::<BTreeMap<_, _>>()).into()
+        let mut shards = vec![Shard::default(); SHARDS];
+        for (host, paths) in named.iter().map(|(host, paths)| entries(host, paths)) {
+            shards[shard_of(host.as_bytes())].hosts.insert(host, paths);
+        }
+        for name in certificates {
+            let of = &mut shards[shard_of(name.as_bytes())].certificates;
+            of.insert((*name).to_owned(), (*name).to_owned());
+        }
+        let (index, files) = written(&shards);
+        let read = Hosts::default().updated(&index, |file| Ok(files[file].clone()));
+        read.unwrap()
+    }
+
+    fn written(shards: &[Shard]) -> (Index, BTreeMap<String, Vec<u8>>) {
+        let texts = shards.iter().map(|shard| shard.to_json().into_bytes());
+        let named: Vec<_> = texts.map(|text| (content_name(&text), text)).collect();
+        let index = Index::new("t", named.iter().map(|(name, _)| name.clone()));
+        (index, named.into_iter().collect())
+    }
+
+    fn with_host(mut shards: Vec<Shard>, host: &str) -> Vec<Shard> {
+        let shard = &mut shards[shard_of(host.as_bytes())];
+        let paths = vec![entry(host, "/", false)];
+        shard.hosts.insert(host.to_owned(), paths);
+        shards
+    }
+
+    #[test]
+    fn only_shards_that_are_new_are_read_and_all_of_them_or_none() {
+        let first = with_host(vec![Shard::default(); SHARDS], "a.test");
+        let (index, files) = written(&first);
+        let before = Hosts::default().updated(&index, |file| Ok(files[file].clone()));
+        let before = before.unwrap();
+        let (index, files) = written(&with_host(with_host(first, "b.test"), "c.test"));
+        let mut read = 0;
+        let count = |file: &str| {
+            read += 1;
+            Ok(files[file].clone())
+        };
+        let after = before.updated(&index, count).unwrap();
+        assert_eq!(read, 2);
+        let has = |hosts: &Hosts, host: &str| hosts.find(host.as_bytes(), b"/").is_some();
+        assert!(
+            ["a.test", "b.test", "c.test"]
+                .iter()
+                .all(|host| has(&after, host))
+        );
+        let broken: [fn(Vec<u8>) -> io::Result<Vec<u8>>; 4] = [
+            |_| Err(io::ErrorKind::NotFound.into()),
+            |mut text| Ok(text.drain(..text.len() / 2).collect()),
+            |_| Ok(Shard::default().to_json().into()),
+            |_| Ok(Vec::new()),
+        ];
+        for breaks in broken {
+            let mut left = 1;
+            let load = |file: &str| {
+                left -= 1;
+                let text = files[file].clone();
+                if left < 0 { breaks(text) } else { Ok(text) }
+            };
+            before.updated(&index, load).unwrap_err();
+            assert!(has(&before, "a.test") && !has(&before, "b.test"));
+        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The host table of a worker: which location serves a request, where nginx.conf names no hosts.
 //!
-//! The controller writes its file before it tells the filter of the routes in it. A worker looks at the file when its filter has been
-//! told something, so a path and the backend that it leads to come together.
+//! The controller writes its files before it tells the filter of the routes in it. A worker looks at the index when its filter has been
+//! told something, so a path and the backend that it leads to come together. It reads the shards that are new to it.
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sluice_host_table::{Hosts, NOWHERE, variables};
+use sluice_host_table::{Hosts, Index, NOWHERE, variables};
 use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
 
 /// Variables whose values are looked up when they are read.
@@ -27,9 +27,14 @@ pub(crate) const COMPUTED: &[Computed] = &[
     },
 ];
 
-/// The table, and the file that it was read from.
+/// How often an index is read until its shards are there: those of an old index may have been removed meanwhile.
+const ATTEMPTS: u8 = 3;
+
+/// The table, and the index that it was read by.
 struct TableFile {
     file: ReplacedFile,
+    /// The name of the table.
+    name: String,
     hosts: Hosts,
     nowhere: Arc<str>,
     is_read: bool,
@@ -41,7 +46,9 @@ thread_local! {
 
 /// Reads the table of this process.
 pub(crate) fn start(path: PathBuf) {
+    let name = path.file_stem().unwrap_or_default();
     let file = TableFile {
+        name: name.to_string_lossy().into_owned(),
         file: ReplacedFile::new(path),
         hosts: Hosts::default(),
         nowhere: NOWHERE.into(),
@@ -51,7 +58,7 @@ pub(crate) fn start(path: PathBuf) {
     refresh();
 }
 
-/// Reads the table again if it has been replaced. One that cannot be read changes nothing.
+/// Reads what is new of the table, if its index has been replaced. One that cannot be read as a whole changes nothing.
 pub(crate) fn refresh() {
     TABLE.with_borrow_mut(|table| {
         if let Some(table) = table
@@ -65,16 +72,37 @@ pub(crate) fn refresh() {
 
 impl TableFile {
     fn refresh(&mut self) -> Result<(), String> {
+        let mut result = self.read();
+        for _ in 1..ATTEMPTS {
+            if result.is_ok() {
+                break;
+            }
+            self.file.forget();
+            result = self.read();
+        }
+        if result.is_err() {
+            // With the next version of the filter's tables.
+            self.file.forget();
+        }
+        result
+    }
+
+    fn read(&mut self) -> Result<(), String> {
         let content = match self.file.read_if_replaced() {
             Ok(content) => content,
             // Of a worker that only ends its requests.
             Err(error) if self.is_read && error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error.to_string()),
         };
-        if let Some(content) = content {
-            self.hosts = Hosts::parse(&content).map_err(|error| error.to_string())?;
-            self.is_read = true;
-        }
+        let Some(content) = content else {
+            return Ok(());
+        };
+        let index = Index::parse(&content, &self.name).map_err(|error| error.to_string())?;
+        let directory = self.file.path().parent().unwrap_or(Path::new(""));
+        let load = |file: &str| std::fs::read(directory.join(file));
+        let hosts = self.hosts.updated(&index, load);
+        self.hosts = hosts.map_err(|error| error.to_string())?;
+        self.is_read = true;
         Ok(())
     }
 }

@@ -36,6 +36,11 @@ impl ReplacedFile {
         &self.path
     }
 
+    /// Has the next call read the file, whether it is another one or not.
+    pub fn forget(&mut self) {
+        self.version = None;
+    }
+
     /// Its content, if it is another one than was read last.
     ///
     /// # Errors

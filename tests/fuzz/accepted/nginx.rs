@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sluice_filter_config::Host;
-use sluice_host_table::{HostTable, PathEntry};
+use sluice_host_table::{PathEntry, Shard, shard_of};
 use sluice_ir::{Config, ServerName};
 use sluice_nginx::{
     AccessLog, Engine, Files, ModSecurity, OpenSsl, Rendered, Settings, Streams, render,
@@ -103,7 +103,7 @@ impl Tried {
         self.write(&rendered.files)
             .map_err(|error| error.to_string())?;
         let file = self.folder.path().join("nginx.conf");
-        fs::write(&file, &rendered.text).map_err(|error| error.to_string())?;
+        fs::write(&file, &*rendered.text).map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.binary);
         command
             .args(["-t", "-q", "-e", "stderr", "-p"])
@@ -156,20 +156,27 @@ fn has_each_host_once(config: &Config, rendered: &Rendered) -> Result<(), String
     let Some(table) = &rendered.table else {
         return Ok(());
     };
-    let table = HostTable::parse(table.text.as_bytes()).map_err(|error| error.to_string())?;
+    let shards = table.shards.iter();
+    let shards = shards.map(|shard| Shard::parse(shard.text.as_bytes()));
+    let shards: Vec<Shard> = shards
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
+    let has = |name: &str| shards[shard_of(name.as_bytes())].hosts.contains_key(name);
     let named = config.servers.keys().filter_map(|name| match name {
         ServerName::Exact(name) => Some(name.as_str()),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
     });
     for name in named {
         let is_in_conf = rendered.text.contains(&format!("server_name \"{name}\""));
-        if is_in_conf == table.hosts.contains_key(name) {
+        if is_in_conf == has(name) {
             return Err(format!(
                 "{name}: in nginx.conf and in the table: {is_in_conf}"
             ));
         }
     }
-    let mut entries = table.hosts.values().flatten();
+    let mut entries = shards
+        .iter()
+        .flat_map(|shard| shard.hosts.values().flatten());
     let is_missing = |entry: &&PathEntry| {
         let location = format!("    location \"{}\" {{\n", entry.profile);
         !rendered.text.contains(&location)

@@ -53,7 +53,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sluice-wasm-host",
         ],
     ),
-    ("sluice-host-table", &["serde", "serde_json"]),
+    ("sluice-host-table", &["serde", "serde_json", "sha2"]),
     ("sluice-ngx", &["httparse", "nginx-sys", "wasmtime"]),
     ("sluice-wasm-host", &["anyhow", "wasmtime"]),
     // D4: the model knows no API of anybody. `ipnet` is what `std::net` lacks: networks, of no protocol in particular.

@@ -69,7 +69,14 @@ fn of_nginx(nginx: &Running) -> Option<Row> {
             false => "none".to_owned(),
         },
         since: match loaded {
-            Some(ago) => format!("configuration loaded {ago} ago, times: {}", load.count),
+            Some(ago) => {
+                let reason = load.reason.map(|reason| format!(" by a reload ({reason})"));
+                let reason = reason.unwrap_or_default();
+                format!(
+                    "configuration loaded {ago} ago{reason}, times: {}",
+                    load.count
+                )
+            }
             None => "no configuration loaded yet".to_owned(),
         },
     })

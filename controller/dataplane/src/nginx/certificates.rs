@@ -1,17 +1,19 @@
 //! The certificates and keys that nginx reads. New files are written before nginx is reloaded, and old ones removed after no
 //! worker uses them. nginx.conf does not name the certificates of hosts: it names links to them, which change without a reload.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
+use sluice_ir::{Changed, changed};
 use sluice_nginx::Files;
 use sluice_xds::Certificate;
 
 use super::FormerFiles;
+use super::cert_targets::Links;
 use crate::private_file;
 
 /// The certificate of hosts that have none of their own.
@@ -27,8 +29,10 @@ pub(super) struct Certificates {
 #[derive(Debug, Default)]
 struct Held {
     latest: Files,
-    /// Links with their targets, also those of former configurations that nginx may still use.
-    links: BTreeMap<String, String>,
+    /// Also those of former configurations that nginx may still use.
+    links: Links,
+    /// Links that the latest configuration does not have.
+    gone: BTreeSet<String>,
     /// Files that links point to, or have pointed to.
     presented: BTreeSet<String>,
 }
@@ -60,30 +64,35 @@ impl Certificates {
         })
     }
 
-    /// Writes new and changed files, which apply to new handshakes at once.
+    /// Writes new and changed files, which apply to new handshakes at once. What is as in the latest configuration is not looked at.
     pub(super) fn publish(&self, files: Files) -> anyhow::Result<()> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held();
         let Held {
             latest,
             links,
+            gone,
             presented,
         } = &mut *held;
-        presented.extend(files.presented.keys().cloned());
-        for (now, before) in [
-            (&files.pinned, &latest.pinned),
-            (&files.presented, &latest.presented),
-        ] {
-            for (name, text) in now
-                .iter()
-                .filter(|(name, text)| before.get(*name) != Some(text))
-            {
+        for Changed { name, now, .. } in changed(&latest.pinned, &files.pinned) {
+            if let Some(text) = now {
                 write(&self.directory, name, text.reveal())?;
             }
         }
-        for (name, target) in &files.cert_links {
-            if links.get(name) != Some(target) {
+        for Changed { name, now, .. } in changed(&latest.presented, &files.presented) {
+            if let Some(text) = now {
+                presented.insert(name.clone());
+                write(&self.directory, name, text.reveal())?;
+            }
+        }
+        for Changed { name, now, .. } in changed(&latest.cert_links, &files.cert_links) {
+            let Some(target) = now else {
+                gone.insert(name.clone());
+                continue;
+            };
+            gone.remove(name);
+            if links.target(name) != Some(target) {
                 link(&self.directory, name, target)?;
-                links.insert(name.clone(), target.clone());
+                links.set(name, Some(target));
             }
         }
         *latest = files;
@@ -93,7 +102,7 @@ impl Certificates {
 
     /// Writes files that a configuration names which is only tested. They are removed with those of former configurations.
     pub(super) fn add_pinned(&self, files: &Files) -> anyhow::Result<()> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held();
         // The name of such a file has its content in it.
         let is_new = |name: &&String| {
             !held.latest.pinned.contains_key(*name) && !self.directory.join(name).exists()
@@ -105,22 +114,26 @@ impl Certificates {
         Ok(())
     }
 
-    /// Removes files that neither the latest configuration nor this one, which nginx has loaded, names.
-    pub(super) fn retain_named(&self, named: &BTreeSet<String>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held {
-            latest,
-            links,
-            presented,
-        } = &mut *held;
-        links.retain(|name, _| latest.cert_links.contains_key(name) || named.contains(name));
+    /// Removes files that neither the latest configuration nor the one that nginx has loaded names.
+    pub(super) fn retain_named(&self, is_named: impl Fn(&str) -> bool) {
+        let mut held = self.held();
+        let unnamed = held.gone.iter().filter(|name| !is_named(name));
+        for name in unnamed.cloned().collect::<Vec<_>>() {
+            held.gone.remove(&name);
+            held.links.set(&name, None);
+        }
         for name in self.names() {
-            let is_named = latest.pinned.contains_key(&name) || named.contains(&name);
-            if name != DEFAULT
-                && !is_named
-                && !links.contains_key(&name)
-                && !presented.contains(&name)
-            {
+            let Held {
+                latest,
+                links,
+                presented,
+                ..
+            } = &*held;
+            let is_used = latest.pinned.contains_key(&name)
+                || links.target(&name).is_some()
+                || presented.contains(&name)
+                || is_named(&name);
+            if name != DEFAULT && !is_used {
                 // A failure is retried with the next configuration.
                 fs::remove_file(self.directory.join(&name)).ok();
             }
@@ -130,23 +143,33 @@ impl Certificates {
 
     /// Removes the links that the latest configuration does not have, where nginx.conf names none of them.
     pub(super) fn remove_gone_links(&self) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held { latest, links, .. } = &mut *held;
-        links.retain(|name, _| {
-            // A failure is retried with the next configuration.
-            latest.cert_links.contains_key(name)
-                || fs::remove_file(self.directory.join(name)).is_err()
-        });
+        let mut held = self.held();
+        for name in std::mem::take(&mut held.gone) {
+            match fs::remove_file(self.directory.join(&name)) {
+                Ok(()) => held.links.set(&name, None),
+                // Retried with the next configuration.
+                Err(_) => drop(held.gone.insert(name)),
+            }
+        }
         self.remove_unlinked(&mut held);
     }
 
     /// Removes keys that no link points to any more.
     fn remove_unlinked(&self, held: &mut Held) {
-        let targets: BTreeSet<&String> = held.links.values().collect();
-        held.presented.retain(|name| {
-            // A failure is retried with the next change.
-            targets.contains(name) || fs::remove_file(self.directory.join(name)).is_err()
-        });
+        for name in held.links.take_unused() {
+            // The default certificate is nobody's.
+            let is_ours = held.presented.contains(&name);
+            if is_ours && fs::remove_file(self.directory.join(&name)).is_err() {
+                // Retried with the next change.
+                held.links.add_unused(name);
+            } else {
+                held.presented.remove(&name);
+            }
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> Vec<String> {
@@ -164,20 +187,19 @@ impl Held {
                 .into_string()
                 .ok()
         };
-        let links: BTreeMap<String, String> = private_file::names(directory)
-            .filter_map(|name| Some((target(&name)?, name)))
-            .map(|(to, name)| (name, to))
-            .collect();
-        let presented = links
-            .values()
-            .filter(|name| *name != DEFAULT)
-            .cloned()
-            .collect();
-        Held {
-            latest: Files::default(),
-            links,
-            presented,
+        let mut held = Held::default();
+        for name in private_file::names(directory) {
+            let Some(target) = target(&name) else {
+                continue;
+            };
+            held.links.set(&name, Some(&target));
+            if target != DEFAULT {
+                held.presented.insert(target);
+            }
+            // Until the first configuration says otherwise.
+            held.gone.insert(name);
         }
+        held
     }
 }
 
@@ -206,7 +228,7 @@ mod tests {
 
     /// Files that nginx.conf names, files that links point to, and links with their targets.
     fn files(pinned: &[&str], presented: &[(&str, &str)], links: &[(&str, &str)]) -> Files {
-        let secret = |text: &str| Sensitive::new(text.to_owned());
+        let secret = |text: &str| Arc::new(Sensitive::new(text.to_owned()));
         Files {
             pinned: pinned
                 .iter()
@@ -239,6 +261,10 @@ mod tests {
         certificates.names().into_iter().collect()
     }
 
+    fn named(names: &'static [&'static str]) -> impl Fn(&str) -> bool {
+        |name| names.contains(&name)
+    }
+
     fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
         names.map(str::to_owned).into()
     }
@@ -251,9 +277,9 @@ mod tests {
             .publish(files(&["a.pem", "b.pem"], &[], &[]))
             .unwrap();
         certificates.publish(files(&["b.pem"], &[], &[])).unwrap();
-        certificates.retain_named(&set(["a.pem"]));
+        certificates.retain_named(named(&["a.pem"]));
         assert_eq!(names(&certificates), set(["a.pem", "b.pem", "default.pem"]));
-        certificates.retain_named(&BTreeSet::new());
+        certificates.retain_named(|_| false);
         assert_eq!(names(&certificates), set(["b.pem", "default.pem"]));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let directory = &certificates.directory;
@@ -318,7 +344,7 @@ mod tests {
             ),
             ("2", "1", "C\nK")
         );
-        next.retain_named(&set(["pinned.pem", "a.pem"]));
+        next.retain_named(named(&["pinned.pem", "a.pem"]));
         assert_eq!(
             names(&next),
             set(["default.pem", "pinned.pem", "a.pem", "new.pem"])
@@ -342,12 +368,12 @@ mod tests {
             names(&certificates),
             set(["default.pem", "host.pem", "own.pem"])
         );
-        certificates.retain_named(&set(["host.pem"]));
+        certificates.retain_named(named(&["host.pem"]));
         assert_eq!(
             names(&certificates),
             set(["default.pem", "host.pem", "own.pem"])
         );
-        certificates.retain_named(&BTreeSet::new());
+        certificates.retain_named(|_| false);
         assert_eq!(names(&certificates), set(["default.pem"]));
     }
 }

@@ -1,12 +1,13 @@
 //! Renders configurations for nginx, and hands changed ones to its supervisor.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use sluice_ir::Config;
-use sluice_nginx::{Files, Settings, TableIdentity, Unsupported};
+use sluice_ir::{Config, Sensitive, Shared, SharedMap, changed};
+use sluice_nginx::{
+    Files, Rendered, RenderedTable, Renderer, Settings, TableIdentity, Unsupported,
+};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tracing::error;
@@ -15,18 +16,22 @@ use super::FormerFiles;
 use super::certificates::Certificates;
 use super::configuration_test::{Rejection, test};
 use super::endpoint_files::EndpointFiles;
+use super::reload_event::ReloadReason;
 use super::table_files::TableFiles;
 use crate::content_hash::content_hash;
 
 /// A configuration for nginx, with the names of the certificate files that it names.
 #[derive(Debug)]
 pub(super) struct Configuration {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// Hash of the text.
     pub(super) content: u128,
-    pub(super) files: BTreeSet<String>,
-    /// Those among them that nginx reads when it loads the configuration.
-    pinned: BTreeSet<String>,
+    /// Hash of the names of the hosts in it.
+    hosts: Arc<str>,
+    /// Files that nginx reads when it loads the configuration. Their names have their contents in them.
+    pinned: Shared<String, Sensitive>,
+    /// Links that it names. With a table, it has a variable in their place.
+    links: SharedMap<String, String>,
     /// Its host table, if it names one.
     pub(super) table: Option<TableIdentity>,
 }
@@ -35,6 +40,7 @@ pub(super) struct Configuration {
 #[derive(Debug)]
 pub struct Configurations {
     settings: Settings,
+    renderer: Mutex<Renderer>,
     certificates: Certificates,
     endpoints: EndpointFiles,
     tables: Arc<TableFiles>,
@@ -65,7 +71,36 @@ impl Configuration {
     /// True if an nginx that has loaded another one serves this one, too. Keys that nobody needs any more are not kept for that.
     fn is_served_with(&self, loaded: &Configuration) -> bool {
         let tables = self.table.as_ref().zip(loaded.table.as_ref());
-        self.pinned == loaded.pinned && tables.is_some_and(|(own, other)| own.is_served_with(other))
+        self.has_files_of(loaded) && tables.is_some_and(|(own, other)| own.is_served_with(other))
+    }
+
+    fn has_files_of(&self, other: &Configuration) -> bool {
+        let mut changed = changed(&other.pinned, &self.pinned);
+        changed.all(|file| file.before.is_some() && file.now.is_some())
+    }
+
+    /// True if it names a file of certificates.
+    pub(super) fn names(&self, file: &str) -> bool {
+        self.pinned.contains_key(file) || self.links.contains_key(file)
+    }
+
+    /// The reason why nginx has to be reloaded for this configuration, where it has loaded the other one.
+    pub(super) fn reload_reason(&self, loaded: Option<&Configuration>) -> ReloadReason {
+        let Some(loaded) = loaded else {
+            return ReloadReason::Adoption;
+        };
+        let tables = self.table.as_ref().zip(loaded.table.as_ref());
+        let has_profiles =
+            tables.is_none_or(|(own, other)| own.profiles.is_subset(&other.profiles));
+        if self.hosts != loaded.hosts {
+            ReloadReason::Hosts
+        } else if !has_profiles {
+            ReloadReason::Profiles
+        } else if !self.has_files_of(loaded) {
+            ReloadReason::Files
+        } else {
+            ReloadReason::Settings
+        }
     }
 }
 
@@ -87,6 +122,7 @@ impl Configurations {
         Ok(Configurations {
             endpoints: EndpointFiles::new(settings.pods(), former)?,
             tables: Arc::new(TableFiles::new(settings.hosts(), former)?),
+            renderer: Mutex::new(Renderer::new(settings.clone())),
             settings,
             certificates,
             latest: watch::Sender::new(None),
@@ -107,44 +143,56 @@ impl Configurations {
     /// Renders a configuration and writes its files. Most changes need no reload, because endpoints, the contents of certificates
     /// and most hosts are in files of their own. `is_loaded`: nginx has the latest configuration.
     pub fn stage(&self, config: &Config, is_loaded: bool) -> Staged {
-        let rendered = sluice_nginx::render(config, &self.settings);
-        let pinned: BTreeSet<String> = rendered.files.pinned.keys().cloned().collect();
-        // With a table, nginx.conf has a variable in their place.
-        let links = rendered.files.cert_links.keys().cloned();
-        let links = links.filter(|_| rendered.table.is_none());
-        let mut configuration = Arc::new(Configuration {
-            files: pinned.iter().cloned().chain(links).collect(),
-            content: content_hash(&rendered.text),
-            text: rendered.text,
-            pinned,
-            table: rendered.table.as_ref().map(|table| table.identity.clone()),
-        });
+        let mut renderer = self.renderer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Rendered {
+            text,
+            hosts,
+            files,
+            table,
+            unsupported,
+        } = renderer.render(config);
+        drop(renderer);
         let latest = self.latest.borrow().clone();
+        let known = latest.as_ref().filter(|latest| latest.text == text);
+        let content = known.map_or_else(|| content_hash(&text), |latest| latest.content);
+        let links = table.is_none().then(|| files.cert_links.clone());
+        let mut configuration = Arc::new(Configuration {
+            text,
+            content,
+            hosts,
+            pinned: files.pinned.clone(),
+            links: links.unwrap_or_default(),
+            table: table.as_ref().map(|table| table.identity.clone()),
+        });
         if let Some(latest) =
             latest.filter(|latest| is_loaded && configuration.is_served_with(latest))
         {
             configuration = latest;
         }
         self.publish_endpoints(config);
-        let table = rendered.table.as_ref().zip(configuration.table.as_ref());
+        let table = table.as_ref().zip(configuration.table.as_ref());
         // In the file that the workers of that configuration look at.
-        let table = table.map(|(table, identity)| (identity.name.as_str(), table.text.as_str()));
-        let written = self.write(rendered.files, table);
+        let table = table.map(|(table, identity)| (identity.name.as_str(), table));
+        let written = self.write(files, table);
         if let Err(error) = &written {
             error!("cannot write files for nginx; previous configuration kept: {error:#}");
         }
         Staged {
             configuration,
-            unsupported: rendered.unsupported,
+            unsupported,
             is_written: written.is_ok(),
             table: written.unwrap_or_default(),
         }
     }
 
-    fn write(&self, files: Files, table: Option<(&str, &str)>) -> anyhow::Result<Option<u128>> {
+    fn write(
+        &self,
+        files: Files,
+        table: Option<(&str, &RenderedTable)>,
+    ) -> anyhow::Result<Option<u128>> {
         self.certificates.publish(files).context("certificates")?;
         table
-            .map(|(name, text)| self.tables.write(name, text))
+            .map(|(name, table)| self.tables.write(name, table))
             .transpose()
     }
 
@@ -157,7 +205,7 @@ impl Configurations {
             is_written,
         } = staged;
         let published = Published {
-            content: is_written.then(|| configuration.content),
+            content: is_written.then_some(configuration.content),
             unsupported,
         };
         if !is_written {

@@ -10,6 +10,7 @@
 
 mod access_log;
 mod adoption;
+mod cert_targets;
 mod certificates;
 mod configuration_test;
 mod configurations;
@@ -40,7 +41,7 @@ use sluice_xds::Certificate;
 use tokio::sync::watch;
 
 pub use configurations::{Configurations, Published, Staged};
-pub use reload_event::ReloadEvent;
+pub use reload_event::{ReloadEvent, ReloadReason};
 pub use request_log::RequestLog;
 pub use running::{Load, Running};
 pub use span_log::SpanLog;

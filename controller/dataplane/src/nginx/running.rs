@@ -11,9 +11,9 @@ use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::ReloadEvent;
 use super::configurations::Configuration;
 use super::workers::workers;
+use super::{ReloadEvent, ReloadReason};
 use crate::http_exchange::exchange;
 use crate::supervisor::SharedPid;
 
@@ -42,6 +42,8 @@ pub struct Load {
     pub at: Option<Instant>,
     /// Times that it has, with this controller.
     pub count: u64,
+    /// Why it was loaded by a reload.
+    pub reason: Option<&'static str>,
     /// Why it does not have the latest one: nginx's error message.
     pub refused: Option<String>,
     /// It is about to load the latest one.
@@ -50,18 +52,26 @@ pub struct Load {
     refused_content: Option<u128>,
 }
 
+impl Load {
+    fn loaded(&mut self, content: u128, reason: Option<ReloadReason>) {
+        *self = Load {
+            at: Some(Instant::now()),
+            count: self.count + 1,
+            reason: reason.map(ReloadReason::as_str),
+            content: Some(content),
+            ..Load::default()
+        };
+    }
+}
+
 impl Loads {
     pub(super) fn note(&self, event: &ReloadEvent) {
         let mut load = self.load();
         match event {
-            ReloadEvent::Reloaded(content) | ReloadEvent::Unchanged(content) => {
-                *load = Load {
-                    at: Some(Instant::now()),
-                    count: load.count + 1,
-                    content: Some(*content),
-                    ..Load::default()
-                }
+            ReloadEvent::Reloaded { content, reason } => {
+                load.loaded(*content, *reason);
             }
+            ReloadEvent::Unchanged(content) => load.loaded(*content, None),
             ReloadEvent::Rejected { content, message } => {
                 load.refused = Some(message.clone());
                 load.refused_content = Some(*content);
@@ -165,7 +175,11 @@ mod tests {
         let loads = Loads::default();
         let is_pending = |latest| loads.of_latest(latest).is_pending;
         assert!(!is_pending(None) && is_pending(Some(1)));
-        loads.note(&ReloadEvent::Reloaded(1));
+        loads.note(&ReloadEvent::Reloaded {
+            content: 1,
+            reason: Some(ReloadReason::Hosts),
+        });
+        assert_eq!(loads.of_latest(Some(1)).reason, Some("hosts"));
         assert!(!is_pending(Some(1)) && is_pending(Some(2)));
         loads.note(&ReloadEvent::Rejected {
             content: 2,

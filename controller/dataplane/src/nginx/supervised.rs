@@ -41,6 +41,8 @@ pub(super) type OnReload = Box<dyn Fn(ReloadEvent) + Send + Sync>;
 pub(super) struct Supervised {
     nginx: Nginx,
     on_reload: OnReload,
+    /// `None`: nobody knows.
+    loaded: Option<Arc<Configuration>>,
 }
 
 impl fmt::Debug for Supervised {
@@ -51,7 +53,11 @@ impl fmt::Debug for Supervised {
 
 impl Supervised {
     pub(super) fn new(nginx: Nginx, on_reload: OnReload) -> Self {
-        Supervised { nginx, on_reload }
+        Supervised {
+            nginx,
+            on_reload,
+            loaded: None,
+        }
     }
 
     async fn latest(&mut self) -> Option<Arc<Configuration>> {
@@ -75,7 +81,7 @@ impl Supervised {
                         continue;
                     };
                     if self.install(&latest).await {
-                        self.installed_first(&latest);
+                        self.installed_first(latest);
                         return Ok(());
                     }
                     (failures, delay) = (1, Some(FIRST_RETRY));
@@ -97,26 +103,30 @@ impl Supervised {
     }
 
     /// Tries the configuration that was refused before; `false`: it is again.
-    async fn retry_first(&self, failures: u32) -> bool {
+    async fn retry_first(&mut self, failures: u32) -> bool {
         let nginx = &self.nginx;
         let Some(latest) = nginx.configurations.borrow().clone() else {
             return false;
         };
         let tried =
             configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
-        match &tried {
-            Ok(()) => self.installed_first(&latest),
-            Err(rejection) => error!(
-                "nginx has refused its first configuration {} times: {rejection}",
-                failures + 1
-            ),
+        if let Err(rejection) = tried {
+            let times = failures + 1;
+            error!("nginx has refused its first configuration {times} times: {rejection}");
+            return false;
         }
-        tried.is_ok()
+        self.remove_unused_files(&latest);
+        self.installed_first(latest);
+        true
     }
 
-    fn installed_first(&self, configuration: &Configuration) {
+    fn installed_first(&mut self, configuration: Arc<Configuration>) {
         self.nginx.tables.note_loaded();
-        (self.on_reload)(ReloadEvent::Reloaded(configuration.content));
+        (self.on_reload)(ReloadEvent::Reloaded {
+            content: configuration.content,
+            reason: None,
+        });
+        self.loaded = Some(configuration);
     }
 
     /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
@@ -157,14 +167,15 @@ impl Supervised {
         let loaded = Arc::clone(loaded);
         let remove = async move {
             tokio::time::sleep(RELOAD_SETTLED).await;
-            certificates.retain_named(&loaded.files);
+            certificates.retain_named(|file| loaded.names(file));
             tables.remove_unused();
         };
         nginx.tasks.spawn_finite("nginx files", remove);
     }
 
-    async fn reload(&self, process: &mut Process, latest: &Configuration) {
-        info!("reloading nginx");
+    async fn reload(&mut self, process: &mut Process, latest: Arc<Configuration>) {
+        let reason = latest.reload_reason(self.loaded.as_deref());
+        info!("reloading nginx ({})", reason.as_str());
         let master = process.pid();
         let before = workers::workers(master);
         signal(Self::NAME, process, Signal::HUP);
@@ -175,8 +186,12 @@ impl Supervised {
         };
         if is_reloaded {
             self.nginx.tables.note_loaded();
-            record_serves(process, Some(digest(&latest.text)));
-            (self.on_reload)(ReloadEvent::Reloaded(latest.content));
+            record_serves(process, Some(digest(latest.content)));
+            (self.on_reload)(ReloadEvent::Reloaded {
+                content: latest.content,
+                reason: Some(reason),
+            });
+            self.loaded = Some(latest);
         } else {
             error!("reload failed although `nginx -t` passed; previous configuration kept");
             (self.on_reload)(ReloadEvent::Failed);
@@ -236,7 +251,7 @@ impl Program for Supervised {
             .stdout(Stdio::null())
             .stderr(nginx.log.stderr()?);
         let record = adoption::record(&nginx.directory);
-        let process = Process::start(command, &record, Some(digest(&text)))?;
+        let process = Process::start(command, &record, Some(digest(content_hash(&text))))?;
         info!("nginx started, pid {}", process.pid());
         Ok(process)
     }
@@ -262,17 +277,19 @@ impl Program for Supervised {
         let Some(latest) = self.latest().await else {
             return;
         };
-        if process.serves() == Some(&digest(&latest.text)) {
+        if process.serves() == Some(&digest(latest.content)) {
             self.note_next(&latest);
             self.nginx.tables.note_loaded();
             self.remove_unused_files(&latest);
-            return (self.on_reload)(ReloadEvent::Unchanged(latest.content));
+            (self.on_reload)(ReloadEvent::Unchanged(latest.content));
+            self.loaded = Some(latest);
+            return;
         }
         // Uncertain until there are workers with the new configuration.
         let before = process.serves().map(str::to_owned);
         record_serves(process, None);
         if self.install(&latest).await {
-            self.reload(process, &latest).await;
+            self.reload(process, latest).await;
         } else {
             record_serves(process, before);
         }
@@ -304,8 +321,8 @@ impl Program for Supervised {
 }
 
 /// A configuration's hash, as records have it.
-fn digest(text: &str) -> String {
-    format!("{:032x}", content_hash(text))
+fn digest(content: u128) -> String {
+    format!("{content:032x}")
 }
 
 /// Removes the sockets of an nginx that died, which would keep the next one from listening.

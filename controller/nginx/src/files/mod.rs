@@ -11,21 +11,24 @@ pub(crate) mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
+use sluice_ir::{
+    Changed, Config, SecretId, SecretValue, Sensitive, ServerName, Shared, SharedMap, changed,
+};
 
 use crate::conf::{Text, Value, Word, word};
 use crate::files::names::{file_name, hash, presented};
 use crate::settings::Settings;
+use cert_links::CertLinks;
 
-/// Files in [`Settings::certificates`], by name.
+/// Files in [`Settings::certificates`], by name. Those of two configurations share what they have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// Files that nginx.conf names: certificates, authorities, rules of firewalls.
-    pub pinned: BTreeMap<String, Sensitive>,
+    pub pinned: Shared<String, Sensitive>,
     /// Certificates that hosts present.
-    pub presented: BTreeMap<String, Sensitive>,
+    pub presented: Shared<String, Sensitive>,
     /// The link of each host, which nginx.conf names, and its target in [`Files::presented`], or `default.pem`.
-    pub cert_links: BTreeMap<String, String>,
+    pub cert_links: SharedMap<String, String>,
 }
 
 /// Extension of files of rules.
@@ -59,9 +62,13 @@ pub(crate) fn path_of(variable: &str, settings: &Settings) -> Value {
 }
 
 /// Files of a Secret, as nginx loads them; `None` when there is no such Secret.
-pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Option<Pinned> {
+pub(crate) fn pinned(
+    id: &SecretId,
+    value: Option<&SecretValue>,
+    settings: &Settings,
+) -> Option<Pinned> {
     let path = |name: String| word(settings.certificates().join(name).display());
-    let value = config.secrets.get(id)?;
+    let value = value?;
     let revoked = match value {
         SecretValue::Authorities { revoked, .. } => {
             revoked.as_ref().map(|_| path(revoked_name(id, value)))
@@ -75,10 +82,12 @@ pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Opt
 }
 
 /// A certificate and its key, read for each connection.
-pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -> Option<Value> {
-    let path = settings
-        .certificates()
-        .join(pinned_name(id, config.secrets.get(id)?));
+pub(crate) fn when_needed(
+    id: &SecretId,
+    value: Option<&SecretValue>,
+    settings: &Settings,
+) -> Option<Value> {
+    let path = settings.certificates().join(pinned_name(id, value?));
     Some(
         Text::default()
             .then(&path.display().to_string())
@@ -87,38 +96,103 @@ pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -
     )
 }
 
-/// All files, by their names.
-pub(crate) fn all(config: &Config) -> Files {
-    let mut files = Files {
-        cert_links: cert_links::targets(config),
-        ..Files::default()
-    };
-    let leads_here: BTreeSet<&String> = files.cert_links.values().collect();
-    for (id, value) in &config.secrets {
-        match value {
-            SecretValue::Certificate { chain, key } => {
-                let text = pair(chain, key);
-                let name = file_name(&presented(Some(id)));
-                if leads_here.contains(&name) {
-                    files.presented.insert(name, text.clone());
-                }
-                files.pinned.insert(pinned_name(id, value), text);
+/// The files of the configuration that was rendered last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeptFiles {
+    files: Files,
+    links: CertLinks,
+    /// Names of rules of firewalls.
+    rules: BTreeSet<String>,
+}
+
+impl KeptFiles {
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    pub(crate) fn links(&self) -> &CertLinks {
+        &self.links
+    }
+
+    /// Follows a configuration, at the cost of what differs; returns the names that have got a certificate link, or have lost it.
+    pub(crate) fn update(&mut self, before: &Config, now: &Config) -> BTreeSet<ServerName> {
+        let former = self.links.targets().clone();
+        let renamed = self.links.update(before, now);
+        let mut targets: BTreeSet<String> = BTreeSet::new();
+        for link in changed(&former, self.links.targets()) {
+            targets.extend(link.before.into_iter().chain(link.now).cloned());
+        }
+        for Changed { name, before, now } in changed(&before.secrets, &now.secrets) {
+            let of = |value: Option<&SecretValue>| value.map(|value| pinned_files(name, value));
+            for (file, _) in of(before).into_iter().flatten() {
+                self.files.pinned.remove(&file);
             }
-            SecretValue::Authorities {
-                certificates,
-                revoked,
-            } => {
-                files
-                    .pinned
-                    .insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
-                let revoked = revoked.as_ref().map(|list| Sensitive::new(list.clone()));
-                files
-                    .pinned
-                    .extend(revoked.map(|list| (revoked_name(id, value), list)));
+            for (file, text) in of(now).into_iter().flatten() {
+                self.files.pinned.insert(file, text.into());
+            }
+            let file = file_name(&presented(Some(name)));
+            self.files.presented.remove(&file);
+            self.present(name, file, now);
+        }
+        self.follow_targets(&targets, now);
+        self.files.cert_links = self.links.targets().clone();
+        renamed
+    }
+
+    /// Files of certificates that links have begun to lead to, or do no longer.
+    fn follow_targets(&mut self, targets: &BTreeSet<String>, config: &Config) {
+        for target in targets {
+            let id = self.links.secret(target).cloned();
+            match id.and_then(|id| Some((config.secrets.get(&id)?, id))) {
+                Some((value, id)) => self.present(&id, target.clone(), Some(value)),
+                None => drop(self.files.presented.remove(target)),
             }
         }
     }
-    files
+
+    /// Certificates that somebody presents, and nothing else.
+    fn present(&mut self, id: &SecretId, file: String, value: Option<&SecretValue>) {
+        if let Some(SecretValue::Certificate { chain, key }) = value
+            && self.links.secret(&file) == Some(id)
+            && !self.files.presented.contains_key(&file)
+        {
+            self.files.presented.insert(file, pair(chain, key).into());
+        }
+    }
+
+    /// Replaces the rules of firewalls.
+    pub(crate) fn set_rules(&mut self, rules: BTreeMap<String, String>) {
+        let names = rules.keys().cloned().collect();
+        for gone in std::mem::replace(&mut self.rules, names) {
+            if !rules.contains_key(&gone) {
+                self.files.pinned.remove(&gone);
+            }
+        }
+        for (name, text) in rules {
+            // The name has the content in it.
+            if !self.files.pinned.contains_key(&name) {
+                let text = Sensitive::new(text);
+                self.files.pinned.insert(name, text.into());
+            }
+        }
+    }
+}
+
+/// Files of a Secret that nginx reads when it loads its configuration.
+fn pinned_files(id: &SecretId, value: &SecretValue) -> Vec<(String, Sensitive)> {
+    let name = pinned_name(id, value);
+    match value {
+        SecretValue::Certificate { chain, key } => vec![(name, pair(chain, key))],
+        SecretValue::Authorities {
+            certificates,
+            revoked,
+        } => {
+            let revoked = revoked.as_ref().map(|list| Sensitive::new(list.clone()));
+            let revoked = revoked.map(|list| (revoked_name(id, value), list));
+            let certificates = (name, Sensitive::new(certificates.clone()));
+            std::iter::once(certificates).chain(revoked).collect()
+        }
+    }
 }
 
 /// Both in one file, so that they are of the same age.
@@ -149,6 +223,12 @@ fn revoked_name(id: &SecretId, value: &SecretValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn all(config: &Config) -> Files {
+        let mut files = KeptFiles::default();
+        files.update(&Config::default(), config);
+        files.files
+    }
 
     fn config(chain: &str, key: &str) -> Config {
         let id = SecretId::new("default/web");
@@ -183,7 +263,8 @@ mod tests {
         let names = |chain| {
             all(&config(chain, "K"))
                 .pinned
-                .into_keys()
+                .keys()
+                .cloned()
                 .collect::<BTreeSet<_>>()
         };
         assert!(names("C").is_disjoint(&names("D")));

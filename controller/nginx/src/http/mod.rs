@@ -1,35 +1,35 @@
 //! Directives for all hosts.
 
 pub(crate) mod blocked;
+pub(crate) mod needs;
 
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{
-    Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, NoGzip, Server, ServerName,
-};
+use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, NoGzip};
 use sluice_pattern::Subject;
 
 use crate::access_log::AccessLogConf;
 use crate::checks;
 use crate::conf::{Text, Value, Word, unix, word};
-use crate::context::RenderContext;
-use crate::host_table::{self, RenderedTable};
+use crate::files::cert_links::CertLinks;
 use crate::http::blocked::BlockedConf;
+use crate::http::needs::Needs;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
 use crate::location::cors;
 use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
-use crate::location::limits::{self, Zone};
+use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
-use crate::server::ServerConf;
+use crate::model::Model;
 use crate::settings::{Engine, Settings};
 use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
 use crate::traces::TracesConf;
+use crate::transports::Transports;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
-use crate::waf::{self as firewall, Place, Sharing};
+use crate::waf as firewall;
 
 /// nginx reads at most 4096 bytes as one word.
 const PART: usize = 1000;
@@ -56,11 +56,11 @@ struct MainConf<'a> {
     no_endpoint: Word,
     relays: Vec<Relay>,
     copies_socket: Word,
-    sampled: Vec<Sampled>,
+    sampled: BTreeSet<Sampled>,
     appended: BTreeSet<String>,
     /// A route has `X-Forwarded-Prefix` with captured groups in it.
     captured_prefix: bool,
-    cors: Vec<cors::Sent>,
+    cors: BTreeSet<cors::Sent>,
     requests: Option<Word>,
     /// Library of ModSecurity's module, where a route has a firewall.
     waf_module: Option<Word>,
@@ -75,7 +75,7 @@ struct MainConf<'a> {
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
     upstreams: Vec<Upstream>,
-    servers: Vec<ServerConf<'a>>,
+    servers: &'static str,
     streams: Option<StreamConf>,
 }
 
@@ -111,64 +111,91 @@ struct GlobalConf<'a> {
     comes_by_socket: bool,
 }
 
-pub(crate) fn render(
-    config: &Config,
-    settings: &Settings,
-    unsupported: &mut Vec<Unsupported>,
-) -> (String, Option<RenderedTable>) {
-    let access_log = AccessLogConf::of_requests(&config.global.log, settings);
-    let waf = Sharing::new(config);
-    let context = RenderContext {
-        config,
-        settings,
-        logs: access_log.is_some(),
-        waf: &waf,
-        place: Place::default(),
-        by_table: false,
-    };
-    let (servers, hosts) = servers(context, unsupported);
-    unsupported.extend(checks::check_listeners(config));
-    unsupported.extend(kong::unsupported_globally(config, settings));
-    let file = |path: &std::path::Path| word(path.display());
-    let (module, filter) = libraries(&settings.engine);
-    let waf_module = settings.modsecurity.as_ref().filter(|_| waf.is_used);
-    let main = MainConf {
-        settings,
-        module,
-        filter,
-        kong: KongConf::new(config, settings),
-        bootstrap_config: parts(&settings.bootstrap_config),
-        user: settings.user.as_ref().map(word),
-        workers: settings
-            .workers
-            .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
-        worker_connections: stream::worker_connections(config),
-        pid: file(&settings.folder.join("nginx.pid")),
-        no_endpoint: unix(&crate::no_endpoint_socket(&settings.folder)),
-        relays: mirror::relays(config),
-        copies_socket: unix(&mirror::socket(&settings.folder)),
-        sampled: mirror::sampled(config),
-        appended: headers::appended(config),
-        captured_prefix: headers::has_captured_prefix(config),
-        cors: cors::all_sent(config),
-        requests: settings.requests.as_deref().map(file),
-        waf_module: waf_module.map(|waf| file(&waf.module)),
-        waf_files: firewall::around_all(config, &waf, settings),
-        status: settings.status.as_deref().map(unix),
-        access_log,
-        traces: TracesConf::new(config, settings),
-        global: GlobalConf::new(config, settings),
-        tls: TlsConf::new(config, settings, hosts.is_some()),
-        blocked: BlockedConf::new(&config.global.blocked),
-        zones: limits::zones(config),
-        upstreams: upstream::all(config, settings),
-        servers,
-        streams: StreamConf::new(config, settings, unsupported),
-    };
-    // Nothing in the templates can fail, and a String takes everything.
-    let text = main.render().unwrap_or_default() + "\n";
-    let hosts = hosts.map(|table| table.beside(&text));
-    (text, hosts)
+/// Stands for the servers. No text that is rendered has a control character in it.
+pub(crate) const SERVERS: &str = "\u{1}";
+
+/// Inputs of what is around servers.
+pub(crate) struct Frame<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) settings: &'a Settings,
+    pub(crate) model: &'a Model<'a>,
+    pub(crate) transports: &'a Transports,
+    /// Of servers of this listener.
+    pub(crate) needs: Needs,
+    pub(crate) links: &'a CertLinks,
+    /// Clients of some hosts have to have certificates.
+    pub(crate) validates: bool,
+    pub(crate) has_table: bool,
+}
+
+/// True if requests are written down.
+pub(crate) fn logs(config: &Config, settings: &Settings) -> bool {
+    AccessLogConf::of_requests(&config.global.log, settings).is_some()
+}
+
+impl Frame<'_> {
+    /// nginx.conf, with [`SERVERS`] in their place.
+    pub(crate) fn render(mut self, unsupported: &mut Vec<Unsupported>) -> String {
+        let Frame {
+            config,
+            settings,
+            model,
+            ..
+        } = self;
+        unsupported.extend(checks::check_listeners(config));
+        unsupported.extend(kong::unsupported_globally(self.transports, settings));
+        let needs = self.all_needs();
+        let file = |path: &std::path::Path| word(path.display());
+        let (module, filter) = libraries(&settings.engine);
+        let waf = settings.modsecurity.as_ref();
+        let waf_module = waf.filter(|_| model.shared().waf.is_used);
+        let relays = needs.relayed.iter().map(|id| Relay::new(id, model));
+        let main = MainConf {
+            settings,
+            module,
+            filter,
+            kong: KongConf::new(needs.retries, settings),
+            bootstrap_config: parts(&settings.bootstrap_config),
+            user: settings.user.as_ref().map(word),
+            workers: settings
+                .workers
+                .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
+            worker_connections: stream::worker_connections(config),
+            pid: file(&settings.folder.join("nginx.pid")),
+            no_endpoint: unix(&crate::no_endpoint_socket(&settings.folder)),
+            relays: relays.collect(),
+            copies_socket: unix(&mirror::socket(&settings.folder)),
+            sampled: needs.sampled,
+            appended: needs.appended,
+            captured_prefix: needs.captured_prefix,
+            cors: needs.cors,
+            requests: settings.requests.as_deref().map(file),
+            waf_module: waf_module.map(|waf| file(&waf.module)),
+            waf_files: firewall::around_all(&model.shared().waf, &config.global, settings),
+            status: settings.status.as_deref().map(unix),
+            access_log: AccessLogConf::of_requests(&config.global.log, settings),
+            traces: TracesConf::new(config, settings),
+            global: GlobalConf::new(config, settings),
+            tls: TlsConf::new(self.links, self.validates, settings, self.has_table),
+            blocked: BlockedConf::new(&config.global.blocked),
+            zones: needs.zones.into_values().collect(),
+            upstreams: upstream::all(self.transports, settings),
+            servers: SERVERS,
+            streams: StreamConf::new(config, settings, unsupported),
+        };
+        // Nothing in the templates can fail, and a String takes everything.
+        main.render().unwrap_or_default() + "\n"
+    }
+
+    /// Needs of all listeners.
+    fn all_needs(&mut self) -> Needs {
+        let mut needs = std::mem::take(&mut self.needs);
+        let listeners = self.config.listeners.values();
+        for server in listeners.flat_map(|listener| listener.servers.values()) {
+            needs.merge(&Needs::of_server(server, self.model, self.settings));
+        }
+        needs
+    }
 }
 
 /// The module of the filter, and the filter where nginx.conf names it.
@@ -178,23 +205,6 @@ fn libraries(engine: &Engine) -> (Option<Word>, Option<Word>) {
         Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
         Engine::Kong { module, .. } => (module.as_deref().map(file), None),
     }
-}
-
-/// The catch-all server comes first, whether there is one in the model or not.
-fn servers<'a>(
-    context: RenderContext<'a>,
-    unsupported: &mut Vec<Unsupported>,
-) -> (Vec<ServerConf<'a>>, Option<host_table::TableConf>) {
-    let servers = &context.config.servers;
-    let default = Server::default();
-    let named = servers.iter().map(|(name, server)| (name, &**server));
-    let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
-    let catch_all = servers.get(&ServerName::CatchAll);
-    let catch_all = catch_all.map_or(&default, AsRef::as_ref);
-    let all: Vec<_> = std::iter::once((&ServerName::CatchAll, catch_all))
-        .chain(named)
-        .collect();
-    host_table::servers(&all, context, unsupported)
 }
 
 /// Proxies whose header says who the client is.
@@ -314,7 +324,8 @@ impl<'a> GlobalConf<'a> {
             loops: marked(cdn_id, MAX_LOOPS + 1),
             returns: marked(cdn_id, 1),
             has_peers: !is_kongs,
-            comes_by_socket: passthrough::https(config, settings).is_some(),
+            comes_by_socket: passthrough::https((&config.passthrough, &global.forwarded), settings)
+                .is_some(),
         }
     }
 

@@ -206,7 +206,7 @@ impl AuthLocation {
             ("Content-Length", value("")),
         ]
         .map(|(name, value)| (name.to_owned(), value));
-        let traces = traces::headers(&context.config.global);
+        let traces = traces::headers(context.global());
         let traces = traces.into_iter().map(|(name, text)| (name, text.quoted()));
         Some(AuthLocation {
             path: AUTH_LOCATION,

@@ -52,7 +52,7 @@ pub(crate) struct Variant {
 
 /// True if one replaces a header of pods that cannot be sent again where it does not.
 pub(crate) fn is_unsupported(route: &HttpRoute, context: RenderContext<'_>) -> bool {
-    let global = &context.config.global;
+    let global = context.global();
     let own = base(route, global);
     let all: Vec<_> = variants(route, global).collect();
     let sets: Vec<_> = all.iter().map(hidden).collect();
@@ -132,7 +132,7 @@ impl ConditionalHeaders {
         if route.header_variants.is_empty() || is_unsupported(route, context) {
             return None;
         }
-        let all: Vec<ResponseHeaders> = variants(route, &context.config.global).collect();
+        let all: Vec<ResponseHeaders> = variants(route, context.global()).collect();
         let kept = |it: &ResponseHeaders| it.expires.unwrap_or(Expires::Off);
         let own_kept = kept(clients);
         let varies = all.iter().any(|it| kept(it) != own_kept);

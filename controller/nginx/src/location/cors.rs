@@ -1,8 +1,6 @@
 //! Pages of other origins: what answers to them say, and what `OPTIONS` is answered with.
 
-use std::collections::BTreeSet;
-
-use sluice_ir::{AllowedOrigin, AllowedOrigins, Config, Cors};
+use sluice_ir::{AllowedOrigin, AllowedOrigins, Cors};
 
 use crate::conf::{Text, Value, Word, word};
 
@@ -43,6 +41,7 @@ pub(crate) fn headers(cors: &Cors) -> Vec<(String, Text)> {
 }
 
 /// A header that is sent: of an allowed origin, else what the pod says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sent {
     /// The variable with the value.
     pub(crate) name: String,
@@ -52,19 +51,13 @@ pub(crate) struct Sent {
     pub(crate) upstream: String,
 }
 
-/// The headers of all routes with CORS.
-pub(crate) fn all_sent(config: &Config) -> Vec<Sent> {
-    let policies = config
-        .routes()
-        .filter_map(|route| route.policy.cors.as_ref());
-    let names = policies.flat_map(|cors| values(cors).into_iter().map(|(name, _)| name));
-    let names: BTreeSet<&str> = names.collect();
-    let all = names.into_iter().map(|name| Sent {
+/// The headers of a route with CORS.
+pub(crate) fn all_sent(cors: &Cors) -> impl Iterator<Item = Sent> {
+    values(cors).into_iter().map(|(name, _)| Sent {
         name: sent(name),
         allowed: variable(name),
         upstream: in_variable(name),
-    });
-    all.collect()
+    })
 }
 
 fn variable(name: &str) -> String {

@@ -104,12 +104,12 @@ impl Forward {
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Self {
-        let (policy, global) = (&route.policy, &context.config.global);
+        let (policy, global) = (&route.policy, context.global());
         let (transport, for_https) = transports(route, context);
         let module = Module::of(transport.protocol);
         let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
-        let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
+        let mirrors = || mirror::of(route, context.model).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             auth_request: auth_request(route, host),
@@ -125,7 +125,7 @@ impl Forward {
             rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
-            errors: errors::pages(route, context.config),
+            errors: errors::pages(route, context.model),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
@@ -195,7 +195,7 @@ impl Forward {
 /// Transport to the backend of plain http, and to that of https.
 fn transports(route: &HttpRoute, context: RenderContext<'_>) -> (Transport, Transport) {
     let of = |id: Option<&BackendId>| {
-        id.map(|id| upstream::transport(id, context.config))
+        id.map(|id| upstream::transport(id, context.model))
             .unwrap_or_default()
     };
     let id = route.primary_backend();
@@ -218,7 +218,8 @@ fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
 
 impl Tls {
     fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
-        let pinned = |id| files::pinned(id, context.config, context.settings);
+        let secret = |id| context.model.secret(id);
+        let pinned = |id| files::pinned(id, secret(id), context.settings);
         let verify = tls.verify.as_ref();
         let name = verify
             .map(|verify| &verify.name)
@@ -232,7 +233,7 @@ impl Tls {
             certificate: tls
                 .certificate
                 .as_ref()
-                .and_then(|id| files::when_needed(id, context.config, context.settings)),
+                .and_then(|id| files::when_needed(id, secret(id), context.settings)),
             verify: verify.and_then(|verify| Some((pinned(&verify.ca)?, verify.depth))),
         }
     }
@@ -279,7 +280,7 @@ fn pods(
     module: Module,
 ) -> Vec<Line> {
     let own = headers::for_location(route, host.server.client_certificates.as_ref());
-    let all = |own| headers::for_upstream(&context.config.global, own);
+    let all = |own| headers::for_upstream(context.global(), own);
     match module {
         Module::FastCgi => Vec::new(),
         Module::Proxy if own.is_empty() => Vec::new(),
@@ -299,12 +300,12 @@ fn fastcgi(
     module: Module,
 ) -> Option<FastCgiConf> {
     let own = || headers::for_location(route, host.server.client_certificates.as_ref());
-    let headers = || headers::texts_for_upstream(&context.config.global, own());
+    let headers = || headers::texts_for_upstream(context.global(), own());
     (module == Module::FastCgi).then(|| FastCgiConf::new(route, headers(), context.by_table))
 }
 
 fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {
-    let upstream = |transport| upstream::name(transport, context.config);
+    let upstream = |transport| upstream::name(transport, context.model);
     match (context.settings.engine.is_kongs(), transport == for_https) {
         (true, true) => Target::Candidate,
         (true, false) => Target::CandidateByScheme,

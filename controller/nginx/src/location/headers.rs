@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    ClientCertificates, Config, Destination, ErrorRequest, Expires, Filter, GlobalConfig, Header,
+    ClientCertificates, Destination, ErrorRequest, Expires, Filter, GlobalConfig, Header,
     HeaderChange, HeaderModification, HeaderName, Hsts, HttpRoute, Policy, request_header_changes,
     response_expires, response_header_changes,
 };
@@ -165,13 +165,6 @@ pub(crate) fn captured_prefix(route: &HttpRoute) -> Option<Value> {
     has_groups.then(|| template(Text::default(), prefix).quoted())
 }
 
-/// True if there is one.
-pub(crate) fn has_captured_prefix(config: &Config) -> bool {
-    config
-        .routes()
-        .any(|route| captured_prefix(route).is_some())
-}
-
 /// Filters of a route and of its only backend; those of one of several are reported.
 fn filters(route: &HttpRoute) -> impl Iterator<Item = &Filter> {
     let of_backend = route.destination().map(Destination::backends);
@@ -206,13 +199,11 @@ fn snake_case(name: &str) -> String {
 }
 
 /// Request headers that a filter adds to, as nginx's variables name them.
-pub(crate) fn appended(config: &Config) -> BTreeSet<String> {
-    let routes = config.routes();
-    let changes = routes.flat_map(|route| request_header_changes(filters(route)));
-    changes
+pub(crate) fn appended(route: &HttpRoute) -> impl Iterator<Item = String> {
+    request_header_changes(filters(route))
+        .into_iter()
         .filter(|change| !change.replaces)
         .map(|change| snake_case(change.name.as_str()))
-        .collect()
 }
 
 /// Request headers to an error service, as in ingress-nginx.

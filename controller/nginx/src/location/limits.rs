@@ -1,12 +1,11 @@
 //! How much one client may ask for. As in ingress-nginx the paths of one Ingress are counted together.
 
-use std::collections::BTreeSet;
-
-use sluice_ir::{Cidr, ClientLimits, Config, Rate};
+use sluice_ir::{Cidr, ClientLimits, Rate};
 
 use crate::files::names::hash;
 
 /// The limits of one Ingress, as `http {}` needs them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Zone {
     /// No text of others is in it.
     pub(crate) name: String,
@@ -28,21 +27,6 @@ pub(crate) struct ConnectionLimit {
     pub(crate) zone: String,
     pub(crate) most: u32,
     pub(crate) status: u16,
-}
-
-/// In the order of the locations that are the first of theirs.
-pub(crate) fn zones(config: &Config) -> Vec<Zone> {
-    let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
-    for route in config.routes() {
-        let Some(limits) = &route.policy.limits else {
-            continue;
-        };
-        let name = name(limits);
-        if seen.insert(name.clone()) {
-            zones.push(zone(name, limits));
-        }
-    }
-    zones
 }
 
 /// The limits of a location.
@@ -74,13 +58,14 @@ fn name(limits: &ClientLimits) -> String {
     hash(&format!("{} {:?}", limits.zone, limits.exempt))
 }
 
-fn zone(name: String, limits: &ClientLimits) -> Zone {
+/// The limits that are counted together with those of a location.
+pub(crate) fn zone(limits: &ClientLimits) -> Zone {
     let rates = rates(limits)
         .map(|(unit, rate)| (unit, rate.requests.get()))
         .collect();
     let connections = connections(limits).map(|limit| limit.zone);
     Zone {
-        name,
+        name: name(limits),
         exempt: limits.exempt.clone(),
         rates,
         connections,

@@ -1,14 +1,15 @@
 //! Copies of requests: a location of nginx's own for each place that they go to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
+use sluice_ir::{BackendId, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
 use crate::location::auth_request;
 use crate::location::headers::{self, Line};
+use crate::model::Model;
 use crate::upstream;
 
 /// Says a copy's own Host on its way to a relay, which is found by that name.
@@ -65,10 +66,10 @@ fn identity(mirror: &Mirror) -> String {
 }
 
 /// Those of a server, each once.
-pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
+pub(crate) fn copies(server: &Server, model: &Model<'_>) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
     for route in &server.routes {
-        for (mirror, place) in of(route, config) {
+        for (mirror, place) in of(route, model) {
             all.entry(identity(mirror))
                 .or_insert_with(|| (mirror, place, Vec::new()))
                 .2
@@ -76,7 +77,7 @@ pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
         }
     }
     all.into_values()
-        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, config))
+        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, model))
         .collect()
 }
 
@@ -84,12 +85,11 @@ pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
 pub(crate) fn of<'a>(
     route: &'a HttpRoute,
-    config: &Config,
+    model: &Model<'_>,
 ) -> impl Iterator<Item = (&'a Mirror, String)> {
     let forwards = route.destination().is_some();
     let mirrors = route.policy.mirrors.iter();
-    let served =
-        mirrors.filter(move |mirror| forwards && config.backends.contains_key(&mirror.backend));
+    let served = mirrors.filter(move |mirror| forwards && model.backend(&mirror.backend).is_some());
     served.map(|mirror| {
         let place = mirror
             .address
@@ -99,6 +99,7 @@ pub(crate) fn of<'a>(
 }
 
 /// Requests of which a part is copied.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sampled {
     /// Variable that is empty for requests that are not copied.
     pub(crate) variable: String,
@@ -106,18 +107,14 @@ pub(crate) struct Sampled {
     pub(crate) percent: Option<String>,
 }
 
-/// Every fraction of requests that is copied somewhere, each once.
-pub(crate) fn sampled(config: &Config) -> Vec<Sampled> {
-    let locations = config.routes();
-    let mirrors = locations.flat_map(|route| of(route, config));
-    let sampled: BTreeMap<String, Fraction> = mirrors
-        .filter_map(|(mirror, _)| Some((sample(mirror)?, mirror.fraction?)))
-        .collect();
-    let sampled = sampled.into_iter().map(|(variable, fraction)| Sampled {
-        variable,
-        percent: percent(fraction),
-    });
-    sampled.collect()
+/// Fractions of a route's requests that are copied somewhere.
+pub(crate) fn sampled(route: &HttpRoute, model: &Model<'_>) -> impl Iterator<Item = Sampled> {
+    of(route, model).filter_map(|(mirror, _)| {
+        Some(Sampled {
+            variable: sample(mirror)?,
+            percent: percent(mirror.fraction?),
+        })
+    })
 }
 
 fn sample(mirror: &Mirror) -> Option<String> {
@@ -136,20 +133,19 @@ pub(crate) fn socket(folder: &Path) -> PathBuf {
     folder.join("copies.sock")
 }
 
-/// Every relay, each once.
-pub(crate) fn relays(config: &Config) -> Vec<Relay> {
-    let locations = config.routes();
-    let mirrors = locations.flat_map(|route| of(route, config));
-    let relayed = mirrors
+/// Targets of a route's mirrors that need a relay.
+pub(crate) fn relayed<'a>(
+    route: &'a HttpRoute,
+    model: &Model<'_>,
+) -> impl Iterator<Item = &'a BackendId> {
+    of(route, model)
         .filter(|(mirror, _)| mirror.address.is_none())
-        .map(|(mirror, _)| &mirror.backend);
-    let ids: BTreeSet<&BackendId> = relayed.collect();
-    ids.into_iter().map(|id| Relay::new(id, config)).collect()
+        .map(|(mirror, _)| &mirror.backend)
 }
 
 impl Relay {
-    fn new(id: &BackendId, config: &Config) -> Self {
-        let transport = upstream::transport(id, config);
+    pub(crate) fn new(id: &BackendId, model: &Model<'_>) -> Self {
+        let transport = upstream::transport(id, model);
         Relay {
             name: word(hash(id.as_str())),
             route: value(RouteId::mirror(id).as_str()),
@@ -158,15 +154,15 @@ impl Relay {
             } else {
                 "http"
             },
-            upstream: upstream::name(&transport, config),
+            upstream: upstream::name(&transport, model),
             tls: transport.tls.and_then(|tls| tls.server_name).map(value),
         }
     }
 }
 
 /// `policies`: of the locations whose requests are copied.
-fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> Copies {
-    let transport = upstream::transport(&mirror.backend, config);
+fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], model: &Model<'_>) -> Copies {
+    let transport = upstream::transport(&mirror.backend, model);
     let host = Text::default().then(&mirror.host);
     let named = |name: &str, text| (name.to_owned(), text);
     // A relay speaks TLS itself.
@@ -186,7 +182,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
         url: url(mirror, tls.is_some()),
         tls: tls.map(value),
         pods: headers::for_upstream(
-            &config.global,
+            &model.shared().global,
             own.into_iter().chain(auth_headers(policies)).collect(),
         ),
         bodiless: mirror.bodiless,

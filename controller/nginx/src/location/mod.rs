@@ -86,7 +86,7 @@ impl LocationConf {
             .client_certificates
             .as_ref()
             .is_some_and(required);
-        let global = &context.config.global;
+        let global = context.global();
         let counted = context.counts_routes();
         let logged = context.logs;
         let main = (counted || logged).then(|| value(main(route)));

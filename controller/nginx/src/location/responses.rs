@@ -37,7 +37,7 @@ impl Responses {
     }
 
     fn new(route: &HttpRoute, context: RenderContext<'_>, is_whole: bool) -> Self {
-        let global = &context.config.global;
+        let global = context.global();
         let is_whole = is_whole || !route.header_variants.is_empty();
         let around = || is_whole.then(|| ResponseHeaders::for_server(global));
         let mut headers = ResponseHeaders::for_location(route, global).or_else(around);

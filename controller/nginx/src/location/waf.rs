@@ -20,7 +20,7 @@ impl WafConf {
         context.settings.modsecurity.as_ref()?;
         let id = waf.transaction_id.as_ref();
         Some(WafConf {
-            files: waf::of_location(waf, &context.place, context.waf, context.settings),
+            files: waf::of_location(waf, &context.place, &context.shared().waf, context.settings),
             transaction_id: id.map(|id| expression(id).quoted()),
         })
     }

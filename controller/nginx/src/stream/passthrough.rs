@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{BackendId, Cidr, Config, Forwarded};
+use sluice_ir::{BackendId, Cidr, Config, Forwarded, Hostname, SharedMap};
 
 use crate::LONGEST_SOCKET;
 use crate::conf::{Value, Word, map_key, unix, value};
@@ -59,7 +59,7 @@ pub(crate) struct PassedService {
 impl Passthrough {
     /// `None` where no TLS passes through.
     pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
-        let https = https(config, settings)?;
+        let https = https((&config.passthrough, &config.global.forwarded), settings)?;
         let hosts = config.passthrough.iter().map(|(host, backend)| PassedHost {
             names: [
                 map_key(host.as_str()),
@@ -107,11 +107,10 @@ pub(crate) fn believed_peers(forwarded: &Forwarded) -> Vec<String> {
 
 /// The module that looks at the handshake; `None` where none has to. An error is why hosts are closed.
 pub(crate) fn stream_module<'a>(
-    config: &Config,
+    (hosts, forwarded): (&SharedMap<Hostname, BackendId>, &Forwarded),
     settings: &'a Settings,
 ) -> Result<Option<&'a Streams>, &'static str> {
-    let forwarded = &config.global.forwarded;
-    if config.passthrough.is_empty() {
+    if hosts.is_empty() {
         return Ok(None);
     }
     if settings.engine.is_kongs() {
@@ -134,8 +133,11 @@ pub(crate) fn stream_module<'a>(
 }
 
 /// The socket that `http {}` takes TLS from, in the place of the https port; `None` where it has that.
-pub(crate) fn https(config: &Config, settings: &Settings) -> Option<Word> {
-    stream_module(config, settings).ok()??;
+pub(crate) fn https(
+    passed: (&SharedMap<Hostname, BackendId>, &Forwarded),
+    settings: &Settings,
+) -> Option<Word> {
+    stream_module(passed, settings).ok()??;
     Some(unix(&https_socket(&settings.folder)))
 }
 
@@ -169,9 +171,10 @@ mod tests {
     }
 
     fn refusal(config: &Config, settings: &Settings) -> Option<&'static str> {
-        let refusal = stream_module(config, settings).err();
+        let passed = (&config.passthrough, &config.global.forwarded);
+        let refusal = stream_module(passed, settings).err();
         // All or nothing: http {} has the https port exactly where nothing passes through.
-        assert_eq!(https(config, settings).is_some(), refusal.is_none());
+        assert_eq!(https(passed, settings).is_some(), refusal.is_none());
         assert_eq!(
             Passthrough::new(config, settings).is_some(),
             refusal.is_none()

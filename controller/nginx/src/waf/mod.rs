@@ -9,17 +9,17 @@
 //! The module parses a file for each directive that names it, and the core rules take 17 MB and 0.2 s each time. `sharing.rs`
 //! says where they are named.
 
+mod firewalls;
 mod sharing;
 
-use std::collections::BTreeMap;
-
-use sluice_ir::{Config, Sensitive, Server, Waf};
+use sluice_ir::{GlobalConfig, Server, Waf};
 
 use crate::conf::{Word, word};
 use crate::files::RULES;
 use crate::files::names::hash;
 use crate::settings::{ModSecurity, Settings};
 
+pub(crate) use firewalls::Firewalls;
 pub(crate) use sharing::{Place, Sharing};
 
 /// ModSecurity's recommended settings.
@@ -45,9 +45,13 @@ pub(crate) fn of_location(
 }
 
 /// Files that `http {}` names.
-pub(crate) fn around_all(config: &Config, sharing: &Sharing, settings: &Settings) -> Vec<Word> {
+pub(crate) fn around_all(
+    sharing: &Sharing,
+    global: &GlobalConfig,
+    settings: &Settings,
+) -> Vec<Word> {
     let module = settings.modsecurity.as_ref();
-    let files = module.map(|module| of_all(config, sharing, module, settings));
+    let files = module.map(|module| of_all(sharing, global, module, settings));
     words(&files.unwrap_or_default(), settings)
 }
 
@@ -58,28 +62,9 @@ pub(crate) fn around_server(place: &Place, settings: &Settings) -> Vec<Word> {
     words(&files.unwrap_or_default(), settings)
 }
 
-/// All files, by their names.
-pub(crate) fn all(config: &Config, settings: &Settings) -> BTreeMap<String, Sensitive> {
-    let Some(module) = &settings.modsecurity else {
-        return BTreeMap::new();
-    };
-    let sharing = Sharing::new(config);
-    let mut files = of_all(config, &sharing, module, settings);
-    for server in config.servers.values() {
-        let place = sharing.server(server);
-        files.extend(of_server(&place, module));
-        let wafs = wafs(server);
-        files.extend(wafs.flat_map(|waf| of_route(waf, &place, &sharing, module)));
-    }
-    let named = files.into_iter();
-    named
-        .map(|file| (file.name, Sensitive::new(file.text)))
-        .collect()
-}
-
 fn of_all(
-    config: &Config,
     sharing: &Sharing,
+    global: &GlobalConfig,
     module: &ModSecurity,
     settings: &Settings,
 ) -> Vec<RulesFile> {
@@ -87,7 +72,7 @@ fn of_all(
         return Vec::new();
     }
     let mut files = vec![RulesFile::new(engine(module, settings))];
-    if let Some(waf) = &config.global.waf {
+    if let Some(waf) = &global.waf {
         files.extend(own(waf, ""));
     }
     files.extend(sharing.recommended.then(recommended));

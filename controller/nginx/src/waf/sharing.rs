@@ -4,7 +4,7 @@
 //! too, where that takes less memory than to parse them for each server: such locations remove them.
 
 use sluice_ir::waf::{Action, Directive};
-use sluice_ir::{Config, Server, Waf};
+use sluice_ir::{GlobalConfig, Server, Waf};
 
 use super::wafs;
 
@@ -34,21 +34,16 @@ pub(crate) struct Place {
 }
 
 impl Sharing {
-    pub(crate) fn new(config: &Config) -> Self {
-        let all = || config.servers.values().flat_map(|server| wafs(server));
+    /// `routes`: of all servers, with a firewall or without.
+    pub(super) fn new(servers: &[&Server], routes: usize, global: &GlobalConfig) -> Self {
+        let all = || servers.iter().flat_map(|server| wafs(server));
         if all().next().is_none() {
             return Sharing::default();
         }
-        let everywhere = config.global.waf.as_ref();
+        let everywhere = global.waf.as_ref();
         let operator_has = everywhere.is_some_and(|waf| waf.core_rules);
-        let routes: usize = config
-            .servers
-            .values()
-            .map(|server| server.routes.len())
-            .sum();
-        let parsed = config
-            .servers
-            .values()
+        let parsed = servers
+            .iter()
             .filter(|server| wafs(server).any(|waf| waf.core_rules))
             .count();
         let is_cheaper = parsed * PARSED_KB > PARSED_KB + routes * AROUND_KB;

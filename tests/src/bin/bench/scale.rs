@@ -28,6 +28,8 @@ use crate::statistics::quantile;
 
 const STAYS: &str = "stays.test";
 const LIMIT: Duration = Duration::from_secs(30);
+/// Longest start with all hosts.
+const START: Duration = Duration::from_secs(300);
 const PERIOD: Duration = Duration::from_millis(1);
 /// Between two changes; the second is not to meet the first on its way.
 const REST: Duration = Duration::from_millis(100);
@@ -108,7 +110,7 @@ impl Source {
 
 impl Scale {
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let ingresses = self.ingresses;
+        let (ingresses, more) = (self.ingresses, self.ingresses + MORE);
         let (prefix, p99_ms) = match (self.nginx, self.source) {
             (true, _) => ("nginx_", 30.0),
             (false, SourceKind::Folder) => ("", 50.0),
@@ -121,7 +123,10 @@ impl Scale {
         ];
         if self.nginx {
             rows.extend([
+                Row::new(format!("nginx_cold_start_ms/{ingresses}"), "ms"),
                 Row::new(format!("nginx_worker_rss_mb/{ingresses}"), "MB"),
+                Row::new(format!("nginx_worker_rss_ratio/{more}"), "ratio").target(0.5),
+                Row::new(format!("nginx_worker_rss_mb/{more}_without_table"), "MB"),
                 Row::new(
                     format!("nginx_reloads/{MORE}_ingresses_of_known_profiles"),
                     "reloads",
@@ -151,8 +156,10 @@ impl Scale {
             true => options.data_plane("nginx").workers(1),
             false => options,
         };
+        let start = Instant::now();
         let sluice = options.start().await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
+        let cold_start = start.elapsed().as_secs_f64() * 1e3;
         let lists = source.lists();
 
         let load = Load::new(sluice.http(), Request::get(STAYS, "/"))
@@ -177,32 +184,58 @@ impl Scale {
             (megabytes, 1),
         ];
         if self.nginx {
-            let (worker, reloads) = self.of_nginx(&sluice, &source).await?;
-            values.extend([(worker, 1), (reloads, 1)]);
+            let of_nginx = of_nginx(sluice, &source).await?;
+            values.push((cold_start, 1));
+            values.extend(of_nginx.map(|value| (value, 1)));
         }
         let rows = self.rows().into_iter().zip(values);
         Ok(rows
             .map(|(row, (value, samples))| row.measured(value, samples))
             .collect())
     }
+}
 
-    /// Memory of its worker, and its reloads after the first Ingresses.
-    async fn of_nginx(&self, sluice: &Sluice, source: &Source) -> Result<(f64, f64)> {
-        let worker = *workers(sluice)?.first().context("a worker")?;
-        let megabytes = proc::resident_memory(worker)? as f64 / 1e6;
-        let host = |n: usize| format!("more-{n}.test");
-        for n in 0..MORE {
-            let name = format!("more-{n}");
-            let ingress = Ingress::new("default", &name).host(&host(n));
-            source.write(&name, &[ingress.path("/", "web", 80).to_json()])?;
-        }
-        for n in 0..MORE {
-            sluice.wait_for_status(&host(n), "/", 200).await?;
-        }
-        let lines = sluice.log().lines();
-        let reloads = lines.iter().filter(|line| line.contains("reloading nginx"));
-        Ok((megabytes, reloads.count() as f64))
+/// Memory of its worker; how much it is of that of a worker without a table, and that one, with more hosts; reloads for those.
+async fn of_nginx(sluice: Sluice, source: &Source) -> Result<[f64; 4]> {
+    let worker = worker_memory(&sluice)?;
+    let reloads = reloads_for_more(&sluice, source).await?;
+    let with_table = worker_memory(&sluice)?;
+    sluice.stop()?;
+    let without_table = memory_without_table(source).await?;
+    Ok([worker, with_table / without_table, without_table, reloads])
+}
+
+/// Megabytes of the worker of its nginx.
+fn worker_memory(sluice: &Sluice) -> Result<f64> {
+    let worker = *workers(sluice)?.first().context("a worker")?;
+    Ok(proc::resident_memory(worker)? as f64 / 1e6)
+}
+
+/// Reloads of its nginx, after more Ingresses with the same settings were stored at once.
+async fn reloads_for_more(sluice: &Sluice, source: &Source) -> Result<f64> {
+    let host = |n: usize| format!("more-{n}.test");
+    let name = |n: usize| format!("more-{n}");
+    for n in 0..MORE {
+        let ingress = Ingress::new("default", &name(n)).host(&host(n));
+        source.write(&name(n), &[ingress.path("/", "web", 80).to_json()])?;
     }
+    for n in 0..MORE {
+        sluice.wait_for_status(&host(n), "/", 200).await?;
+    }
+    let lines = sluice.log().lines();
+    let reloads = lines.iter().filter(|line| line.contains("reloading nginx"));
+    Ok(reloads.count() as f64)
+}
+
+/// Megabytes of a worker that has all hosts in its nginx.conf.
+async fn memory_without_table(source: &Source) -> Result<f64> {
+    let options = source.options().data_plane("nginx").workers(1);
+    let no_table = vec!["--nginx-host-table=off".to_owned()];
+    let sluice = options.arguments(no_table).within(START).start().await?;
+    sluice.wait_for_status(STAYS, "/", 200).await?;
+    let megabytes = worker_memory(&sluice)?;
+    sluice.stop()?;
+    Ok(megabytes)
 }
 
 fn host(n: usize) -> String {

@@ -292,7 +292,8 @@ mod tests {
                 .iter()
                 .all(|host| has(&after, host))
         );
-        let broken: [fn(Vec<u8>) -> io::Result<Vec<u8>>; 4] = [
+        type Read = fn(Vec<u8>) -> io::Result<Vec<u8>>;
+        let broken: [Read; 4] = [
             |_| Err(io::ErrorKind::NotFound.into()),
             |mut text| Ok(text.drain(..text.len() / 2).collect()),
             |_| Ok(Shard::default().to_json().into()),

@@ -141,8 +141,8 @@ impl Seen {
     fn in_stats(stats: &str, received: &str) -> Self {
         let value = |name: &str| {
             let values = stats.lines().filter_map(|line| line.split_once(": "));
-            let value = values.filter(|(known, _)| *known == name).map(|(_, it)| it);
-            value.last().and_then(|value| value.parse().ok())
+            let mut values = values.filter(|(known, _)| *known == name);
+            values.next_back().and_then(|(_, value)| value.parse().ok())
         };
         Seen {
             has_stream: value(STATE) == Some(1),

@@ -3,6 +3,7 @@
 mod answer;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use sluice_explain::{Backend, Explanation, OperatorSnippet, Outcome, Request};
 use sluice_ir::{BackendId, PathMatch, SecretId};
@@ -16,6 +17,9 @@ use sluice_translate::{
 use crate::args::{CheckedDataPlane, Explain, ExplainOutput, ObjectSource};
 use crate::{cluster_events, options, output};
 use answer::{Answer, BackendPlaces, LocatedReport, Place, Snippet, WrittenSetting};
+
+/// Time for finding out which settings have a part in it: each that the host's Ingresses have is left out once.
+const SETTINGS_TIME: Duration = Duration::from_secs(10);
 
 /// Reads, explains, prints.
 pub(crate) fn explain(args: &Explain) -> anyhow::Result<()> {
@@ -84,13 +88,15 @@ impl Objects {
         let is_asked = |report: &&Report| asked.contains(&report.object);
         let problems = self.collected.problems.iter();
         let reports = translation.reports().into_iter().filter(is_asked);
+        let (settings, is_whole) = self.settings(request, explanation, translation, options);
         Answer {
             request: request.to_string(),
             port: 0,
             ingress: owner.map(ToString::to_string),
             location,
             snippet,
-            settings: self.settings(request, explanation, translation, options),
+            settings,
+            not_all_tried: !is_whole,
             certificate: explanation.certificate.as_deref().and_then(|id| {
                 let key = ids::secret_of(&SecretId::new(id))?;
                 self.place(Kind::Secret, &key)
@@ -111,7 +117,7 @@ impl Objects {
         explanation: &Explanation,
         translation: &Translation,
         options: &Options,
-    ) -> Vec<WrittenSetting> {
+    ) -> (Vec<WrittenSetting>, bool) {
         let (snapshot, server) = (translation.snapshot(), explanation.server_name());
         let subject = Subject {
             inputs: (&self.collected.resources, options),
@@ -119,14 +125,16 @@ impl Objects {
             server: server.as_ref(),
             route: explanation.route.as_ref().map(|route| &route.id),
         };
-        let causes = subject.causes(|config| sluice_explain::details(config, request));
-        let written = causes.into_iter().map(|setting| WrittenSetting {
+        let end = Instant::now() + SETTINGS_TIME;
+        let goes_on = || Instant::now() < end;
+        let causes = subject.causes(goes_on, |config| sluice_explain::details(config, request));
+        let written = causes.settings.into_iter().map(|setting| WrittenSetting {
             location: self.places.find(&setting.object, &setting.field),
             object: setting.object.to_string(),
             name: setting.name,
             value: setting.value,
         });
-        written.collect()
+        (written.collect(), causes.is_whole)
     }
 
     /// Services of an outcome, with their EndpointSlices, by the ids of their backends.

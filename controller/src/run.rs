@@ -38,6 +38,8 @@ use sluice_state::View;
 const FIREWALL_SOCKET: &str = "firewall.sock";
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);
+/// Time for blocking work that nobody waits for any more.
+const LEFT_OVER: Duration = Duration::from_secs(1);
 /// So many kept bodies fit into the memory of an Envoy of ours.
 const UPLOADS: u64 = 256;
 
@@ -51,7 +53,10 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("runtime")?;
-    runtime.block_on(serve_until_told(args))
+    let ended = runtime.block_on(serve_until_told(args));
+    // A page that is being computed for somebody does not keep the process.
+    runtime.shutdown_timeout(LEFT_OVER);
+    ended
 }
 
 /// Checks flags before anything starts.

@@ -14,26 +14,24 @@ pub(crate) fn notes(arguments: &[String]) -> Result<()> {
     };
     let path = repository().join("CHANGELOG.md");
     let changelog = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let version = version.trim_start_matches('v');
+    let version = version.strip_prefix('v').unwrap_or(version);
     say(section(&changelog, version)?);
     Ok(())
 }
 
 /// The lines below the heading of a version.
 fn section<'c>(changelog: &'c str, version: &str) -> Result<&'c str> {
-    let mut rest = changelog;
-    while let Some((_, found)) = rest.split_once("\n## ") {
-        let (heading, body) = found.split_once('\n').unwrap_or((found, ""));
-        // `## 1.2.0 (2026-11-27)`
-        if heading.split_whitespace().next() == Some(version) {
-            let body = body
-                .split_once("\n## ")
-                .map_or(body, |(body, _)| body)
-                .trim();
-            ensure!(!body.is_empty(), "CHANGELOG.md says nothing of {version}");
-            return Ok(body);
-        }
-        rest = body;
+    // `## 1.2.0 (2026-11-27)`
+    let of_it = |heading: &str| heading.split_whitespace().next() == Some(version);
+    let mut sections = changelog.split("\n## ").skip(1);
+    if let Some(found) = sections.find(|section| of_it(section.lines().next().unwrap_or_default()))
+    {
+        let body = found.split_once('\n').map_or("", |(_, body)| body).trim();
+        ensure!(
+            !body.is_empty(),
+            "CHANGELOG.md: the section {version} is empty"
+        );
+        return Ok(body);
     }
     anyhow::bail!(
         "CHANGELOG.md has no heading \"## {version}\": name the changes of the version first"
@@ -50,6 +48,11 @@ mod tests {
     fn notes_are_the_section_of_the_very_version() {
         assert_eq!(section(CHANGELOG, "1.1.0").unwrap(), "### Added\n\n- b");
         assert_eq!(section(CHANGELOG, "Unreleased").unwrap(), "- x");
+        assert!(section("# C\n\n## 2.0.0\n## 1.0.0\n- x", "2.0.0").is_err());
+        assert_eq!(
+            section("# C\n\n## 2.0.0\n## 1.0.0\n- x", "1.0.0").unwrap(),
+            "- x"
+        );
         for unknown in ["1.1", "1.0.0", "2.0.0", ""] {
             section(CHANGELOG, unknown).unwrap_err();
         }

@@ -14,6 +14,8 @@ use crate::{Dashboard, Traffic};
 pub(crate) struct Indexed {
     pub(crate) dashboard: Dashboard,
     last: Mutex<Option<Arc<Index>>>,
+    /// Held while a request is explained.
+    pub(crate) explaining: tokio::sync::Mutex<()>,
 }
 
 /// A translation by Ingress.
@@ -87,6 +89,7 @@ impl Indexed {
         Indexed {
             dashboard,
             last: Mutex::default(),
+            explaining: tokio::sync::Mutex::default(),
         }
     }
 

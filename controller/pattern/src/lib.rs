@@ -36,7 +36,7 @@ use regex_syntax::hir::{Hir, HirKind};
 
 pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
-pub use literal_prefix::{covering_prefix, literal_prefix};
+pub use literal_prefix::{covering_prefix, has_alternatives, literal_prefix};
 pub use lookahead::without_lookahead;
 pub use lookaround::{
     Condition, Conditional, of_text_without_lookaround, re2_condition, without_lookaround,

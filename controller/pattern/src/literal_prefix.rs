@@ -11,7 +11,7 @@ const LONGEST: usize = 500;
 #[must_use]
 pub fn literal_prefix(pattern: &str) -> String {
     let mut text = String::new();
-    if pattern.contains('|') && has_alternatives(pattern) {
+    if has_alternatives(pattern) {
         return text;
     }
     let mut letters = pattern.chars();
@@ -45,9 +45,11 @@ pub fn covering_prefix(pattern: &str) -> String {
     }
 }
 
-/// Outside of all groups; yes in doubt.
-fn has_alternatives(pattern: &str) -> bool {
-    crate::parse(pattern, DEEPEST).map_or(true, |ast| matches!(ast, Ast::Alternation(_)))
+/// True if a pattern has alternatives outside of all groups; yes in doubt.
+#[must_use]
+pub fn has_alternatives(pattern: &str) -> bool {
+    pattern.contains('|')
+        && crate::parse(pattern, DEEPEST).map_or(true, |ast| matches!(ast, Ast::Alternation(_)))
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! Peers that are not let in, each said once a minute: a data plane tries again every second.
+//! Peers that are not let in, each address said once a minute: a data plane tries again every second, and others as they like.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// How often a peer is said with the same error.
+/// How often a peer is said.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Peers that are remembered; whoever has so many addresses is not waited for.
 const MOST: usize = 1000;
 
 /// Errors that were said of each.
 #[derive(Debug, Default)]
-pub(crate) struct RefusedPeers(HashMap<(IpAddr, String), Said>);
+pub(crate) struct RefusedPeers(HashMap<IpAddr, Said>);
 
 #[derive(Debug)]
 struct Said {
@@ -29,12 +29,17 @@ impl RefusedPeers {
         error: &impl Display,
         now: Instant,
     ) -> Option<String> {
-        if self.0.len() >= MOST {
-            self.0.clear();
+        if self.0.len() >= MOST && !self.0.contains_key(&peer) {
+            // Of so many addresses at once one line more says nothing.
+            self.0.retain(|_, said| now - said.at < INTERVAL);
+            if self.0.len() >= MOST {
+                return None;
+            }
         }
         let error = error.to_string();
         let line = format!("{peer} was not let in: {error}{}", advice(&error));
-        let said = self.0.entry((peer, error));
+        // Whatever the error is: its text may be another one each time, and the peer's choice.
+        let said = self.0.entry(peer);
         let mut is_new = false;
         let said = said.or_insert_with(|| {
             is_new = true;
@@ -57,7 +62,7 @@ impl RefusedPeers {
 fn advice(error: &str) -> &'static str {
     if error.contains("UnknownCA") || error.contains("UnknownIssuer") {
         "; its certificate and ours are of different authorities: give both the Secrets of one `sluice certgen`"
-    } else if error.contains("CertificateExpired") || error.contains("Expired") {
+    } else if error.contains("expired") || error.contains("Expired") {
         "; a certificate has expired"
     } else {
         ""
@@ -69,13 +74,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_is_said_once_a_minute_for_each_error() {
+    fn a_peer_is_said_once_a_minute_whatever_its_errors_are() {
         let (mut peers, start) = (RefusedPeers::default(), Instant::now());
         let one = IpAddr::from([10, 0, 0, 1]);
         let mut lines = Vec::new();
         for second in 0..=60 {
             let now = start + Duration::from_secs(second);
-            lines.extend(peers.refused(one, &"received fatal alert: UnknownCA", now));
+            let error = match second {
+                0 => "received fatal alert: UnknownCA".to_owned(),
+                _ => format!("certificate expired {second} seconds ago"),
+            };
+            lines.extend(peers.refused(one, &error, now));
         }
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].starts_with("10.0.0.1 was not let in: received fatal alert: UnknownCA; "));
@@ -85,16 +94,19 @@ mod tests {
         );
         let two = IpAddr::from([10, 0, 0, 2]);
         assert!(peers.refused(two, &"x", start).is_some());
-        assert!(peers.refused(one, &"x", start).is_some());
-        assert!(peers.refused(one, &"x", start).is_none());
+        assert!(peers.refused(two, &"y", start).is_none());
     }
 
     #[test]
     fn so_many_peers_take_no_more_memory() {
         let (mut peers, now) = (RefusedPeers::default(), Instant::now());
-        for n in 0..5000_u32 {
-            peers.refused(IpAddr::from(n.to_be_bytes()), &"x", now);
+        let said = (0..5000_u32).filter_map(|n| {
+            let said = peers.refused(IpAddr::from(n.to_be_bytes()), &"x", now);
             assert!(peers.0.len() <= MOST);
-        }
+            said
+        });
+        assert_eq!(said.count(), MOST);
+        let later = now + INTERVAL;
+        assert!(peers.refused(IpAddr::from([9; 4]), &"x", later).is_some());
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct Answer<'a> {
     /// Annotations and keys of the ConfigMap that have a part in it, as they are written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) settings: Vec<WrittenSetting>,
+    /// There was no time for all of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) not_all_tried: bool,
     /// The Secret of the certificate.
     #[serde(skip_serializing_if = "Option::is_none", rename = "secret")]
     pub(super) certificate: Option<Place>,
@@ -124,6 +127,10 @@ impl Answer<'_> {
             ("ingress", format!("{ingress}{place}"))
         }));
         lines.extend(self.settings.iter().map(|it| ("policy", it.text())));
+        if self.not_all_tried {
+            let text = "not all annotations could be tried in time: others may have a part in it";
+            lines.push(("note", text.to_owned()));
+        }
         lines.extend(self.snippet.iter().map(|snippet| {
             let place = place(snippet.location.as_ref());
             let Snippet { object, field, .. } = snippet;

@@ -25,6 +25,15 @@ pub struct Setting {
     pub value: String,
 }
 
+/// Settings behind a part of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Causes {
+    /// In the order of their objects.
+    pub settings: Vec<Setting>,
+    /// All were tried.
+    pub is_whole: bool,
+}
+
 /// The part of a configuration that is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -39,10 +48,15 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Annotations and keys of the ConfigMap without which what is read of a configuration is something else. Ingresses of other
-    /// hosts are left out, so it costs what the host costs.
+    /// Annotations and keys of the ConfigMap without which `read` returns something else; of two that each suffice, neither is found.
+    /// Costs a translation of the host's Ingresses for each of them, for as long as `goes_on` says so.
     #[must_use]
-    pub fn causes<T: PartialEq>(&self, read: impl Fn(&Config) -> T) -> Vec<Setting> {
+    pub fn causes<T: PartialEq>(
+        &self,
+        goes_on: impl Fn() -> bool,
+        read: impl Fn(&Config) -> T,
+    ) -> Causes {
+        let mut is_whole = true;
         let (resources, options) = self.inputs;
         let (own, neighbours) = self.ingresses();
         let all: BTreeSet<&ObjectKey> = own.iter().chain(&neighbours).copied().collect();
@@ -56,6 +70,10 @@ impl Subject<'_> {
         let mut candidates: Vec<Setting> = candidates.chain(of_neighbours).collect();
         candidates.extend(keys(&part, options));
         candidates.retain(|setting| {
+            is_whole &= goes_on();
+            if !is_whole {
+                return false;
+            }
             let Some(whole) = part.leave_out(setting) else {
                 return false;
             };
@@ -63,7 +81,10 @@ impl Subject<'_> {
             part.apply(whole);
             is_cause
         });
-        candidates
+        Causes {
+            settings: candidates,
+            is_whole,
+        }
     }
 
     /// Those of the route and of its canaries, and the others of the server.
@@ -103,7 +124,8 @@ fn annotations(
         },
     );
     annotations.filter_map(move |(name, value)| {
-        name.strip_prefix(&prefix)?.strip_prefix('/')?;
+        // One that nobody knows is reported, and has no effect.
+        find(name.strip_prefix(&prefix)?.strip_prefix('/')?)?;
         Some(Setting {
             object: object.clone(),
             field: format!("metadata.annotations.{name}"),

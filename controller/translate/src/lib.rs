@@ -46,7 +46,7 @@ mod v1beta1;
 mod variables;
 
 pub use admission::{Admission, Rules, admit};
-pub use causes::{Setting, Subject};
+pub use causes::{Causes, Setting, Subject};
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use ingresses::Ingresses;
 pub use limits::{LIMITS, Limit};

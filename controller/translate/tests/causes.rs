@@ -49,7 +49,11 @@ fn causes(objects: &[Value], path: &str) -> Vec<String> {
         server: Some(&server),
         route: Some(&route.id),
     };
-    let causes = subject.causes(find).into_iter();
+    let causes = subject.causes(|| true, find);
+    assert!(causes.is_whole);
+    let none = subject.causes(|| false, find);
+    assert!(none.settings.is_empty());
+    let causes = causes.settings.into_iter();
     let causes = causes.map(|Setting { object, name, .. }| {
         let name = name.rsplit('/').next().unwrap_or_default().to_owned();
         format!("{}: {name}", object.key.name)

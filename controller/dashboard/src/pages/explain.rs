@@ -1,6 +1,7 @@
 //! Explanation of one request, as `sluice explain` gives it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -13,6 +14,9 @@ use tokio::task::spawn_blocking;
 use super::{ReportLine, shown};
 use crate::Dashboard;
 use crate::index::{Index, Indexed};
+
+/// Time for finding out which settings have a part in an answer.
+const SETTINGS_TIME: Duration = Duration::from_secs(1);
 
 /// Query of the URL.
 #[derive(Default, Deserialize)]
@@ -61,7 +65,9 @@ pub(crate) async fn page(
         None => (None, None),
         Some(Err(error)) => (None, Some(error.to_string())),
         Some(Ok(request)) => {
-            // Some Ingresses are translated, once for each of their annotations.
+            // Some Ingresses are translated, once for each of their annotations: one request at a time.
+            let explaining = Arc::clone(&indexed);
+            let _turn = explaining.explaining.lock().await;
             let explained = spawn_blocking(move || explained_of(&indexed, &request)).await;
             let error = explained.as_ref().err().map(ToString::to_string);
             (explained.ok(), error)
@@ -91,8 +97,14 @@ fn policies(
         server: server.as_ref(),
         route: explanation.route.as_ref().map(|route| &route.id),
     };
-    let causes = subject.causes(|config| sluice_explain::details(config, request));
-    let lines = causes.into_iter().map(|setting| {
+    let end = Instant::now() + SETTINGS_TIME;
+    let goes_on = || Instant::now() < end;
+    let causes = subject.causes(goes_on, |config| sluice_explain::details(config, request));
+    let more = (!causes.is_whole).then(|| {
+        let text = "not all were tried in time: `sluice explain` takes longer, and tries more";
+        ("policy", text.to_owned())
+    });
+    let lines = causes.settings.into_iter().map(|setting| {
         let Setting {
             object,
             name,
@@ -101,7 +113,7 @@ fn policies(
         } = setting;
         ("policy", format!("{name}: {value:?}  ({object})"))
     });
-    lines.collect()
+    lines.chain(more).collect()
 }
 
 fn explained_of(indexed: &Indexed, request: &Request) -> Explained {

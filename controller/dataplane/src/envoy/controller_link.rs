@@ -120,7 +120,9 @@ impl State {
             (State::Unknown { since }, Some(false)) if now - since >= PATIENCE => {
                 (away, Some(News::NotReached))
             }
-            (State::Away { said }, _) if now - said >= REMINDER => (away, Some(News::NotReached)),
+            (State::Away { said }, Some(false)) if now - said >= REMINDER => {
+                (away, Some(News::NotReached))
+            }
             // The next Envoy begins anew.
             (State::Connected, None) => (State::Unknown { since: now }, None),
             (State::Unknown { .. } | State::Away { .. }, _) => (self, None),
@@ -204,6 +206,8 @@ mod tests {
     fn an_envoy_that_starts_anew_has_lost_nothing() {
         use News::Connected;
         assert_eq!(told("+?-++"), [(0, Connected), (3, Connected)]);
+        let gone = format!("+-{}", "?".repeat(70));
+        assert_eq!(told(&gone).len(), 2, "nothing is known of its controller");
     }
 
     #[test]

@@ -247,13 +247,26 @@ impl Assembly<'_> {
         if builder.app_root.is_none() {
             builder.app_root.clone_from(&annotations.host.app_root);
         }
-        let snippet = annotations.host.snippet.as_ref();
-        if let (true, Some(snippet)) = (builder.header_room == HeaderRoom::default(), snippet) {
-            builder.header_room = snippet.header_room;
+        let room = annotations.host.snippet.as_ref();
+        let room = room.map_or_else(HeaderRoom::default, |snippet| snippet.header_room);
+        // With that of the default server nginx reads requests for every host, until it knows which.
+        let is_of_all = *name == ServerName::CatchAll && room != HeaderRoom::default();
+        if builder.header_room == HeaderRoom::default() && !is_of_all {
+            builder.header_room = room;
         }
         builder.prefer_server_ciphers = builder
             .prefer_server_ciphers
             .or(annotations.host.prefer_server_ciphers);
+        if is_of_all {
+            self.report(&context.object).report(
+                ReasonCode::Unsupported,
+                Severity::Warning,
+                SERVER_SNIPPET,
+                "client_header_buffer_size and large_client_header_buffers of an Ingress without a host: nginx reads requests for all \
+                 hosts with them; set them in the ConfigMap",
+                "not used",
+            );
+        }
     }
 
     /// The name with `www.` leads to the one without, or the other way round.

@@ -125,7 +125,8 @@ impl PathRule {
         path: PathMatch,
         host: &HostContext<'_>,
     ) -> HttpRoute {
-        let policy = self.policy(host);
+        let policy = self.policy(host, &path);
+        let https_redirect = self.https(host, &path);
         let RouteTarget {
             action,
             for_https,
@@ -156,7 +157,7 @@ impl PathRule {
         let route = HttpRoute::new(server, path, action, policy);
         let route = HttpRoute {
             direct_responses: direct_responses.cloned().collect(),
-            https_redirect: self.https(host),
+            https_redirect,
             https_backend: for_https,
             session_path,
             error_pages,
@@ -184,12 +185,27 @@ impl PathRule {
         })
     }
 
-    fn policy(&self, host: &HostContext<'_>) -> Arc<Policy> {
+    /// True if all of a path begins with this text. A dot of it is any character in a pattern, as in ingress-nginx: the paths of ACME
+    /// solvers become patterns on hosts that have some.
+    fn begins_with(&self, path: &PathMatch, prefix: &str) -> bool {
+        let Some(rest) = self.path.strip_prefix(prefix) else {
+            return false;
+        };
+        match path {
+            PathMatch::Regex(regex) => {
+                !sluice_pattern::has_alternatives(regex.anchored())
+                    && !rest.starts_with(['*', '?', '{'])
+            }
+            PathMatch::Exact(_) | PathMatch::Prefix(_) => true,
+        }
+    }
+
+    fn policy(&self, host: &HostContext<'_>, path: &PathMatch) -> Arc<Policy> {
         let mut policy = Arc::clone(&self.annotations.policy);
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
             Arc::make_mut(&mut policy).host = host.on(names);
         }
-        let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
+        let is_unguarded = |prefix: &String| self.begins_with(path, prefix);
         if policy.authentication.is_none()
             || !host.globals.access.unguarded.iter().any(is_unguarded)
         {
@@ -202,7 +218,7 @@ impl PathRule {
     }
 
     /// As ingress-nginx: a redirect of its own and a closed route come first.
-    fn https(&self, host: &HostContext<'_>) -> Option<HttpsRedirect> {
+    fn https(&self, host: &HostContext<'_>, path: &PathMatch) -> Option<HttpsRedirect> {
         /// Clients know the port that everybody knows, not the one that is listened on.
         const HTTPS: u16 = 443;
         let wish = self.annotations.https_redirects;
@@ -212,7 +228,7 @@ impl PathRule {
             .redirects
             .plain_http
             .iter()
-            .any(|prefix| self.path.starts_with(prefix.as_str()));
+            .any(|prefix| self.begins_with(path, prefix));
         let redirected = asked_for && !excepted && self.target.action.has_policies();
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirects.status,

@@ -22,7 +22,7 @@ pub(crate) enum Contender {
     SluiceOnEnvoy,
     /// The module chooses for each request.
     SluiceByModule,
-    /// The same filter as wasm, as in somebody else's Envoy.
+    /// The filter as wasm chooses for each request, as in an Envoy that somebody else runs.
     SluiceByWasm,
     Nginx,
     Envoy,

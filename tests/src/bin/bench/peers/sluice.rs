@@ -28,7 +28,7 @@ impl Running {
         let on_nginx = contender == Contender::SluiceOnNginx;
         let flags: &[&str] = match contender {
             Contender::SluiceByModule => &["--native-balancing=off"],
-            Contender::SluiceByWasm => &["--envoy-filter=wasm"],
+            Contender::SluiceByWasm => &["--native-balancing=off", "--envoy-filter=wasm"],
             _ => &[],
         };
         let flags = flags.iter().map(|flag| (*flag).to_owned());

@@ -67,6 +67,9 @@ mod nack;
 #[path = "../../../controller/xds-server/src/progress.rs"]
 mod progress;
 #[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/publications.rs"]
+mod publications;
+#[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/response.rs"]
 mod response;
 #[allow(dead_code, reason = "what the store and the service call")]

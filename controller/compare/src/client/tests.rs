@@ -170,19 +170,12 @@ async fn silence_and_nonsense_are_no_responses() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_not_sent() {
+async fn header_that_cannot_be_written_is_not_sent() {
     let client = client(server(Behaviour::IsSilent).await);
-    let header = ["x: a\nb".to_owned()];
-    for (url, headers) in [
-        ("http://a.b/a b", &[][..]),
-        ("http://a.b/", &header),
-        ("http://a\u{7f}/", &[]),
-    ] {
-        let request = Request::parse(url, "GET", headers).unwrap();
-        let answered = client.ask(&request, &Bytes::new()).await;
-        assert!(
-            matches!(answered, Err(Failure::Unsendable(_))),
-            "{url}: {answered:?}"
-        );
-    }
+    let request = Request::parse("http://a.b/", "GET", &["x: a\nb".to_owned()]).unwrap();
+    let answered = client.ask(&request, &Bytes::new()).await;
+    assert!(
+        matches!(answered, Err(Failure::Unsendable(_))),
+        "{answered:?}"
+    );
 }

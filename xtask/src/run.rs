@@ -125,13 +125,22 @@ fn is_for_nginx(arguments: &[String]) -> bool {
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let nginx = setup::nginx()?;
-    setup::peers()?;
+    if measures_peers(arguments) {
+        setup::peers()?;
+    }
     let prepared = Prepared::new(build::bench)?;
     let nginx = Nginx::new(nginx, &prepared)?;
     let mut program = prepared.program("sluice-bench", arguments);
     program.env("SLUICE_ENVOY_MODULE", build::envoy_module()?);
     nginx.export(&mut program);
     become_program(&mut program)
+}
+
+/// Without a name all rows are measured. Values of options are numbers, and no names.
+fn measures_peers(arguments: &[String]) -> bool {
+    let is_name = |argument: &&String| argument.starts_with(|first: char| first.is_alphabetic());
+    let mut names = arguments.iter().filter(is_name).peekable();
+    names.peek().is_none() || names.any(|name| name.starts_with("peers"))
 }
 
 /// `cargo xtask picture`.

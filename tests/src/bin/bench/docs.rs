@@ -48,7 +48,7 @@ pub(crate) fn write(
             page = ROWS.replaced(&page, &table)?;
         }
         if !of_peers.is_empty() {
-            let tables = peers::write(results.rows());
+            let tables = peers::tables(results.rows());
             page = PEERS.replaced(&page, &format!("{caption}\n{tables}"))?;
         }
         Ok(fs::write(&path, page)?)

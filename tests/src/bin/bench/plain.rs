@@ -47,7 +47,8 @@ pub(crate) fn bootstrap(listen: SocketAddr, pods: &[SocketAddr]) -> String {
     .to_string()
 }
 
-fn address(addr: SocketAddr) -> Value {
+/// An address of Envoy's.
+pub(crate) fn address(addr: SocketAddr) -> Value {
     json!({ "socket_address": { "address": addr.ip(), "port_value": addr.port() } })
 }
 

@@ -13,63 +13,50 @@ use sluice_tests::process::Process;
 use tempfile::TempDir;
 
 use super::Protocol;
-use super::contender::{self, Proxy};
+use super::packages::Package;
+use super::plan::Plan;
+use super::proxy::{Changed, Proxy, Running, wait_until_listening};
 use super::site::Site;
 
-pub(crate) struct Running {
+pub(crate) const PACKAGE: Package = Package {
+    variable: "CADDY_BINARY",
+    path: "usr/bin/caddy",
+};
+
+struct Caddy {
     process: Process,
     plan: Plan,
+    admin: Port,
     _folder: TempDir,
 }
 
-struct Plan {
-    http: Port,
-    https: Port,
-    admin: Port,
-    protocol: Protocol,
-    certificate: Value,
-}
-
-impl Running {
-    pub(crate) async fn start(site: &Site, protocol: Protocol) -> Result<Running> {
-        let plan = Plan {
-            http: Port::reserve()?,
-            https: Port::reserve()?,
-            admin: Port::reserve()?,
-            protocol,
-            certificate: json!({
-                "certificate": site.certificate("crt"),
-                "key": site.certificate("key"),
-            }),
-        };
-        let folder = tempfile::Builder::new().prefix("caddy-").tempdir()?;
-        let file = folder.path().join("caddy.json");
-        fs::write(&file, plan.configuration(site.pods(protocol)).to_string())?;
-        let mut command = Command::new(contender::caddy_binary()?);
-        command.arg("run").arg("--config").arg(&file);
-        // One worker, as all of them have; nothing of it outside of its folder.
-        command.env("GOMAXPROCS", "1").env("HOME", folder.path());
-        command.env("XDG_CONFIG_HOME", folder.path());
-        command.env("XDG_DATA_HOME", folder.path());
-        let mut running = Running {
-            process: Process::spawn(command)?,
+pub(crate) async fn start(plan: Plan, site: &Site) -> Result<Running> {
+    let admin = Port::reserve()?;
+    let folder = tempfile::Builder::new().prefix("caddy-").tempdir()?;
+    let file = folder.path().join("caddy.json");
+    let configuration = configuration(&plan, admin.addr(), site.pods(plan.protocol));
+    fs::write(&file, configuration.to_string())?;
+    let mut command = Command::new(PACKAGE.program().context("caddy")?);
+    command.arg("run").arg("--config").arg(&file);
+    // One worker, as all of them have; nothing of it outside of its folder.
+    command.env("GOMAXPROCS", "1").env("HOME", folder.path());
+    command.env("XDG_CONFIG_HOME", folder.path());
+    command.env("XDG_DATA_HOME", folder.path());
+    let mut process = Process::spawn(command)?;
+    wait_until_listening(plan.http(), &mut process).await?;
+    Ok(Running {
+        http: plan.http(),
+        https: plan.https(),
+        proxy: Box::new(Caddy {
+            process,
             plan,
+            admin,
             _folder: folder,
-        };
-        contender::listens(running.http(), &mut running.process).await?;
-        Ok(running)
-    }
+        }),
+    })
 }
 
-impl Proxy for Running {
-    fn http(&self) -> SocketAddr {
-        self.plan.http.addr()
-    }
-
-    fn https(&self) -> SocketAddr {
-        self.plan.https.addr()
-    }
-
+impl Proxy for Caddy {
     fn processes(&self) -> Result<Vec<u32>> {
         Ok(vec![self.process.pid()])
     }
@@ -79,51 +66,55 @@ impl Proxy for Running {
     }
 
     /// Its API.
-    async fn change(&mut self, pods: &[SocketAddr]) -> Result<()> {
-        let admin = self.plan.admin.addr();
-        let request = Request::new("POST", &admin.to_string(), "/load")
-            .header("content-type", "application/json")
-            .body(self.plan.configuration(pods).to_string());
-        let response = http::send(admin, &request).await.context("caddy's API")?;
-        ensure!(response.status == 200, "caddy's API: {}", response.text());
-        Ok(())
+    fn change<'a>(&'a mut self, pods: &'a [SocketAddr]) -> Changed<'a> {
+        Box::pin(async {
+            let admin = self.admin.addr();
+            let request = Request::new("POST", &admin.to_string(), "/load")
+                .header("content-type", "application/json")
+                .body(configuration(&self.plan, admin, pods).to_string());
+            let response = http::send(admin, &request).await.context("caddy's API")?;
+            ensure!(response.status == 200, "caddy's API: {}", response.text());
+            Ok(())
+        })
     }
 }
 
-impl Plan {
-    fn configuration(&self, pods: &[SocketAddr]) -> Value {
-        let upstreams: Vec<Value> = pods
-            .iter()
-            .map(|pod| json!({ "dial": pod.to_string() }))
-            .collect();
-        let versions = match self.protocol {
-            Protocol::Grpc => json!(["h2c"]),
-            _ => json!(["1.1"]),
-        };
-        let proxy = json!({
-            "handler": "reverse_proxy",
-            "load_balancing": { "selection_policy": { "policy": "round_robin" } },
-            "transport": { "protocol": "http", "versions": versions, "keep_alive": { "max_idle_conns_per_host": 320 } },
-            "upstreams": upstreams,
-        });
-        let server = |listen: SocketAddr, tls: Value| {
-            json!({
-                "listen": [listen.to_string()],
-                "automatic_https": { "disable": true },
-                "routes": [{ "handle": [proxy] }],
-                "tls_connection_policies": tls,
-            })
-        };
+fn configuration(plan: &Plan, admin: SocketAddr, pods: &[SocketAddr]) -> Value {
+    let certificate = json!({
+        "certificate": plan.certificate("crt"),
+        "key": plan.certificate("key"),
+    });
+    let upstreams: Vec<Value> = pods
+        .iter()
+        .map(|pod| json!({ "dial": pod.to_string() }))
+        .collect();
+    let versions = match plan.protocol {
+        Protocol::Grpc => json!(["h2c"]),
+        _ => json!(["1.1"]),
+    };
+    let proxy = json!({
+        "handler": "reverse_proxy",
+        "load_balancing": { "selection_policy": { "policy": "round_robin" } },
+        "transport": { "protocol": "http", "versions": versions, "keep_alive": { "max_idle_conns_per_host": 320 } },
+        "upstreams": upstreams,
+    });
+    let server = |listen: SocketAddr, tls: Value| {
         json!({
-            "admin": { "listen": self.admin.addr().to_string() },
-            "logging": { "logs": { "default": { "level": "ERROR" } } },
-            "apps": {
-                "http": { "servers": {
-                    "http": server(self.http.addr(), Value::Null),
-                    "https": server(self.https.addr(), json!([{}])),
-                } },
-                "tls": { "certificates": { "load_files": [self.certificate] } },
-            },
+            "listen": [listen.to_string()],
+            "automatic_https": { "disable": true },
+            "routes": [{ "handle": [proxy] }],
+            "tls_connection_policies": tls,
         })
-    }
+    };
+    json!({
+        "admin": { "listen": admin.to_string() },
+        "logging": { "logs": { "default": { "level": "ERROR" } } },
+        "apps": {
+            "http": { "servers": {
+                "http": server(plan.http(), Value::Null),
+                "https": server(plan.https(), json!([{}])),
+            } },
+            "tls": { "certificates": { "load_files": [certificate] } },
+        },
+    })
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use sluice_tests::http;
 
-use super::contender::{self, Contender, Running};
+use super::contender::{self, Contender};
+use super::proxy::Running;
 use super::site::{HOST, Site};
 use super::{PREFIX, Protocol};
 use crate::Effort;
@@ -30,7 +31,8 @@ impl PeersChange {
             let mut samples = Vec::new();
             for round in 0..effort.rounds {
                 let took = change(&mut running, &site, round % 2 == 0).await;
-                let told = || format!("{}; its log ends\n{}", contender.name(), running.log());
+                let log = running.proxy.log().tail();
+                let told = || format!("{}; its log ends\n{log}", contender.name());
                 samples.push(took.with_context(told)?);
                 // Old workers of a reload go.
                 tokio::time::sleep(Duration::from_millis(300)).await;
@@ -49,9 +51,9 @@ fn row(contender: Contender) -> Row {
 async fn change(running: &mut Running, site: &Site, second: bool) -> Result<f64> {
     let (pods, names) = site.set(second);
     let start = Instant::now();
-    running.change(pods).await?;
+    running.proxy.change(pods).await?;
     loop {
-        let response = http::get(running.http(), HOST, "/").await?;
+        let response = http::get(running.http, HOST, "/").await?;
         if response.pod().is_some_and(|pod| pod.starts_with(names)) {
             return Ok(start.elapsed().as_secs_f64() * 1e3);
         }

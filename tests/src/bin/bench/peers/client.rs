@@ -8,7 +8,7 @@ use sluice_tests::http2;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Protocol;
-use super::contender::Running;
+use super::proxy::Running;
 use super::site::HOST;
 
 /// Of every client; the proof of the upgrade is made of it.
@@ -49,10 +49,10 @@ impl Client {
                     };
                     let connection = http2::Connection::open(stream).await?;
                     let left = STREAMS.min(count - clients.len());
-                    let of_it = || Client::Http2(connection.clone(), request.clone(), protocol);
-                    clients.extend((0..left).map(|_| of_it()));
+                    let client = || Client::Http2(connection.clone(), request.clone(), protocol);
+                    clients.extend((0..left).map(|_| client()));
                 }
-                Protocol::WebSocket => clients.push(Client::WebSocket(upgraded(stream).await?)),
+                Protocol::WebSocket => clients.push(Client::WebSocket(upgrade(stream).await?)),
             }
         }
         Ok(clients)
@@ -88,16 +88,16 @@ impl Client {
 
 fn dial(protocol: Protocol, running: &Running) -> Dial {
     if !protocol.is_secure() {
-        return Dial::plain(running.http());
+        return Dial::plain(running.http);
     }
-    let mut dial = Dial::tls(running.https(), HOST);
+    let mut dial = Dial::tls(running.https, HOST);
     if let Some(tls) = &mut dial.tls {
-        tls.http2 = protocol != Protocol::Https;
+        tls.http2 = protocol.is_http2();
     }
     dial
 }
 
-async fn upgraded(mut stream: Box<dyn Stream>) -> Result<Box<dyn Stream>> {
+async fn upgrade(mut stream: Box<dyn Stream>) -> Result<Box<dyn Stream>> {
     let request = format!(
         "GET / HTTP/1.1\r\nHost: {HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
          Sec-WebSocket-Key: {WEBSOCKET_KEY}\r\n\r\n"

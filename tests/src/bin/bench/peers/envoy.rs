@@ -8,55 +8,48 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use sluice_tests::envoy::Envoy;
 use sluice_tests::log::Log;
-use sluice_tests::ports::Port;
 use tempfile::TempDir;
 
 use super::Protocol;
-use super::contender::Proxy;
+use super::plan::Plan;
+use super::proxy::{Changed, Proxy, Running};
 use super::site::Site;
+use crate::plain::address;
 
 const TYPES: &str = "type.googleapis.com/envoy";
 
-pub(crate) struct Running {
+struct PlainEnvoy {
     envoy: Envoy,
-    http: Port,
-    https: Port,
     folder: TempDir,
+    _plan: Plan,
 }
 
-impl Running {
-    pub(crate) async fn start(site: &Site, protocol: Protocol) -> Result<Running> {
-        let (http, https) = (Port::reserve()?, Port::reserve()?);
-        let folder = tempfile::Builder::new().prefix("envoy-").tempdir()?;
-        write_endpoints(&folder, site.pods(protocol))?;
-        let listeners = [
-            listener("http", http.addr(), &Value::Null, protocol),
-            listener("https", https.addr(), &tls(site, protocol), protocol),
-        ];
-        let bootstrap = json!({
-            "node": { "id": "peer", "cluster": "peer" },
-            "static_resources": { "listeners": listeners, "clusters": [cluster(&folder, protocol)] },
-        });
-        let mut envoy = Envoy::start(&bootstrap.to_string()).await?;
-        envoy.ready().await?;
-        Ok(Running {
+pub(crate) async fn start(plan: Plan, site: &Site) -> Result<Running> {
+    let folder = tempfile::Builder::new().prefix("envoy-").tempdir()?;
+    write_endpoints(&folder, site.pods(plan.protocol))?;
+    let listeners = [
+        listener("http", plan.http(), &Value::Null, plan.protocol),
+        listener("https", plan.https(), &tls(&plan), plan.protocol),
+    ];
+    let clusters = [cluster(&folder, plan.protocol)];
+    let bootstrap = json!({
+        "node": { "id": "peer", "cluster": "peer" },
+        "static_resources": { "listeners": listeners, "clusters": clusters },
+    });
+    let mut envoy = Envoy::start(&bootstrap.to_string()).await?;
+    envoy.ready().await?;
+    Ok(Running {
+        http: plan.http(),
+        https: plan.https(),
+        proxy: Box::new(PlainEnvoy {
             envoy,
-            http,
-            https,
             folder,
-        })
-    }
+            _plan: plan,
+        }),
+    })
 }
 
-impl Proxy for Running {
-    fn http(&self) -> SocketAddr {
-        self.http.addr()
-    }
-
-    fn https(&self) -> SocketAddr {
-        self.https.addr()
-    }
-
+impl Proxy for PlainEnvoy {
     fn processes(&self) -> Result<Vec<u32>> {
         Ok(vec![self.envoy.pid()])
     }
@@ -66,8 +59,8 @@ impl Proxy for Running {
     }
 
     /// A file of endpoints, moved into its place.
-    async fn change(&mut self, pods: &[SocketAddr]) -> Result<()> {
-        write_endpoints(&self.folder, pods)
+    fn change<'a>(&'a mut self, pods: &'a [SocketAddr]) -> Changed<'a> {
+        Box::pin(async { write_endpoints(&self.folder, pods) })
     }
 }
 
@@ -101,18 +94,14 @@ fn listener(name: &str, addr: SocketAddr, tls: &Value, protocol: Protocol) -> Va
     })
 }
 
-fn tls(site: &Site, protocol: Protocol) -> Value {
-    let alpn = match protocol {
-        Protocol::Http2 | Protocol::Grpc => "h2",
-        _ => "http/1.1",
-    };
-    let file = |kind: &str| json!({ "filename": site.certificate(kind) });
+fn tls(plan: &Plan) -> Value {
+    let file = |kind: &str| json!({ "filename": plan.certificate(kind) });
     json!({
         "name": "envoy.transport_sockets.tls",
         "typed_config": {
             "@type": format!("{TYPES}.extensions.transport_sockets.tls.v3.DownstreamTlsContext"),
             "common_tls_context": {
-                "alpn_protocols": [alpn],
+                "alpn_protocols": [plan.protocol.alpn()],
                 "tls_certificates": [{ "certificate_chain": file("crt"), "private_key": file("key") }],
             },
         },
@@ -155,8 +144,4 @@ fn write_endpoints(folder: &TempDir, pods: &[SocketAddr]) -> Result<()> {
 
 fn endpoints(folder: &TempDir) -> PathBuf {
     folder.path().join("endpoints.json")
-}
-
-fn address(addr: SocketAddr) -> Value {
-    json!({ "socket_address": { "address": addr.ip(), "port_value": addr.port() } })
 }

@@ -37,10 +37,10 @@ impl PeersIdle {
 
     async fn of(&self, contender: Contender, site: &Site) -> Result<[Measured; 2]> {
         let running = contender.start(site, self.0).await?;
-        // What the first requests need is not of the others' connections.
-        asked(Client::open(self.0, &running, 20).await?).await?;
+        // Memory for the first requests is not counted as that of idle connections.
+        exchange_each(Client::open(self.0, &running, 20).await?).await?;
         let before = running.memory()?;
-        let clients = asked(Client::open(self.0, &running, CONNECTIONS).await?).await?;
+        let clients = exchange_each(Client::open(self.0, &running, CONNECTIONS).await?).await?;
         let more = running.memory()?.saturating_sub(before);
         drop(clients);
         let [memory, connection] = self.rows_of(contender);
@@ -52,7 +52,7 @@ impl PeersIdle {
 }
 
 /// One after the other: no more connections to pods than one request needs.
-async fn asked(mut clients: Vec<Client>) -> Result<Vec<Client>> {
+async fn exchange_each(mut clients: Vec<Client>) -> Result<Vec<Client>> {
     for client in &mut clients {
         client.exchange().await?;
     }

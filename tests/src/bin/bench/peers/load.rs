@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::Protocol;
 use super::client::Client;
-use super::contender::Running;
+use super::proxy::Running;
 
 /// Connected clients.
 pub(crate) struct Load(Vec<Client>);

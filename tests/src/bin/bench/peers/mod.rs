@@ -16,8 +16,11 @@ mod haproxy;
 mod idle;
 mod load;
 mod nginx;
+mod packages;
 mod pages;
+mod plan;
 mod protocol;
+mod proxy;
 mod site;
 mod sluice;
 
@@ -25,8 +28,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use self::contender::{Contender, Running};
+use self::contender::Contender;
 use self::load::Load;
+use self::proxy::Running;
 use self::site::Site;
 use crate::Effort;
 use crate::row::{Measured, Row};
@@ -34,7 +38,7 @@ use crate::statistics::median;
 
 pub(crate) use change::PeersChange;
 pub(crate) use idle::PeersIdle;
-pub(crate) use pages::write;
+pub(crate) use pages::tables;
 pub(crate) use protocol::Protocol;
 
 /// Begins the names of these rows, which have tables of their own.

@@ -1,4 +1,4 @@
-//! Their tables in docs/benchmarks.md: a line for each proxy, a column for each measure.
+//! The tables of the comparison in docs/benchmarks.md: a line for each proxy, a column for each measure.
 
 use super::contender::Contender;
 use super::{PREFIX, Protocol};
@@ -20,7 +20,7 @@ const OF_MEMORY: [Column; 2] = [
 ];
 
 /// All tables, of these rows.
-pub(crate) fn write(rows: &[Measured]) -> String {
+pub(crate) fn tables(rows: &[Measured]) -> String {
     let mut page = String::new();
     for protocol in Protocol::ALL {
         let of = format!("/{}", protocol.name());
@@ -74,7 +74,7 @@ mod tests {
             Row::new(format!("{PREFIX}{measure}/https/nginx"), "").measured(value, 1)
         };
         let rows = [row("memory_mb", 8.0), row("idle_connection_kb", 0.5)];
-        let page = write(&rows);
+        let page = tables(&rows);
         assert!(
             page.contains("| nginx, minimal | 8.00 | 0.50 |\n"),
             "{page}"
@@ -84,7 +84,7 @@ mod tests {
             "{page}"
         );
         // Half of a line is none.
-        assert!(!write(&rows[..1]).contains("8.00"));
+        assert!(!tables(&rows[..1]).contains("8.00"));
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
             .filter(|name| name.starts_with(PREFIX))
             .map(|name| Row::new(name, "").measured(1.0, 1))
             .collect();
-        let page = write(&rows);
+        let page = tables(&rows);
         assert_eq!(page.matches("1.00").count(), rows.len(), "{page}");
         assert!(!page.contains("not measured"), "{page}");
     }

@@ -44,6 +44,15 @@ impl Protocol {
         }
     }
 
+    pub(crate) fn is_http2(self) -> bool {
+        matches!(self, Protocol::Http2 | Protocol::Grpc)
+    }
+
+    /// The name that clients and servers agree on in a handshake.
+    pub(crate) fn alpn(self) -> &'static str {
+        if self.is_http2() { "h2" } else { "http/1.1" }
+    }
+
     pub(crate) fn is_secure(self) -> bool {
         matches!(self, Protocol::Https | Protocol::Http2 | Protocol::Grpc)
     }

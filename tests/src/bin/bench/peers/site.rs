@@ -11,13 +11,13 @@ use sha1::{Digest, Sha1};
 use sluice_tests::certificate::Pair;
 use sluice_tests::echo::Echo;
 use sluice_tests::ports::Network;
-use sluice_tests::script::{Answer, Script};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Protocol;
+use crate::cpu;
 
 /// The host of every request.
 pub(crate) const HOST: &str = "web.test";
@@ -44,14 +44,7 @@ impl Site {
         let (second, websockets) = rest.split_at(PODS.into());
         let mut echoes = Echo::start_all("first", first).await?;
         echoes.extend(Echo::start_all("second", second).await?);
-        // The pods' own work is not what is measured.
-        let small = Answer {
-            body: Some("ok".to_owned()),
-            ..Answer::default()
-        };
-        echoes
-            .iter()
-            .for_each(|echo| echo.script(Script::echo().answer("*", small.clone())));
+        cpu::answer_in_short(&echoes);
         let mut upgraded = JoinSet::new();
         for addr in websockets {
             upgraded.spawn(upgrade_all(TcpListener::bind(addr).await?));
@@ -88,9 +81,9 @@ impl Site {
         (&self.sets[usize::from(second)], names[usize::from(second)])
     }
 
-    /// Certificate and key: `crt`, `key`, or `pem` for both.
-    pub(crate) fn certificate(&self, kind: &str) -> PathBuf {
-        self.folder.path().join(format!("web.{kind}"))
+    /// Folder of the certificate: `web.crt`, `web.key`, and `web.pem` with both.
+    pub(crate) fn certificates(&self) -> PathBuf {
+        self.folder.path().to_owned()
     }
 }
 
@@ -110,13 +103,17 @@ async fn upgrade(mut stream: TcpStream) -> Result<()> {
         head.push(stream.read_u8().await?);
     }
     let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-    let raw = head
+    let has_key = head
         .lines()
-        .position(|line| line.starts_with("sec-websocket-key:"));
-    let answer = raw.map_or_else(
-        || "HTTP/1.1 400 Bad Request\r\n\r\n".to_owned(),
-        |_| agreed(),
-    );
+        .any(|line| line.starts_with("sec-websocket-key:"));
+    let answer = if has_key {
+        switching_protocols()
+    } else {
+        "HTTP/1.1 400 Bad Request
+
+"
+        .to_owned()
+    };
     stream.write_all(answer.as_bytes()).await?;
     let mut bytes = [0; 4096];
     loop {
@@ -128,8 +125,8 @@ async fn upgrade(mut stream: TcpStream) -> Result<()> {
     }
 }
 
-/// Every client here has the same key.
-fn agreed() -> String {
+/// The agreement to WebSockets; every client here has the same key.
+fn switching_protocols() -> String {
     let proof = Sha1::digest(format!("{}{WEBSOCKET}", super::client::WEBSOCKET_KEY));
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: {}\r\n\r\n",

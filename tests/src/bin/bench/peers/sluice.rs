@@ -9,54 +9,49 @@ use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::sluice::{self, Options, Sluice};
 
 use super::Protocol;
-use super::contender::{Contender, Proxy};
+use super::contender::Contender;
+use super::proxy::{Changed, Proxy, Running};
 use super::site::{HOST, Site};
 
-pub(crate) struct Running {
+struct OfSluice {
     sluice: Sluice,
     manifests: Manifests,
     on_nginx: bool,
 }
 
-impl Running {
-    pub(crate) async fn start(
-        contender: Contender,
-        site: &Site,
-        protocol: Protocol,
-    ) -> Result<Running> {
-        let manifests = manifests(site, protocol)?;
-        let on_nginx = contender == Contender::SluiceOnNginx;
-        let flags: &[&str] = match contender {
-            Contender::SluiceByModule => &["--native-balancing=off"],
-            Contender::SluiceByWasm => &["--native-balancing=off", "--envoy-filter=wasm"],
-            _ => &[],
-        };
-        let flags = flags.iter().map(|flag| (*flag).to_owned());
-        let flags = flags.chain(["--configmap=default/settings".to_owned()]);
-        let options = Options::new(&manifests)
-            .data_plane(if on_nginx { "nginx" } else { "envoy" })
-            .arguments(flags.collect());
-        let running = Running {
-            sluice: options.start().await?,
+pub(crate) async fn start(
+    contender: Contender,
+    site: &Site,
+    protocol: Protocol,
+) -> Result<Running> {
+    let manifests = manifests(site, protocol)?;
+    let on_nginx = contender == Contender::SluiceOnNginx;
+    let flags: &[&str] = match contender {
+        Contender::SluiceByModule => &["--native-balancing=off"],
+        Contender::SluiceByWasm => &["--native-balancing=off", "--envoy-filter=wasm"],
+        _ => &[],
+    };
+    let flags = flags.iter().map(|flag| (*flag).to_owned());
+    let flags = flags.chain(["--configmap=default/settings".to_owned()]);
+    let options = Options::new(&manifests)
+        .data_plane(if on_nginx { "nginx" } else { "envoy" })
+        .arguments(flags.collect());
+    let sluice = options.start().await?;
+    if protocol != Protocol::WebSocket && protocol != Protocol::Grpc {
+        sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
+    }
+    Ok(Running {
+        http: sluice.http(),
+        https: sluice.https(),
+        proxy: Box::new(OfSluice {
+            sluice,
             manifests,
             on_nginx,
-        };
-        if protocol != Protocol::WebSocket && protocol != Protocol::Grpc {
-            sluice::wait_for_status(running.http(), HOST, "/", 200).await?;
-        }
-        Ok(running)
-    }
+        }),
+    })
 }
 
-impl Proxy for Running {
-    fn http(&self) -> SocketAddr {
-        self.sluice.http()
-    }
-
-    fn https(&self) -> SocketAddr {
-        self.sluice.https()
-    }
-
+impl Proxy for OfSluice {
     fn processes(&self) -> Result<Vec<u32>> {
         if self.on_nginx {
             return Ok(self.sluice.workers());
@@ -70,8 +65,8 @@ impl Proxy for Running {
     }
 
     /// An EndpointSlice, as Kubernetes writes it.
-    async fn change(&mut self, pods: &[SocketAddr]) -> Result<()> {
-        self.manifests.endpoints("default", "web", pods)
+    fn change<'a>(&'a mut self, pods: &'a [SocketAddr]) -> Changed<'a> {
+        Box::pin(async { self.manifests.endpoints("default", "web", pods) })
     }
 }
 

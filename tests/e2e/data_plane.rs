@@ -111,14 +111,14 @@ async fn each_state_of_the_way_to_the_controller_is_said_once() -> Result<()> {
         ensure!(count() == 1, "{}", data_plane.log().tail());
         Ok(())
     };
-    let address = format!("the controller, localhost:{}", xds.number());
+    let address = format!("the controller at localhost:{}", xds.number());
     said(&format!("cannot reach {address}: ")).await?;
     let identity = authority.identity(CONTROLLER)?;
     let controller = controller(&fixture, &identity, &http, &xds).await?;
     said(&format!("connected to {address}")).await?;
     data_plane.ready().await?;
     controller.stop()?;
-    said(&format!("the connection to {address}, is lost")).await?;
+    said(&format!("lost connection to {address}")).await?;
     sluice::wait_for_status(http.addr(), HOST, "/", 200).await?;
     data_plane.stop()
 }

@@ -1,8 +1,8 @@
-//! The connection of an Envoy to a controller elsewhere. Envoy writes a line at each attempt, or none; here there is one for each state,
-//! and one a minute while the controller is away.
+//! The connection of an Envoy to a controller elsewhere. Envoy logs each attempt, or nothing; here there is one line for each change of
+//! state, and one a minute while the controller cannot be reached.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::Method;
@@ -13,148 +13,178 @@ use tracing::{info, warn};
 use super::admin;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A connection of an Envoy that has just started takes a moment.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// How often it is said that the controller is still away.
-const REMINDER: Duration = Duration::from_secs(60);
+/// An Envoy that has just started takes a moment to connect.
+const STARTUP_GRACE: Duration = Duration::from_secs(3);
+const REMINDER_INTERVAL: Duration = Duration::from_secs(60);
 /// Envoy's gauge: 1 while it has a stream, also one that is still to be connected.
-const STATE: &str = "control_plane.connected_state";
+const CONNECTED: &str = "control_plane.connected_state";
+/// Envoy's gauge: its age in seconds.
+const UPTIME: &str = "server.uptime";
 
-/// A handle, cheap to clone.
+/// Watches the connection of one Envoy to its controller, and logs its changes of state.
 #[derive(Clone, Debug)]
 pub(super) struct ControllerLink {
     address: String,
     /// Why the last attempt failed, in Envoy's words.
-    reason: Arc<Mutex<Option<String>>>,
+    last_failure: Arc<Mutex<Option<String>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Of an Envoy that has just started.
-    Unknown {
+    Starting {
         since: Instant,
     },
     Connected,
-    Away {
-        said: Instant,
+    Unreachable {
+        logged_at: Instant,
     },
 }
 
 /// A line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum News {
+enum LinkEvent {
     Connected,
     Lost,
-    NotReached,
+    Unreachable,
 }
 
 impl ControllerLink {
     pub(super) fn new(address: String) -> Self {
         ControllerLink {
             address,
-            reason: Arc::default(),
+            last_failure: Arc::default(),
         }
     }
 
-    /// Envoy has logged this message about the connection.
+    /// Notes a message of Envoy about the connection.
     pub(super) fn failed(&self, message: &str) {
-        *self.reason() = Some(reason(message).to_owned());
+        let mut last = self
+            .last_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *last = Some(parse_reason(message).to_owned()).filter(|reason| !reason.is_empty());
     }
 
-    /// Says what becomes of the connection, for as long as it is polled.
+    /// Logs changes of state for as long as it is polled.
     pub(super) async fn follow(self, admin_socket: PathBuf) {
-        let mut state = State::Unknown {
-            since: Instant::now(),
-        };
         let received = format!("cluster.{XDS_CLUSTER}.upstream_cx_rx_bytes_total");
-        let path = format!("/stats?filter={STATE}%7C{received}");
-        let mut before = 0;
+        let path = format!("/stats?filter={CONNECTED}%7C{UPTIME}%7C{received}");
+        let mut watched = Watched::new(Instant::now());
         loop {
             sleep(POLL_INTERVAL).await;
-            let stats = admin::call(&admin_socket, Method::GET, &path).await;
-            let is_connected = stats.ok().map(|stats| {
-                let seen = Seen::in_stats(&stats, &received);
-                if state == State::Connected {
-                    before = seen.received;
-                }
-                // Whoever has answered is there, for as long as the stream lasts.
-                let has_answered = state == State::Connected || seen.received != before;
-                seen.has_stream && has_answered
-            });
-            let (next, news) = state.next(is_connected, Instant::now());
-            state = next;
-            if let Some(news) = news {
-                self.tell(news);
+            // An Envoy that does not answer may be busy, or gone: nothing is known of its connection.
+            if let Ok(text) = admin::call(&admin_socket, Method::GET, &path).await
+                && let Some(event) =
+                    watched.update(&StreamStats::parse(&text, &received), Instant::now())
+            {
+                self.log_event(event);
             }
         }
     }
 
-    fn tell(&self, news: News) {
+    fn log_event(&self, event: LinkEvent) {
         let address = &self.address;
-        let reason = match self.reason().take() {
-            Some(reason) => format!(": {reason}"),
-            None => String::new(),
-        };
-        match news {
-            News::Connected => info!("connected to the controller, {address}"),
-            News::Lost => warn!(
-                "the connection to the controller, {address}, is lost{reason}; envoy serves what it has and connects again"
+        let mut last = self
+            .last_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let reason = last
+            .take()
+            .map_or_else(String::new, |reason| format!(": {reason}"));
+        match event {
+            LinkEvent::Connected => info!("connected to the controller at {address}"),
+            LinkEvent::Lost => warn!(
+                "lost connection to the controller at {address}{reason}; envoy keeps its last configuration and reconnects"
             ),
-            News::NotReached => warn!("cannot reach the controller, {address}{reason}; retrying"),
+            LinkEvent::Unreachable => {
+                warn!("cannot reach the controller at {address}{reason}; retrying");
+            }
+        }
+    }
+}
+
+/// The state of the connection, and what it was concluded from.
+#[derive(Debug)]
+struct Watched {
+    state: State,
+    /// Bytes that the controller had sent when it was connected last.
+    received: u64,
+    uptime: u64,
+}
+
+impl Watched {
+    fn new(now: Instant) -> Self {
+        Watched {
+            state: State::Starting { since: now },
+            received: 0,
+            uptime: 0,
         }
     }
 
-    fn reason(&self) -> MutexGuard<'_, Option<String>> {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner)
+    fn update(&mut self, stats: &StreamStats, now: Instant) -> Option<LinkEvent> {
+        // Another Envoy, which has lost nothing.
+        if stats.uptime < self.uptime {
+            *self = Watched::new(now);
+        }
+        self.uptime = stats.uptime;
+        // Whoever has answered is there, for as long as the stream lasts.
+        let has_answered = self.state == State::Connected || stats.received != self.received;
+        let (state, event) = self.state.next(stats.has_stream && has_answered, now);
+        self.state = state;
+        if state == State::Connected {
+            self.received = stats.received;
+        }
+        event
     }
 }
 
 impl State {
-    /// `is_connected`: `None` while there is no Envoy to ask.
-    fn next(self, is_connected: Option<bool>, now: Instant) -> (State, Option<News>) {
-        let away = State::Away { said: now };
+    fn next(self, is_connected: bool, now: Instant) -> (State, Option<LinkEvent>) {
+        let unreachable = State::Unreachable { logged_at: now };
         match (self, is_connected) {
-            (State::Connected, Some(true)) => (self, None),
-            (_, Some(true)) => (State::Connected, Some(News::Connected)),
-            (State::Connected, Some(false)) => (away, Some(News::Lost)),
-            (State::Unknown { since }, Some(false)) if now - since >= PATIENCE => {
-                (away, Some(News::NotReached))
+            (State::Connected, true) => (self, None),
+            (_, true) => (State::Connected, Some(LinkEvent::Connected)),
+            (State::Connected, false) => (unreachable, Some(LinkEvent::Lost)),
+            (State::Starting { since }, false) if now - since >= STARTUP_GRACE => {
+                (unreachable, Some(LinkEvent::Unreachable))
             }
-            (State::Away { said }, Some(false)) if now - said >= REMINDER => {
-                (away, Some(News::NotReached))
+            (State::Unreachable { logged_at }, false) if now - logged_at >= REMINDER_INTERVAL => {
+                (unreachable, Some(LinkEvent::Unreachable))
             }
-            // The next Envoy begins anew.
-            (State::Connected, None) => (State::Unknown { since: now }, None),
-            (State::Unknown { .. } | State::Away { .. }, _) => (self, None),
+            (State::Starting { .. } | State::Unreachable { .. }, false) => (self, None),
         }
     }
 }
 
-/// Counts of Envoy.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
+/// Envoy's counters for its connection to the controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct StreamStats {
     has_stream: bool,
-    /// Bytes of the controller.
+    /// Bytes from the controller.
     received: u64,
+    uptime: u64,
 }
 
-impl Seen {
+impl StreamStats {
     /// `received`: name of the counter.
-    fn in_stats(stats: &str, received: &str) -> Self {
-        let value = |name: &str| {
-            let values = stats.lines().filter_map(|line| line.split_once(": "));
+    fn parse(text: &str, received: &str) -> Self {
+        let value = |name: &str| -> u64 {
+            let values = text.lines().filter_map(|line| line.split_once(": "));
             let mut values = values.filter(|(known, _)| *known == name);
-            values.next_back().and_then(|(_, value)| value.parse().ok())
+            let value = values.next_back().and_then(|(_, value)| value.parse().ok());
+            value.unwrap_or(0)
         };
-        Seen {
-            has_stream: value(STATE) == Some(1),
-            received: value(received).unwrap_or(0),
+        StreamStats {
+            has_stream: value(CONNECTED) == 1,
+            received: value(received),
+            uptime: value(UPTIME),
         }
     }
 }
 
-/// `TYPE gRPC config stream to CLUSTER closed[ since TIME ago]: CODE, REASON[{DETAILS}][ (previously ...)]`.
-fn reason(message: &str) -> &str {
+/// The reason in `TYPE gRPC config stream to CLUSTER closed[ since TIME ago]: CODE, REASON[{DETAILS}][ (previously ...)]`.
+fn parse_reason(message: &str) -> &str {
     let (_, reason) = message.split_once(" closed").unwrap_or(("", message));
     let (_, reason) = reason.split_once(": ").unwrap_or(("", reason));
     let reason = match reason.split_once(", ") {
@@ -169,45 +199,68 @@ fn reason(message: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use LinkEvent::{Connected, Lost, Unreachable};
 
-    /// News of states that were seen a second apart: `+` connected, `-` not, `?` no Envoy.
-    fn told(seen: &str) -> Vec<(usize, News)> {
+    /// Events of an Envoy that is looked at every second: `+` it has a stream and the controller answers, `=` it has a stream and nothing
+    /// comes, `-` it has none, `?` it does not answer, `*` another Envoy has started.
+    fn events(seen: &str) -> Vec<(usize, LinkEvent)> {
         let start = Instant::now();
-        let mut state = State::Unknown { since: start };
-        let mut told = Vec::new();
+        let mut watched = Watched::new(start);
+        let mut stats = StreamStats::default();
+        let mut events = Vec::new();
         for (second, seen) in seen.chars().enumerate() {
-            let is_connected = match seen {
-                '+' => Some(true),
-                '-' => Some(false),
-                _ => None,
-            };
+            stats.uptime += 1;
+            match seen {
+                '+' => (stats.has_stream, stats.received) = (true, stats.received + 9),
+                '=' => stats.has_stream = true,
+                '-' => stats.has_stream = false,
+                '*' => stats = StreamStats::default(),
+                _ => continue,
+            }
             let now = start + Duration::from_secs(second as u64);
-            let (next, news) = state.next(is_connected, now);
-            state = next;
-            told.extend(news.map(|news| (second, news)));
+            events.extend(watched.update(&stats, now).map(|event| (second, event)));
         }
-        told
+        events
     }
 
     #[test]
-    fn each_state_is_said_once_and_an_absence_each_minute() {
-        use News::{Connected, Lost, NotReached};
-        assert_eq!(told("-+++"), [(1, Connected)]);
-        assert_eq!(told("++--++"), [(0, Connected), (2, Lost), (4, Connected)]);
-        let never = "-".repeat(130);
-        let expected = [3, 63, 123].map(|second| (second, NotReached));
-        assert_eq!(told(&never), expected);
+    fn each_state_is_logged_once_and_an_absence_each_minute() {
+        assert_eq!(events("-+++"), [(1, Connected)]);
+        assert_eq!(
+            events("++--++"),
+            [(0, Connected), (2, Lost), (4, Connected)]
+        );
+        let expected = [3, 63, 123].map(|second| (second, Unreachable));
+        assert_eq!(events(&"-".repeat(130)), expected);
         let lost = format!("+{}+", "-".repeat(70));
-        let expected = [(0, Connected), (1, Lost), (61, NotReached), (71, Connected)];
-        assert_eq!(told(&lost), expected);
+        let expected = [
+            (0, Connected),
+            (1, Lost),
+            (61, Unreachable),
+            (71, Connected),
+        ];
+        assert_eq!(events(&lost), expected);
+    }
+
+    /// Envoy counts a stream that is yet to be connected.
+    #[test]
+    fn a_stream_is_none_before_the_controller_has_answered() {
+        assert_eq!(events("==-=="), [(3, Unreachable)]);
+        assert_eq!(events("+-=="), [(0, Connected), (1, Lost)]);
+        assert_eq!(events("+====="), [(0, Connected)]);
     }
 
     #[test]
-    fn an_envoy_that_starts_anew_has_lost_nothing() {
-        use News::Connected;
-        assert_eq!(told("+?-++"), [(0, Connected), (3, Connected)]);
+    fn nothing_is_concluded_from_an_envoy_that_does_not_answer() {
+        assert_eq!(events("+=?==??=="), [(0, Connected)]);
         let gone = format!("+-{}", "?".repeat(70));
-        assert_eq!(told(&gone).len(), 2, "nothing is known of its controller");
+        assert_eq!(events(&gone), [(0, Connected), (1, Lost)]);
+    }
+
+    #[test]
+    fn another_envoy_has_lost_nothing() {
+        assert_eq!(events("++??*++"), [(0, Connected), (5, Connected)]);
+        assert_eq!(events("++*---"), [(0, Connected), (5, Unreachable)]);
     }
 
     #[test]
@@ -220,26 +273,25 @@ mod tests {
                 " since 61s ago: 14, refused, twice (previously 14, x{y} since 60s ago)",
                 "refused, twice",
             ),
+            (
+                ": 14, remote connection failure{details|more}",
+                "remote connection failure",
+            ),
         ] {
-            assert_eq!(reason(&format!("{stream}{rest}")), expected, "{rest}");
+            assert_eq!(parse_reason(&format!("{stream}{rest}")), expected, "{rest}");
         }
-        assert_eq!(reason("something else"), "something else");
+        assert_eq!(parse_reason("something else"), "something else");
     }
 
     #[test]
-    fn a_stream_is_none_before_the_controller_has_answered() {
-        let stats = "control_plane.connected_state: 1\ncluster.c.rx: 17\n";
-        let expected = Seen {
+    fn stats_are_read_by_their_names() {
+        let text = "cluster.c.rx: 17\ncontrol_plane.connected_state: 1\nserver.uptime: 5\n";
+        let expected = StreamStats {
             has_stream: true,
             received: 17,
+            uptime: 5,
         };
-        assert_eq!(Seen::in_stats(stats, "cluster.c.rx"), expected);
-        let none = Seen {
-            has_stream: false,
-            received: 0,
-        };
-        let stats = "control_plane.connected_state: 0\n";
-        assert_eq!(Seen::in_stats(stats, "x"), none);
-        assert_eq!(Seen::in_stats("", "x"), none);
+        assert_eq!(StreamStats::parse(text, "cluster.c.rx"), expected);
+        assert_eq!(StreamStats::parse("", "x"), StreamStats::default());
     }
 }

@@ -9,7 +9,7 @@ use super::controller_link::ControllerLink;
 
 /// Envoy warns of each of these; the first is our own signal.
 const TERMINATED: &str = "caught ENVOY_SIGTERM";
-/// The controller ended the stream, is gone, or was never there; at each attempt to reach it.
+/// Behind the type of the stream: the controller ended it, is gone, or was never there; at each attempt to reach it.
 const LOST: &str = "gRPC config stream to ";
 
 /// A line of Envoy's standard error.
@@ -55,18 +55,24 @@ impl Line<'_> {
 /// Logs a line in the format of `--log-format`, at its level, of an Envoy whose controller is this process: its streams end
 /// when we do.
 pub(super) fn of_our_own(line: &str) {
-    log_line(line, |text| text.contains(LOST));
+    log_line(line, is_lost);
 }
 
 /// The same of an Envoy whose controller is elsewhere: the link says that it is away, and why.
 pub(super) fn of_a_remote_controller(line: &str, link: &ControllerLink) {
     log_line(line, |text| {
-        let is_lost = text.contains(LOST);
+        let is_lost = is_lost(text);
         if is_lost {
             link.failed(text);
         }
         is_lost
     });
+}
+
+/// Only how a message begins says what it is: a rejection quotes texts of tenants.
+fn is_lost(text: &str) -> bool {
+    text.split_once(' ')
+        .is_some_and(|(_, rest)| rest.starts_with(LOST))
 }
 
 /// `is_known`: the text of a message that is no news.
@@ -113,6 +119,12 @@ mod tests {
 
     #[test]
     fn messages_of_envoy_are_known_by_their_beginning() {
+        assert!(is_lost(
+            "DeltaAggregatedResources gRPC config stream to c closed: 14, x"
+        ));
+        assert!(!is_lost(
+            "delta config rejected: x gRPC config stream to c closed"
+        ));
         let message = Line::Message {
             level: "warning",
             component: "main",

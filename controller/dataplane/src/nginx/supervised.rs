@@ -60,7 +60,8 @@ impl Supervised {
         }
     }
 
-    async fn latest(&mut self) -> Option<Arc<Configuration>> {
+    /// The latest configuration, when changes that come close together are over.
+    async fn debounced_latest(&mut self) -> Option<Arc<Configuration>> {
         tokio::time::sleep(DEBOUNCE).await;
         self.nginx.configurations.borrow_and_update().clone()
     }
@@ -70,14 +71,17 @@ impl Supervised {
     ///
     /// # Errors
     ///
-    /// It was refused so many times.
-    async fn first_configuration(&mut self, most: Option<NonZeroU32>) -> anyhow::Result<()> {
+    /// nginx has refused it `max_failed_starts` times.
+    async fn first_configuration(
+        &mut self,
+        max_failed_starts: Option<NonZeroU32>,
+    ) -> anyhow::Result<()> {
         let (mut failures, mut delay) = (0, None);
         loop {
             let changed = self.nginx.configurations.changed();
             match timeout(delay.unwrap_or(Duration::MAX), changed).await {
                 Ok(Ok(())) => {
-                    let Some(latest) = self.latest().await else {
+                    let Some(latest) = self.debounced_latest().await else {
                         continue;
                     };
                     if self.install(&latest).await {
@@ -89,7 +93,7 @@ impl Supervised {
                 // The publisher is gone, and we are stopped soon.
                 Ok(Err(_)) => return std::future::pending().await,
                 Err(_) => {
-                    if most.is_some_and(|most| failures >= most.get()) {
+                    if max_failed_starts.is_some_and(|most| failures >= most.get()) {
                         return Err(gave_up::<Self>(failures));
                     }
                     if self.retry_first(failures).await {
@@ -104,18 +108,14 @@ impl Supervised {
 
     /// Tries the configuration that was refused before; `false`: it is again.
     async fn retry_first(&mut self, failures: u32) -> bool {
-        let nginx = &self.nginx;
-        let Some(latest) = nginx.configurations.borrow().clone() else {
+        let Some(latest) = self.nginx.configurations.borrow().clone() else {
             return false;
         };
-        let tried =
-            configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
-        if let Err(rejection) = tried {
+        if let Err(rejection) = self.try_install(&latest).await {
             let times = failures + 1;
             error!("nginx has refused its first configuration {times} times: {rejection}");
             return false;
         }
-        self.remove_unused_files(&latest);
         self.installed_first(latest);
         true
     }
@@ -131,15 +131,10 @@ impl Supervised {
 
     /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
     async fn install(&self, latest: &Arc<Configuration>) -> bool {
-        let nginx = &self.nginx;
-        self.note_next(latest);
-        let installed =
-            configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await;
-        let Err(rejection) = installed else {
-            self.remove_unused_files(latest);
+        let Err(rejection) = self.try_install(latest).await else {
             return true;
         };
-        let kept = match nginx.pid.get() {
+        let kept = match self.nginx.pid.get() {
             0 => "there is no other yet",
             _ => "previous configuration kept",
         };
@@ -152,6 +147,14 @@ impl Supervised {
             Rejection::Untested(_) => ReloadEvent::Failed,
         });
         false
+    }
+
+    async fn try_install(&self, latest: &Arc<Configuration>) -> Result<(), Rejection> {
+        let nginx = &self.nginx;
+        self.note_next(latest);
+        configuration_test::install(&nginx.program, &nginx.directory, &latest.text).await?;
+        self.remove_unused_files(latest);
+        Ok(())
     }
 
     fn note_next(&self, configuration: &Configuration) {
@@ -274,7 +277,7 @@ impl Program for Supervised {
 
     /// Loads the latest configuration, unless nginx has it already. New workers serve before the old ones exit.
     async fn apply_change(&mut self, process: &mut Process) {
-        let Some(latest) = self.latest().await else {
+        let Some(latest) = self.debounced_latest().await else {
             return;
         };
         if process.serves() == Some(&digest(latest.content)) {

@@ -13,8 +13,8 @@ use super::FormerFiles;
 use crate::content_hash::content_hash;
 use crate::private_file;
 
-/// Tables of before whose shards are still there. A worker may have read an index before it was replaced.
-const HISTORY: usize = 64;
+/// Replaced indexes whose shards are kept: a worker may have read the index just before.
+const KEPT_REPLACEMENTS: usize = 64;
 
 /// The directory of these files. Workers of different configurations read different indexes.
 #[derive(Debug)]
@@ -33,8 +33,10 @@ struct Held {
     shards: BTreeMap<String, usize>,
     /// The last two tables that were written: nginx may get the one while the other is on its way.
     recent: [Option<String>; 2],
-    /// Those of the configuration that nginx has loaded, and of the one that it is about to load.
-    loaded: [Option<String>; 2],
+    /// That of the configuration that nginx has loaded.
+    loaded: Option<String>,
+    /// That of the one that it is about to load.
+    next: Option<String>,
 }
 
 /// An index in the directory.
@@ -100,7 +102,7 @@ impl TableFiles {
         let gone = former.difference(&written.shards).cloned().collect();
         held.retired.push_back(gone);
         held.indexes.insert(name.to_owned(), written);
-        while held.retired.len() > HISTORY {
+        while held.retired.len() > KEPT_REPLACEMENTS {
             let oldest = held.retired.pop_front().unwrap_or_default();
             self.release(held, &oldest);
         }
@@ -126,20 +128,23 @@ impl TableFiles {
 
     /// Notes the table of the configuration that nginx is about to load.
     pub(super) fn note_next(&self, name: Option<&str>) {
-        self.held().loaded[1] = name.map(str::to_owned);
+        self.held().next = name.map(str::to_owned);
     }
 
     /// Notes that nginx has loaded that configuration.
     pub(super) fn note_loaded(&self) {
         let mut held = self.held();
-        held.loaded[0] = held.loaded[1].clone();
+        held.loaded = held.next.clone();
     }
 
     /// Removes the tables that only earlier configurations name.
     pub(super) fn remove_unused(&self) {
         let mut held = self.held();
-        let in_use = held.recent.iter().chain(&held.loaded).flatten();
+        let recent = held.recent.iter().flatten();
+        let in_use = recent.chain(&held.loaded).chain(&held.next);
         let in_use: BTreeSet<String> = in_use.cloned().collect();
+        // Of an index that could not be written.
+        held.shards.retain(|_, count| *count > 0);
         let unused = held.indexes.keys().filter(|name| !in_use.contains(*name));
         for name in unused.cloned().collect::<Vec<_>>() {
             if let Some(index) = held.indexes.remove(&name) {
@@ -236,7 +241,7 @@ mod tests {
     fn shards_outlast_their_index_for_a_while_and_those_that_come_back_stay() {
         let (_temporary, tables) = opened();
         let has_shard = |text: &str| has(&tables, &shard(text));
-        for n in 0..HISTORY {
+        for n in 0..KEPT_REPLACEMENTS {
             tables.write("a", &table(&format!("{n}"))).unwrap();
         }
         assert!(has_shard("0") && has_shard("1"));
@@ -244,10 +249,23 @@ mod tests {
         tables.write("a", &table("last")).unwrap();
         tables.write("a", &table("0")).unwrap();
         assert!(has_shard("0") && !has_shard("1") && has_shard("empty"));
-        for n in 0..=HISTORY {
+        for n in 0..=KEPT_REPLACEMENTS {
             tables.write("a", &table(&format!("then {n}"))).unwrap();
         }
         assert!(!has_shard("0") && has_shard("empty"));
+    }
+
+    #[test]
+    fn shards_of_an_index_that_could_not_be_written_are_removed() {
+        let (_temporary, tables) = opened();
+        fs::create_dir(tables.directory.join(RenderedTable::index_file("a"))).unwrap();
+        tables.write("a", &table("1")).unwrap_err();
+        assert!(has(&tables, &shard("1")));
+        tables.remove_unused();
+        assert!(!has(&tables, &shard("1")));
+        tables.write("b", &table("1")).unwrap();
+        tables.remove_unused();
+        assert!(has(&tables, &shard("1")));
     }
 
     #[test]

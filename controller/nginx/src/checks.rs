@@ -77,7 +77,7 @@ pub(crate) fn check_location(
         .error_pages
         .as_ref()
         .and_then(|pages| pages.backend.as_ref());
-    if service.is_some_and(|id| errors::is_unusual(id, context.model)) {
+    if service.is_some_and(|id| errors::is_unusual(id, context.config)) {
         add(
             "custom-http-errors: an error service that is not spoken to with plain http",
             false,
@@ -138,7 +138,7 @@ fn check_client_certificates(
     let asked = clients.verify != VerifyClient::Off;
     if asked && *host.name == ServerName::CatchAll {
         Some("auth-tls-secret without a host")
-    } else if asked && ClientTls::new(clients, context.model, context.settings).is_none() {
+    } else if asked && ClientTls::new(clients, context.config, context.settings).is_none() {
         Some("auth-tls-secret: the Secret is not there")
     } else {
         None
@@ -184,7 +184,7 @@ fn check_backends(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
-    let config = context.model;
+    let config = context.config;
     let canaries = route.canaries.iter().map(|canary| &canary.backend);
     let weighted = route
         .destination()
@@ -219,8 +219,11 @@ fn check_https_backend(
     id: &BackendId,
     context: RenderContext<'_>,
 ) -> Option<&'static str> {
-    let (plain, secure) = (transport(main, context.model), transport(id, context.model));
-    let config = context.model;
+    let (plain, secure) = (
+        transport(main, context.config),
+        transport(id, context.config),
+    );
+    let config = context.config;
     let same_pods = config.without_variant(id) == config.without_variant(main);
     let as_the_client = plain.tls.is_none() && secure.tls.is_some();
     let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
@@ -234,7 +237,7 @@ fn check_https_backend(
 }
 
 fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&'static str> {
-    let is_missing = |id: &SecretId| context.model.secret(id).is_none();
+    let is_missing = |id: &SecretId| context.config.secret(id).is_none();
     let verify = tls.verify.as_ref();
     let sent = tls.server_name.as_ref();
     if tls.certificate.as_ref().is_some_and(is_missing) {
@@ -254,7 +257,7 @@ fn check_fastcgi(
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
-    let module = Module::of(transport(main, context.model).protocol);
+    let module = Module::of(transport(main, context.config).protocol);
     if module != Module::FastCgi {
         return Vec::new();
     }

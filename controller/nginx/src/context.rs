@@ -5,14 +5,14 @@ use sluice_ir::{
     SharedMap, VerifyClient,
 };
 
-use crate::model::{Model, Shared};
 use crate::settings::Settings;
+use crate::tracked_config::{SharedInputs, TrackedConfig};
 use crate::waf::Place;
 
 /// Inputs that all hosts have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct RenderContext<'a> {
-    pub(crate) model: &'a Model<'a>,
+    pub(crate) config: &'a TrackedConfig<'a>,
     pub(crate) settings: &'a Settings,
     /// Requests are written down.
     pub(crate) logs: bool,
@@ -23,8 +23,8 @@ pub(crate) struct RenderContext<'a> {
 }
 
 impl<'a> RenderContext<'a> {
-    pub(crate) fn shared(self) -> &'a Shared {
-        self.model.shared()
+    pub(crate) fn shared(self) -> &'a SharedInputs {
+        self.config.shared()
     }
 
     pub(crate) fn global(self) -> &'a GlobalConfig {

@@ -146,7 +146,7 @@ pub(crate) fn unsupported(
     }
     let (policy, retries) = (&route.policy, &route.policy.retries);
     let has_retries = retries.attempts.get() > 1 && RetryKind::of_route(route).is_none();
-    let protocol = transport(main, context.model).protocol;
+    let protocol = transport(main, context.config).protocol;
     let streams = protocol == Protocol::Http2;
     let missing = [
         (

@@ -3,7 +3,7 @@
 //! ```text
 //!   Config --diff--> backends, servers, Secrets, TLS settings that are not as before
 //!                        |
-//!        transports, firewalls (counted) --> Shared: the same as before? else all servers are stale
+//!        transports, firewalls (counted) --> SharedInputs: the same as before? else all servers are stale
 //!                        |
 //!        stale servers and those that looked at a changed backend or Secret --> Servers
 //!                        |
@@ -22,9 +22,9 @@ use crate::files::KeptFiles;
 use crate::files::names::hash;
 use crate::host_table::{RenderedTable, TableConf, TableIdentity};
 use crate::http::{self, SERVERS};
-use crate::model::{BackendView, Model, Shared};
 use crate::servers::{PROFILES, Servers};
 use crate::settings::Settings;
+use crate::tracked_config::{BackendView, SharedInputs, TrackedConfig};
 use crate::transports::Transports;
 use crate::unsupported::Unsupported;
 use crate::waf::{Firewalls, Place};
@@ -36,7 +36,7 @@ pub struct Renderer {
     settings: Settings,
     /// The one that was rendered last.
     config: Config,
-    shared: Option<Shared>,
+    shared: Option<SharedInputs>,
     transports: Transports,
     firewalls: Firewalls,
     /// TLS settings that validate certificates of clients.
@@ -88,7 +88,7 @@ impl Renderer {
         let before = std::mem::replace(&mut self.config, now);
         self.count_transports(&before);
         let firewalls_changed = self.count_firewalls(&before);
-        let shared = Shared {
+        let shared = SharedInputs {
             global: self.config.global.clone(),
             passthrough: self.config.passthrough.clone(),
             waf: self.firewalls.sharing(&self.config),
@@ -170,11 +170,11 @@ impl Renderer {
         stale
     }
 
-    fn render_servers(&mut self, stale: &BTreeSet<ServerName>, shared: &Shared) {
-        let model = Model::new(shared, &self.config);
+    fn render_servers(&mut self, stale: &BTreeSet<ServerName>, shared: &SharedInputs) {
+        let tracked = TrackedConfig::new(shared, &self.config);
         let context = RenderContext {
             logs: http::logs(&self.config, &self.settings),
-            model: &model,
+            config: &tracked,
             settings: &self.settings,
             place: Place::default(),
             by_table: false,
@@ -183,12 +183,12 @@ impl Renderer {
     }
 
     /// Renders what is around servers, and nginx.conf if it is not as before. Returns what is not served.
-    fn render_frame(&mut self, shared: &Shared) -> Vec<Unsupported> {
+    fn render_frame(&mut self, shared: &SharedInputs) -> Vec<Unsupported> {
         let mut unsupported = Vec::new();
         let frame = http::Frame {
             config: &self.config,
             settings: &self.settings,
-            model: &Model::new(shared, &self.config),
+            tracked: &TrackedConfig::new(shared, &self.config),
             transports: &self.transports,
             needs: self.servers.needs(),
             links: self.files.links(),

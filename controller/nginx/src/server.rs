@@ -100,7 +100,7 @@ impl<'a> ServerConf<'a> {
                 .iter()
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
             waf_files: waf::around_server(&context.place, settings),
-            copies: mirror::copies(&open, context.model),
+            copies: mirror::copies(&open, context.config),
             errors: errors::asked(&open, context),
             auth_location: AuthLocation::for_server(
                 Host {
@@ -255,7 +255,7 @@ fn clients(
     let clients = host.clients()?;
     let page = clients.error_page.as_ref();
     let page = page.map(|page| DirectResponses::to_refused(page, context.global()));
-    let tls = ClientTls::new(clients, context.model, context.settings)?;
+    let tls = ClientTls::new(clients, context.config, context.settings)?;
     Some((tls, page))
 }
 

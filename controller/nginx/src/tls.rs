@@ -7,8 +7,8 @@ use sluice_ir::{ClientCertificates, ServerName, VerifyClient};
 use crate::conf::{Text, Value, Word, map_key, value, word};
 use crate::files::cert_links::{self, CertLinks};
 use crate::files::{self, Pinned};
-use crate::model::Model;
 use crate::settings::Settings;
+use crate::tracked_config::TrackedConfig;
 
 /// The name of the certificate for a handshake.
 const CERTIFICATE: &str = "sluice_certificate";
@@ -77,7 +77,7 @@ impl ClientTls {
     /// `None` where no certificate is requested.
     pub(crate) fn new(
         clients: &ClientCertificates,
-        model: &Model<'_>,
+        config: &TrackedConfig<'_>,
         settings: &Settings,
     ) -> Option<Self> {
         let verify = match clients.verify {
@@ -88,7 +88,7 @@ impl ClientTls {
         };
         let ca = &clients.validation.ca;
         Some(ClientTls {
-            authorities: files::pinned(ca, model.secret(ca), settings)?,
+            authorities: files::pinned(ca, config.secret(ca), settings)?,
             verify,
             depth: clients.validation.depth,
         })

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use sluice_ir::{BackendId, KeepAlive, Transport};
 
-use crate::model::Model;
 use crate::settings::Settings;
+use crate::tracked_config::TrackedConfig;
 use crate::transports::{Kind, Transports};
 
 /// `upstream {}`.
@@ -53,9 +53,9 @@ fn upstream(name: String, kept: KeepAlive) -> Upstream {
 }
 
 /// The upstream for pods that are spoken to like this.
-pub(crate) fn name(transport: &Transport, model: &Model<'_>) -> String {
+pub(crate) fn name(transport: &Transport, config: &TrackedConfig<'_>) -> String {
     let kind = Kind::from(transport);
-    let number = model.shared().kinds.iter().position(|it| *it == kind);
+    let number = config.shared().kinds.iter().position(|it| *it == kind);
     number.map_or_else(|| "sluice_pods".to_owned(), numbered)
 }
 
@@ -64,8 +64,8 @@ fn numbered(number: usize) -> String {
 }
 
 /// Transport of a backend.
-pub(crate) fn transport(id: &BackendId, model: &Model<'_>) -> Transport {
-    let backend = model.backend(id);
+pub(crate) fn transport(id: &BackendId, config: &TrackedConfig<'_>) -> Transport {
+    let backend = config.backend(id);
     backend
         .map(|backend| backend.transport.clone())
         .unwrap_or_default()

@@ -167,7 +167,7 @@ impl Conversion {
     }
 
     fn set(&mut self, ours: &str, path: &str, value: &Value) {
-        if let Some(reason) = schema::refusal(ours, value) {
+        if let Some(reason) = schema::mismatch(ours, value) {
             self.unknown.push((path.to_owned(), reason));
             return;
         }

@@ -40,11 +40,11 @@ impl<T> LongestPrefix<T> {
         }
     }
 
-    /// The value of the longest prefix of a text. Its cost does not grow with the square of anything that others write.
+    /// The value of the longest prefix of a text: one binary search, then a step for each prefix within another one.
     pub(crate) fn find(&self, text: &[u8]) -> Option<&T> {
         let after = self.entries.partition_point(|entry| *entry.prefix <= *text);
         let last = self.entries.get(after.checked_sub(1)?)?;
-        // Every prefix of the text is before the last one that is, and begins it.
+        // The greatest entry that does not sort after the text: a prefix of the text is that entry, or a prefix of it, too.
         let shared = text.iter().zip(&*last.prefix).take_while(|(a, b)| a == b);
         let shared = shared.count();
         let parent = |entry: &&Entry<T>| self.entries.get(entry.parent?);

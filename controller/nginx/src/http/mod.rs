@@ -21,11 +21,11 @@ use crate::location::cors;
 use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
-use crate::model::Model;
 use crate::settings::{Engine, Settings};
 use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
 use crate::traces::TracesConf;
+use crate::tracked_config::TrackedConfig;
 use crate::transports::Transports;
 use crate::unsupported::Unsupported;
 use crate::upstream::{self, Upstream};
@@ -118,7 +118,7 @@ pub(crate) const SERVERS: &str = "\u{1}";
 pub(crate) struct Frame<'a> {
     pub(crate) config: &'a Config,
     pub(crate) settings: &'a Settings,
-    pub(crate) model: &'a Model<'a>,
+    pub(crate) tracked: &'a TrackedConfig<'a>,
     pub(crate) transports: &'a Transports,
     /// Of servers of this listener.
     pub(crate) needs: Needs,
@@ -139,7 +139,7 @@ impl Frame<'_> {
         let Frame {
             config,
             settings,
-            model,
+            tracked,
             ..
         } = self;
         unsupported.extend(checks::check_listeners(config));
@@ -148,8 +148,8 @@ impl Frame<'_> {
         let file = |path: &std::path::Path| word(path.display());
         let (module, filter) = libraries(&settings.engine);
         let waf = settings.modsecurity.as_ref();
-        let waf_module = waf.filter(|_| model.shared().waf.is_used);
-        let relays = needs.relayed.iter().map(|id| Relay::new(id, model));
+        let waf_module = waf.filter(|_| tracked.shared().waf.is_used);
+        let relays = needs.relayed.iter().map(|id| Relay::new(id, tracked));
         let main = MainConf {
             settings,
             module,
@@ -171,7 +171,7 @@ impl Frame<'_> {
             cors: needs.cors,
             requests: settings.requests.as_deref().map(file),
             waf_module: waf_module.map(|waf| file(&waf.module)),
-            waf_files: firewall::around_all(&model.shared().waf, &config.global, settings),
+            waf_files: firewall::around_all(&tracked.shared().waf, &config.global, settings),
             status: settings.status.as_deref().map(unix),
             access_log: AccessLogConf::of_requests(&config.global.log, settings),
             traces: TracesConf::new(config, settings),
@@ -192,7 +192,7 @@ impl Frame<'_> {
         let mut needs = std::mem::take(&mut self.needs);
         let listeners = self.config.listeners.values();
         for server in listeners.flat_map(|listener| listener.servers.values()) {
-            needs.merge(&Needs::of_server(server, self.model, self.settings));
+            needs.merge(&Needs::of_server(server, self.tracked, self.settings));
         }
         needs
     }

@@ -9,8 +9,8 @@ use crate::location::cors::{self, Sent};
 use crate::location::headers;
 use crate::location::limits::{self, Zone};
 use crate::location::mirror::{self, Sampled};
-use crate::model::Model;
 use crate::settings::Settings;
+use crate::tracked_config::TrackedConfig;
 
 /// Needs of the routes of one server, or of several. Those of most are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,11 @@ pub(crate) struct Needs {
 pub(crate) struct AllNeeds(BTreeMap<Needs, usize>);
 
 impl Needs {
-    pub(crate) fn of_server(server: &Server, model: &Model<'_>, settings: &Settings) -> Self {
+    pub(crate) fn of_server(
+        server: &Server,
+        config: &TrackedConfig<'_>,
+        settings: &Settings,
+    ) -> Self {
         let mut needs = Needs::default();
         for route in &server.routes {
             needs.appended.extend(headers::appended(route));
@@ -45,9 +49,9 @@ impl Needs {
                 let zone = limits::zone(limits);
                 needs.zones.entry(zone.name.clone()).or_insert(zone);
             }
-            let relayed = mirror::relayed(route, model);
+            let relayed = mirror::relayed(route, config);
             needs.relayed.extend(relayed.cloned());
-            needs.sampled.extend(mirror::sampled(route, model));
+            needs.sampled.extend(mirror::sampled(route, config));
             if settings.engine.is_kongs() {
                 needs.retries.extend(RetryKind::of_route(route));
             }

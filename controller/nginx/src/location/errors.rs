@@ -11,7 +11,7 @@ use crate::conf::{Text, Value, value};
 use crate::context::RenderContext;
 use crate::files::names::hash;
 use crate::location::headers::{self, Line};
-use crate::model::Model;
+use crate::tracked_config::TrackedConfig;
 use crate::upstream;
 
 /// nginx's word for clients that went away; it refuses an error page for that.
@@ -42,8 +42,8 @@ pub(crate) struct Service {
 }
 
 /// Error pages of a location.
-pub(crate) fn pages(route: &HttpRoute, model: &Model<'_>) -> Vec<Page> {
-    let Some((pages, statuses)) = served(route, model) else {
+pub(crate) fn pages(route: &HttpRoute, config: &TrackedConfig<'_>) -> Vec<Page> {
+    let Some((pages, statuses)) = served(route, config) else {
         return Vec::new();
     };
     statuses
@@ -58,7 +58,7 @@ pub(crate) fn pages(route: &HttpRoute, model: &Model<'_>) -> Vec<Page> {
 pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
     let mut all = BTreeMap::new();
     for route in &server.routes {
-        let Some((pages, statuses)) = served(route, context.model) else {
+        let Some((pages, statuses)) = served(route, context.config) else {
             continue;
         };
         for status in statuses {
@@ -79,7 +79,7 @@ pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
 /// The statuses of a location that nginx can replace, and by what.
 fn served<'a>(
     route: &'a HttpRoute,
-    model: &Model<'_>,
+    config: &TrackedConfig<'_>,
 ) -> Option<(&'a ErrorPages, impl Iterator<Item = u16> + use<'a>)> {
     let pages = route.error_pages.as_ref();
     let pages = pages.filter(|_| route.action.has_policies())?;
@@ -91,13 +91,13 @@ fn served<'a>(
     let is_unusual = pages
         .backend
         .as_ref()
-        .is_some_and(|id| is_unusual(id, model));
+        .is_some_and(|id| is_unusual(id, config));
     (!is_unusual).then_some((pages, known))
 }
 
 /// True if an error service needs a protocol that is not rendered here.
-pub(crate) fn is_unusual(id: &BackendId, model: &Model<'_>) -> bool {
-    let Transport { protocol, tls, .. } = upstream::transport(id, model);
+pub(crate) fn is_unusual(id: &BackendId, config: &TrackedConfig<'_>) -> bool {
+    let Transport { protocol, tls, .. } = upstream::transport(id, config);
     protocol != Protocol::Http1 || tls.is_some()
 }
 
@@ -116,7 +116,7 @@ fn service(
     auth_headers: &[HeaderName],
     context: RenderContext<'_>,
 ) -> Service {
-    let transport = upstream::transport(id, context.model);
+    let transport = upstream::transport(id, context.config);
     let mut own = headers::for_error_service(&ErrorRequest {
         status,
         headers: pages.headers.clone(),
@@ -133,7 +133,7 @@ fn service(
     Service {
         route: value(RouteId::error_service(id).as_str()),
         counted: context.counts_routes().then(|| value(id.as_str())),
-        upstream: upstream::name(&transport, context.model),
+        upstream: upstream::name(&transport, context.config),
         connect: transport.connect_timeout,
         pods: headers::for_upstream(context.global(), own),
     }

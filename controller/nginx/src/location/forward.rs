@@ -109,7 +109,7 @@ impl Forward {
         let module = Module::of(transport.protocol);
         let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
-        let mirrors = || mirror::of(route, context.model).map(|(mirror, _)| mirror);
+        let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             auth_request: auth_request(route, host),
@@ -125,7 +125,7 @@ impl Forward {
             rewrite: rewrite(route),
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
-            errors: errors::pages(route, context.model),
+            errors: errors::pages(route, context.config),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
@@ -195,7 +195,7 @@ impl Forward {
 /// Transport to the backend of plain http, and to that of https.
 fn transports(route: &HttpRoute, context: RenderContext<'_>) -> (Transport, Transport) {
     let of = |id: Option<&BackendId>| {
-        id.map(|id| upstream::transport(id, context.model))
+        id.map(|id| upstream::transport(id, context.config))
             .unwrap_or_default()
     };
     let id = route.primary_backend();
@@ -218,7 +218,7 @@ fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
 
 impl Tls {
     fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
-        let secret = |id| context.model.secret(id);
+        let secret = |id| context.config.secret(id);
         let pinned = |id| files::pinned(id, secret(id), context.settings);
         let verify = tls.verify.as_ref();
         let name = verify
@@ -305,7 +305,7 @@ fn fastcgi(
 }
 
 fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {
-    let upstream = |transport| upstream::name(transport, context.model);
+    let upstream = |transport| upstream::name(transport, context.config);
     match (context.settings.engine.is_kongs(), transport == for_https) {
         (true, true) => Target::Candidate,
         (true, false) => Target::CandidateByScheme,

@@ -9,7 +9,7 @@ use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
 use crate::location::auth_request;
 use crate::location::headers::{self, Line};
-use crate::model::Model;
+use crate::tracked_config::TrackedConfig;
 use crate::upstream;
 
 /// Says a copy's own Host on its way to a relay, which is found by that name.
@@ -66,10 +66,10 @@ fn identity(mirror: &Mirror) -> String {
 }
 
 /// Those of a server, each once.
-pub(crate) fn copies(server: &Server, model: &Model<'_>) -> Vec<Copies> {
+pub(crate) fn copies(server: &Server, config: &TrackedConfig<'_>) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
     for route in &server.routes {
-        for (mirror, place) in of(route, model) {
+        for (mirror, place) in of(route, config) {
             all.entry(identity(mirror))
                 .or_insert_with(|| (mirror, place, Vec::new()))
                 .2
@@ -77,7 +77,7 @@ pub(crate) fn copies(server: &Server, model: &Model<'_>) -> Vec<Copies> {
         }
     }
     all.into_values()
-        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, model))
+        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, config))
         .collect()
 }
 
@@ -85,11 +85,12 @@ pub(crate) fn copies(server: &Server, model: &Model<'_>) -> Vec<Copies> {
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
 pub(crate) fn of<'a>(
     route: &'a HttpRoute,
-    model: &Model<'_>,
+    config: &TrackedConfig<'_>,
 ) -> impl Iterator<Item = (&'a Mirror, String)> {
     let forwards = route.destination().is_some();
     let mirrors = route.policy.mirrors.iter();
-    let served = mirrors.filter(move |mirror| forwards && model.backend(&mirror.backend).is_some());
+    let served =
+        mirrors.filter(move |mirror| forwards && config.backend(&mirror.backend).is_some());
     served.map(|mirror| {
         let place = mirror
             .address
@@ -108,8 +109,11 @@ pub(crate) struct Sampled {
 }
 
 /// Fractions of a route's requests that are copied somewhere.
-pub(crate) fn sampled(route: &HttpRoute, model: &Model<'_>) -> impl Iterator<Item = Sampled> {
-    of(route, model).filter_map(|(mirror, _)| {
+pub(crate) fn sampled(
+    route: &HttpRoute,
+    config: &TrackedConfig<'_>,
+) -> impl Iterator<Item = Sampled> {
+    of(route, config).filter_map(|(mirror, _)| {
         Some(Sampled {
             variable: sample(mirror)?,
             percent: percent(mirror.fraction?),
@@ -136,16 +140,16 @@ pub(crate) fn socket(folder: &Path) -> PathBuf {
 /// Targets of a route's mirrors that need a relay.
 pub(crate) fn relayed<'a>(
     route: &'a HttpRoute,
-    model: &Model<'_>,
+    config: &TrackedConfig<'_>,
 ) -> impl Iterator<Item = &'a BackendId> {
-    of(route, model)
+    of(route, config)
         .filter(|(mirror, _)| mirror.address.is_none())
         .map(|(mirror, _)| &mirror.backend)
 }
 
 impl Relay {
-    pub(crate) fn new(id: &BackendId, model: &Model<'_>) -> Self {
-        let transport = upstream::transport(id, model);
+    pub(crate) fn new(id: &BackendId, config: &TrackedConfig<'_>) -> Self {
+        let transport = upstream::transport(id, config);
         Relay {
             name: word(hash(id.as_str())),
             route: value(RouteId::mirror(id).as_str()),
@@ -154,15 +158,15 @@ impl Relay {
             } else {
                 "http"
             },
-            upstream: upstream::name(&transport, model),
+            upstream: upstream::name(&transport, config),
             tls: transport.tls.and_then(|tls| tls.server_name).map(value),
         }
     }
 }
 
 /// `policies`: of the locations whose requests are copied.
-fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], model: &Model<'_>) -> Copies {
-    let transport = upstream::transport(&mirror.backend, model);
+fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &TrackedConfig<'_>) -> Copies {
+    let transport = upstream::transport(&mirror.backend, config);
     let host = Text::default().then(&mirror.host);
     let named = |name: &str, text| (name.to_owned(), text);
     // A relay speaks TLS itself.
@@ -182,7 +186,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], model: &Model<'_>) -
         url: url(mirror, tls.is_some()),
         tls: tls.map(value),
         pods: headers::for_upstream(
-            &model.shared().global,
+            &config.shared().global,
             own.into_iter().chain(auth_headers(policies)).collect(),
         ),
         bodiless: mirror.bodiless,

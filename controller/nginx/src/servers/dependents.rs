@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{BackendId, SecretId, ServerName};
 
-use crate::model::Lookups;
+use crate::tracked_config::Lookups;
 
 /// The index.
 #[derive(Clone, Debug, Default)]

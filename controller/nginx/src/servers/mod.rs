@@ -1,13 +1,13 @@
 //! The renderings of all servers, in nginx.conf or in the host table. Those of servers that did not change are kept.
 //!
 //! ```text
-//!   stale names --- Part::new ---> entries for the table, if it can be there; needs in http {}; lookups
-//!        |                             |
-//!        \--- place: nginx.conf <------+------> a shard of the table, and its profiles
+//!   stale names --- RenderedServer::new ---> entries for the table, if it can be there; needs in http {}; lookups
+//!        |                                       |
+//!        \--- place: nginx.conf <---------------+----> a shard of the table, and its profiles
 //! ```
 
 mod dependents;
-mod part;
+mod rendered_server;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -20,14 +20,14 @@ use crate::host_table::{ShardFile, Shards};
 use crate::http::needs::{AllNeeds, Needs};
 use crate::unsupported::Unsupported;
 use dependents::Dependents;
-use part::{Block, Part};
+use rendered_server::{Block, RenderedServer};
 
-pub(crate) use part::PROFILES;
+pub(crate) use rendered_server::PROFILES;
 
 /// All servers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Servers {
-    parts: BTreeMap<ServerName, Part>,
+    rendered: BTreeMap<ServerName, RenderedServer>,
     dependents: Dependents,
     needs: AllNeeds,
     profiles: Profiles,
@@ -47,7 +47,7 @@ pub(crate) struct Servers {
 
 impl Servers {
     pub(crate) fn names(&self) -> impl Iterator<Item = &ServerName> {
-        self.parts.keys()
+        self.rendered.keys()
     }
 
     pub(crate) fn dependents_of_backend(
@@ -78,7 +78,7 @@ impl Servers {
         }
         let all = self.is_arrangement_new(is_outside_stale, config);
         let names: Vec<ServerName> = match all {
-            true => self.parts.keys().cloned().collect(),
+            true => self.rendered.keys().cloned().collect(),
             false => stale.iter().cloned().collect(),
         };
         for name in &names {
@@ -92,12 +92,12 @@ impl Servers {
     /// Forgets a server; `true` if it was outside of the table.
     fn remove(&mut self, name: &ServerName) -> bool {
         self.take_out(name);
-        let Some(part) = self.parts.remove(name) else {
+        let Some(rendered) = self.rendered.remove(name) else {
             return false;
         };
-        self.dependents.remove(name, &part.lookups);
-        self.needs.remove(&part.needs);
-        if let Some(entries) = &part.entries {
+        self.dependents.remove(name, &rendered.lookups);
+        self.needs.remove(&rendered.needs);
+        if let Some(entries) = &rendered.entries {
             self.profiles.forget(&entries.profiles);
         }
         self.outside.remove(name)
@@ -105,16 +105,16 @@ impl Servers {
 
     /// Adds a server; `true` if it is outside of the table.
     fn insert(&mut self, name: &ServerName, server: &Server, context: RenderContext<'_>) -> bool {
-        let part = Part::new(name, server, context, &mut self.profiles);
-        self.dependents.add(name, &part.lookups);
-        self.needs.add(&part.needs);
-        let is_outside = part.entries.is_none();
-        if let Some(entries) = &part.entries {
+        let rendered = RenderedServer::new(name, server, context, &mut self.profiles);
+        self.dependents.add(name, &rendered.lookups);
+        self.needs.add(&rendered.needs);
+        let is_outside = rendered.entries.is_none();
+        if let Some(entries) = &rendered.entries {
             self.profiles.keep(&entries.profiles);
         } else {
             self.outside.insert(name.clone());
         }
-        self.parts.insert(name.clone(), part);
+        self.rendered.insert(name.clone(), rendered);
         is_outside
     }
 
@@ -138,16 +138,16 @@ impl Servers {
 
     /// Takes a server out of nginx.conf and out of the table.
     fn take_out(&mut self, name: &ServerName) {
-        let Some(part) = self.parts.get_mut(name) else {
+        let Some(rendered) = self.rendered.get_mut(name) else {
             return;
         };
         if self.in_conf.remove(name) {
-            let text = part.block.take().map(|block| block.text);
+            let text = rendered.block.take().map(|block| block.text);
             self.former_blocks.entry(name.clone()).or_insert(text);
         }
-        if std::mem::take(&mut part.is_in_table) {
+        if std::mem::take(&mut rendered.is_in_table) {
             self.shards.set_host(name, false);
-            let entries = part.entries.iter();
+            let entries = rendered.entries.iter();
             entries.for_each(|entries| self.profiles.set_in_table(&entries.profiles, false));
         }
         self.unsupported.remove(name);
@@ -156,24 +156,24 @@ impl Servers {
     /// Puts a server into nginx.conf or into the table; the catch-all server into both, if there is a table.
     fn place(&mut self, name: &ServerName, config: &Config, context: RenderContext<'_>) {
         let stays = self.stays_in_conf(name);
-        let Some((part, server)) = self.parts.get_mut(name).zip(server(name, config)) else {
+        let Some((rendered, server)) = self.rendered.get_mut(name).zip(server(name, config)) else {
             return;
         };
         let mut is_supported = true;
         if stays {
             let block = Block::new(name, server, context, self.has_table);
             is_supported &= block.unsupported.is_empty();
-            part.block = Some(block);
-            // Of the part and of its block.
-            let lookups = context.model.take_lookups();
+            rendered.block = Some(block);
+            // Of the entries and of the block.
+            let lookups = context.config.take_lookups();
             self.dependents.add(name, &lookups);
-            part.lookups.merge(lookups);
+            rendered.lookups.merge(lookups);
             self.in_conf.insert(name.clone());
             self.former_blocks.entry(name.clone()).or_insert(None);
         }
         let is_in_table = self.has_table && (!stays || *name == ServerName::CatchAll);
-        if let Some(entries) = part.entries.as_ref().filter(|_| is_in_table) {
-            part.is_in_table = true;
+        if let Some(entries) = rendered.entries.as_ref().filter(|_| is_in_table) {
+            rendered.is_in_table = true;
             is_supported &= entries.unsupported.is_empty();
             self.profiles.set_in_table(&entries.profiles, true);
             self.shards.set_host(name, true);
@@ -201,7 +201,7 @@ impl Servers {
     }
 
     fn block(&self, name: &ServerName) -> Option<&str> {
-        let block = self.parts.get(name)?.block.as_ref();
+        let block = self.rendered.get(name)?.block.as_ref();
         block.map(|block| block.text.as_str())
     }
 
@@ -223,9 +223,11 @@ impl Servers {
 
     /// Files of the table.
     pub(crate) fn shard_files(&mut self) -> Vec<Arc<ShardFile>> {
-        let Servers { parts, shards, .. } = self;
+        let Servers {
+            rendered, shards, ..
+        } = self;
         shards.files(|name| {
-            let entries = parts.get(name)?.entries.as_ref()?;
+            let entries = rendered.get(name)?.entries.as_ref()?;
             Some(entries.paths.as_slice())
         })
     }
@@ -241,12 +243,12 @@ impl Servers {
 
     /// Everything of servers that is not served as written.
     pub(crate) fn unsupported(&self) -> impl Iterator<Item = &Unsupported> {
-        let parts = self.unsupported.iter();
-        let parts = parts.filter_map(|name| self.parts.get(name));
-        parts.flat_map(|part| {
-            let in_table = part.entries.iter().filter(|_| part.is_in_table);
+        let rendered = self.unsupported.iter();
+        let rendered = rendered.filter_map(|name| self.rendered.get(name));
+        rendered.flat_map(|rendered| {
+            let in_table = rendered.entries.iter().filter(|_| rendered.is_in_table);
             let in_table = in_table.flat_map(|entries| &entries.unsupported);
-            let in_conf = part.block.iter().flat_map(|block| &block.unsupported);
+            let in_conf = rendered.block.iter().flat_map(|block| &block.unsupported);
             in_conf.chain(in_table)
         })
     }

@@ -1,8 +1,8 @@
 //! The part of a configuration that the rendering of a server sees, beside the server itself.
 //!
 //! ```text
-//!   Shared      what all servers see: another one makes all of them stale
-//!   lookups     backends and Secrets, by id: noted, so that a change of one makes those servers stale that looked at it
+//!   SharedInputs   what all servers see: another one makes all of them stale
+//!   lookups        backends and Secrets, by id: noted, so that a change of one makes those servers stale that looked at it
 //! ```
 //!
 //! There is no other way from a server's rendering to the configuration, so nothing that it depends on can be forgotten.
@@ -19,7 +19,7 @@ use crate::waf::Sharing;
 
 /// Inputs that all servers have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shared {
+pub(crate) struct SharedInputs {
     pub(crate) global: GlobalConfig,
     /// Hosts whose TLS ends at their pods.
     pub(crate) passthrough: SharedMap<Hostname, BackendId>,
@@ -44,8 +44,8 @@ impl Lookups {
 }
 
 /// A configuration, as the rendering of a server sees it.
-pub(crate) struct Model<'a> {
-    shared: &'a Shared,
+pub(crate) struct TrackedConfig<'a> {
+    shared: &'a SharedInputs,
     config: &'a Config,
     lookups: RefCell<Lookups>,
 }
@@ -66,16 +66,16 @@ impl<'a> BackendView<'a> {
     }
 }
 
-impl<'a> Model<'a> {
-    pub(crate) fn new(shared: &'a Shared, config: &'a Config) -> Self {
-        Model {
+impl<'a> TrackedConfig<'a> {
+    pub(crate) fn new(shared: &'a SharedInputs, config: &'a Config) -> Self {
+        TrackedConfig {
             shared,
             config,
             lookups: RefCell::default(),
         }
     }
 
-    pub(crate) fn shared(&self) -> &'a Shared {
+    pub(crate) fn shared(&self) -> &'a SharedInputs {
         self.shared
     }
 

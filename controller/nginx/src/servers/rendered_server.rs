@@ -10,8 +10,8 @@ use sluice_ir::{HttpRoute, PathMatch, Server, ServerName};
 use crate::context::RenderContext;
 use crate::host_table::profiles::Profiles;
 use crate::http::needs::Needs;
-use crate::model::Lookups;
 use crate::server::ServerConf;
+use crate::tracked_config::Lookups;
 use crate::unsupported::Unsupported;
 
 /// Stands in the block of the catch-all server for the locations of the table. No text that is rendered has a control character in it.
@@ -19,14 +19,14 @@ pub(crate) const PROFILES: &str = "\u{2}";
 
 /// A server.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct RenderedServer {
     /// `None`: it has to be in nginx.conf.
     pub(super) entries: Option<Entries>,
     /// Rendered when nginx.conf has it.
     pub(super) block: Option<Block>,
     /// In `http {}`.
     pub(super) needs: Needs,
-    /// Other backends and Secrets make another part.
+    /// Backends and Secrets that the rendering has looked at; a change of one makes it stale.
     pub(super) lookups: Lookups,
     pub(super) is_in_table: bool,
 }
@@ -46,7 +46,7 @@ pub(super) struct Block {
     pub(super) unsupported: Vec<Unsupported>,
 }
 
-impl Part {
+impl RenderedServer {
     pub(super) fn new(
         name: &ServerName,
         server: &Server,
@@ -54,11 +54,11 @@ impl Part {
         profiles: &mut Profiles,
     ) -> Self {
         let entries = Entries::new(name, server, context, profiles);
-        Part {
-            needs: Needs::of_server(server, context.model, context.settings),
+        RenderedServer {
+            needs: Needs::of_server(server, context.config, context.settings),
             entries,
             block: None,
-            lookups: context.model.take_lookups(),
+            lookups: context.config.take_lookups(),
             is_in_table: false,
         }
     }

@@ -1,7 +1,7 @@
 //! The data planes: their versions, and how far each is.
 
-use sluice_dataplane::nginx::{Load, Running};
-use sluice_xds_server::{Acknowledged, DataPlane, Store};
+use sluice_dataplane::nginx::Running;
+use sluice_xds_server::{DataPlane, Store};
 
 use crate::Dashboard;
 use crate::time::{measured, rough};
@@ -14,8 +14,8 @@ pub(super) struct Row {
     pub(super) state: String,
     /// How far behind it is.
     pub(super) lag: String,
-    /// Since when it is there.
-    pub(super) since: String,
+    /// How long it has been connected, or when it last loaded its configuration.
+    pub(super) age: String,
 }
 
 /// All that are there.
@@ -36,20 +36,21 @@ fn of_envoys(store: &Store) -> Vec<Row> {
 fn envoy(it: DataPlane, latest: u64, refused: &[String]) -> Row {
     let behind = latest.saturating_sub(it.answered);
     let (style, state) = match behind {
-        _ if refused.contains(&it.node) => ("error", "refuses configuration"),
+        _ if refused.contains(&it.node) => ("error", "rejected the configuration (NACK)"),
         0 => ("good", "up to date"),
-        _ => ("warning", "has not acknowledged the latest publication"),
+        _ => ("warning", "waiting for ACK"),
     };
     Row {
         lag: match behind {
             0 => "none".to_owned(),
-            _ => format!("publications: {behind}, for {}", measured(it.behind)),
+            1 => format!("1 publication behind, for {}", measured(it.behind)),
+            _ => format!("{behind} publications behind, for {}", measured(it.behind)),
         },
         name: it.node,
         version: it.version,
         style,
         state: state.to_owned(),
-        since: format!("connected for {}", rough(it.connected)),
+        age: format!("connected for {}", rough(it.connected)),
     }
 }
 
@@ -60,20 +61,20 @@ fn of_nginx(nginx: &Running) -> Option<Row> {
     let (style, state) = state(load.refused.as_deref(), load.is_pending);
     let loaded = load.at.map(|at| rough(at.elapsed()));
     Some(Row {
-        name: format!("nginx, process {master}, workers: {}", workers.len()),
+        name: format!("nginx (pid {master}, workers: {})", workers.len()),
         version: nginx.version().to_owned(),
         style,
         state,
         lag: match load.is_pending {
-            true => "a configuration is about to be loaded".to_owned(),
+            true => "1 configuration behind".to_owned(),
             false => "none".to_owned(),
         },
-        since: match loaded {
+        age: match loaded {
             Some(ago) => {
-                let reason = load.reason.map(|reason| format!(" by a reload ({reason})"));
+                let reason = load.reason.map(|reason| format!(" (reload: {reason})"));
                 let reason = reason.unwrap_or_default();
                 format!(
-                    "configuration loaded {ago} ago{reason}, times: {}",
+                    "configuration loaded {ago} ago{reason}; loads in total: {}",
                     load.count
                 )
             }
@@ -84,42 +85,9 @@ fn of_nginx(nginx: &Running) -> Option<Row> {
 
 fn state(refused: Option<&str>, is_pending: bool) -> (&'static str, String) {
     match (refused, is_pending) {
-        (Some(message), _) => ("error", format!("refuses the configuration: {message}")),
-        (None, true) => ("warning", "loads a configuration".to_owned()),
+        (Some(message), _) => ("error", format!("rejected the configuration: {message}")),
+        (None, true) => ("warning", "loading a configuration".to_owned()),
         (None, false) => ("good", "up to date".to_owned()),
-    }
-}
-
-/// How long the last publication took; empty if there is none.
-pub(super) fn took(dashboard: &Dashboard) -> String {
-    let Some(last) = dashboard.view.progress().last() else {
-        return String::new();
-    };
-    let published = format!(
-        "published {} after the change",
-        measured(last.done - last.begun)
-    );
-    let acknowledged = match &dashboard.nginx {
-        Some(nginx) => loaded(&nginx.load(), last.begun),
-        None => {
-            let during = last.begun.into_std()..=last.done.into_std();
-            match dashboard.store.acknowledged(&during) {
-                Acknowledged::Unchanged => "nothing new for Envoys".to_owned(),
-                Acknowledged::Waiting => "not acknowledged by all Envoys".to_owned(),
-                Acknowledged::After(time) => {
-                    format!("acknowledged by all Envoys after {}", measured(time))
-                }
-            }
-        }
-    };
-    format!("{published}, {acknowledged}")
-}
-
-fn loaded(load: &Load, begun: tokio::time::Instant) -> String {
-    match load.at.filter(|at| *at >= begun) {
-        _ if load.is_pending => "not loaded by nginx yet".to_owned(),
-        Some(at) => format!("loaded by nginx after {}", measured(at - begun)),
-        None => "without a reload".to_owned(),
     }
 }
 
@@ -144,20 +112,20 @@ mod tests {
         let row = at(5, &["edge-2".to_owned()]);
         assert_eq!((&*row.name, &*row.version), ("edge-1", "1.40.0"));
         assert_eq!((&*row.state, &*row.lag), ("up to date", "none"));
-        assert_eq!(row.since, "connected for 2 h");
+        assert_eq!(row.age, "connected for 2 h");
         let behind = at(3, &[]);
-        let lag = "publications: 2, for 70 ms";
+        let lag = "2 publications behind, for 70 ms";
         assert_eq!((behind.style, &*behind.lag), ("warning", lag));
         let refuses = at(5, &["edge-1".to_owned()]);
-        assert_eq!(refuses.state, "refuses configuration");
+        assert_eq!(refuses.state, "rejected the configuration (NACK)");
     }
 
     #[test]
     fn nginx_is_up_to_date_unless_it_loads_or_refuses_something() {
         for (refused, is_pending, expected) in [
             (None, false, "up to date"),
-            (None, true, "loads a configuration"),
-            (Some("why"), false, "refuses the configuration: why"),
+            (None, true, "loading a configuration"),
+            (Some("why"), false, "rejected the configuration: why"),
         ] {
             assert_eq!(state(refused, is_pending).1, expected);
         }

@@ -5,6 +5,7 @@ mod data_planes;
 pub(crate) mod explain;
 pub(crate) mod ingress;
 pub(crate) mod ingresses;
+mod last_publication;
 pub(crate) mod overview;
 pub(crate) mod refused;
 

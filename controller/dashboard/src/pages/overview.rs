@@ -8,7 +8,7 @@ use axum::response::Response;
 use sluice_ir::{Endpoint, ServerName};
 use sluice_translate::{Kind, Severity};
 
-use super::{ReportLine, data_planes, shown};
+use super::{ReportLine, data_planes, last_publication, shown};
 use crate::index::{Indexed, Ingress};
 use crate::time::rough;
 use crate::verdict::Filter;
@@ -92,7 +92,7 @@ pub(crate) async fn page(State(indexed): State<Arc<Indexed>>) -> Response {
         refused: dashboard.store.refusals().len(),
         certificates: config.tls.len(),
         published: dashboard.view.progress().age().map(rough),
-        took: data_planes::took(dashboard),
+        took: last_publication::took(dashboard),
         data_planes: data_planes::rows(dashboard),
         is_envoy: dashboard.nginx.is_none(),
     })

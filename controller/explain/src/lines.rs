@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_ir::{BackendId, PathMatch};
+use sluice_ir::{BackendId, PathMatch, VerifyClient};
 
 use crate::canary::canary_rules;
 use crate::{Backend, Choice, Explanation, Outcome, Selection};
@@ -20,6 +20,8 @@ pub fn way(explanation: &Explanation) -> Vec<Line> {
     }));
     let certificate = explanation.certificate.as_ref();
     lines.extend(certificate.map(|id| ("certificate", id.clone())));
+    let clients = explanation.client_certificates.as_ref();
+    lines.extend(clients.and_then(|clients| of_clients(clients.verify)));
     if let Some(route) = &explanation.route {
         let path = match &route.path {
             PathMatch::Exact(path) => format!("{path} (exact)"),
@@ -32,6 +34,19 @@ pub fn way(explanation: &Explanation) -> Vec<Line> {
         lines.extend(variants.map(|variant| ("headers", json(variant))));
     }
     lines
+}
+
+/// Certificates that clients need.
+fn of_clients(verify: VerifyClient) -> Option<Line> {
+    let text = match verify {
+        VerifyClient::Required => {
+            "client certificate required; the response below is for a client with a valid one"
+        }
+        VerifyClient::Optional => "client certificate requested; one that is sent has to be valid",
+        VerifyClient::Untrusted => "client certificate requested, and not verified",
+        VerifyClient::Off => return None,
+    };
+    Some(("tls", text.to_owned()))
 }
 
 /// End of a request's way: the response, or the pods. `name`: what a backend is called.

@@ -16,19 +16,19 @@ const PLANES: [&str; 2] = ["envoy", "nginx"];
 const KINDS: [&str; 2] = ["configuration-snippet", "server-snippet"];
 
 const HEAD: &str = "
-## The share of public snippets
+## Results on public snippets
 
-With snippets permitted, this becomes of snippets that people have published. Those of known files are in `tests/snippets/corpus.yaml`; of
-those that a search found, `tests/snippets/seen.yaml` has the forms, each counted as often as it was seen.
+How published snippets fare where snippets are allowed. Those of known files are in `tests/snippets/corpus.yaml`. Of those that a code search
+found, `tests/snippets/seen.yaml` has the forms in our own words, each counted as often as it was seen.
 
 | snippets | number | Envoy: served | reported | closed | nginx: served | reported | closed |
 |---|---|---|---|---|---|---|---|
 ";
 
 const REST: &str = "
-Those that are not served, and why:
+Snippets that are not fully served, and why:
 
-| seen | why | Envoy | nginx |
+| times seen | why | Envoy | nginx |
 |---|---|---|---|
 ";
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use sluice_ir::{Policy, Protocol, ReasonCode, ServerName};
+use sluice_ir::{Action, Policy, Protocol, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{ObjectRef, Reporter, Severity};
 
@@ -32,12 +32,23 @@ impl Assembly<'_> {
                 continue;
             };
             let is_closed = builder.closed.contains_key(&namespace);
-            let targets: Vec<RouteTarget> = builder
+            let rules: Vec<&PathRule> = builder
                 .rules()
                 .filter(|rule| rule.owner == owner && rule.origin == Origin::Ingress)
+                .collect();
+            let has_closed = rules
+                .iter()
+                .any(|rule| rule.target.action == Action::Denied);
+            let targets: Vec<RouteTarget> = rules
+                .into_iter()
                 .filter(|rule| speaks_http(rule))
                 .map(|rule| rule.target.clone())
                 .collect();
+            // A closed path has no Service any more.
+            let advice = match has_closed {
+                true => "paths that are closed lead nowhere: mend what closes them",
+                false => "add such a path",
+            };
             let mut without = Vec::new();
             let locations = builder.snippets.get_mut(&namespace);
             for location in locations.into_iter().flat_map(|it| it.locations_mut()) {
@@ -53,8 +64,8 @@ impl Assembly<'_> {
             }
             for text in without {
                 let reason = format!(
-                    "location {:?}: expected proxy_pass to a Service and a port that a path of this Ingress on host {name} leads to, in HTTP; add \
-                     such a path",
+                    "location {:?}: expected proxy_pass to a Service and a port that a path of this Ingress on host {name} leads to, over \
+                     HTTP; {advice}",
                     shortened(&text)
                 );
                 let code = ReasonCode::Unsupported;

@@ -338,3 +338,25 @@ fn pods_that_are_chosen_by_the_path_are_at_no_end_of_a_rewrite() {
         }
     }
 }
+
+/// Whatever form it has: an `if`, or a nested location, which comes as early as what the server says.
+#[test]
+fn a_rewrite_does_not_go_round_what_a_path_says_of_paths() {
+    for own in [
+        "if ($uri ~ ^/admin) { return 403; }",
+        "location /admin { deny all; }",
+        "location ~ ^/admin { return 403; }",
+        "location = /admin/x { return 404; }",
+    ] {
+        let annotations = json!({
+            "server-snippet": "rewrite ^/rw/(.*)$ /admin/$1 last;",
+            "configuration-snippet": own,
+        });
+        for data_plane in [Some(DataPlane::Envoy), Some(DataPlane::Nginx), None] {
+            let translation = translated_on(data_plane, &json!({}), &annotations, &["/"]);
+            assert!(are_all_closed(&translation), "{own}");
+            let why = reasons(&translation).concat();
+            assert!(why.contains("settings look at the path"), "{why}");
+        }
+    }
+}

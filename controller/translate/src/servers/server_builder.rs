@@ -129,7 +129,8 @@ impl ServerBuilder {
         let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
         let rest = (unmatched.as_ref(), has_patterns);
         if is_unmatched {
-            unmatched::add(&mut routes, rest, (all, operators.as_ref()), (name, host));
+            let all = (all, operators.as_ref());
+            unmatched::add(&mut routes, rest, all, (name, host), reports);
         }
         let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
         let routes = changed(routes, (&snippets, rewriting), (name, host), reports);
@@ -243,7 +244,7 @@ pub(super) fn routes_of_namespace<'a>(
         literal(rules, name, host, reports)
     };
     match snippet {
-        Some(snippet) => snippet.with_locations(routes, name, &host),
+        Some(snippet) => snippet.with_locations(routes, name, &host, reports),
         None => routes,
     }
 }

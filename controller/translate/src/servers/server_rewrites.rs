@@ -217,17 +217,18 @@ fn is_path_alike(route: &HttpRoute, rule: &PathRule) -> bool {
         | RequestTest::RequestUri(_)
         | RequestTest::Header { .. } => true,
     };
-    let mut responses = route.direct_responses.iter();
-    let are_alike = responses.all(|response| {
+    // Also those of nested locations, which come before preflights as the server's do.
+    let own = rule.annotations.direct_responses.iter();
+    let others = route.direct_responses.iter();
+    let others = others.filter(|response| !response.precedes_preflight);
+    let are_alike = own.chain(others).all(|response| {
         let is_plain = !matches!(
             response.content,
             ResponseContent::Rewritten { .. } | ResponseContent::Captured(_)
         );
-        let is_own = !response.precedes_preflight;
-        !is_own
-            || is_plain
-                && response.conditions.iter().all(is_alike)
-                && !reads_path(serde_json::to_string(response))
+        is_plain
+            && response.conditions.iter().all(is_alike)
+            && !reads_path(serde_json::to_string(response))
     });
     let variants = route.header_variants.iter();
     let mut conditions = variants.flat_map(|variant| &variant.conditions);

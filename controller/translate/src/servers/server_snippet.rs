@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{Action, DirectResponse, IpAccess, ReasonCode, ServerName};
-use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
+use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Report, Severity};
 
 use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
@@ -249,7 +249,8 @@ impl NamespaceSnippet {
         routes: Vec<RuleRoute<'a>>,
         name: &ServerName,
         host: &HostContext<'_>,
+        reports: &mut Vec<Report>,
     ) -> Vec<RuleRoute<'a>> {
-        snippet_locations::among(routes, &self.locations, name, host)
+        snippet_locations::among(routes, &self.locations, (name, host), reports)
     }
 }

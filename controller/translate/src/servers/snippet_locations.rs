@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Filter, HttpRoute, PathMatch, PathRegex, Policy, Redirect, RedirectTo, RegexScope,
-    RouteId, RouteMatch, ServerName,
+    Action, Filter, HttpRoute, PathMatch, PathRegex, Policy, ReasonCode, Redirect, RedirectTo,
+    RegexScope, RouteId, RouteMatch, ServerName,
 };
 use sluice_syntax::path::PathType;
-use sluice_translate_engine::ObjectRef;
+use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity, closed_text};
 
 use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
@@ -163,14 +163,12 @@ impl LocationRule {
         self.path.prefix()
     }
 
-    /// True if nginx takes it before it looks for patterns. `plain`: prefixes that patterns come before.
-    fn comes_before_patterns(&self, plain: &[String]) -> bool {
-        let LocationPath::PrefixBeforePatterns(text) = &self.path else {
-            return false;
-        };
-        // Where a longer prefix is found below it, patterns come first. They do for all of it then, which lets nobody in.
-        let is_below = |other: &String| other.len() > text.len() && other.starts_with(text);
-        !plain.iter().any(is_below)
+    /// The prefix, if nginx takes it before it looks for patterns.
+    fn before_patterns(&self) -> Option<&str> {
+        match &self.path {
+            LocationPath::PrefixBeforePatterns(text) => Some(text),
+            _ => None,
+        }
     }
 }
 
@@ -198,8 +196,8 @@ pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a s
 pub(super) fn among<'a>(
     routes: Vec<RuleRoute<'a>>,
     locations: &'a [LocationRule],
-    name: &ServerName,
-    host: &HostContext<'_>,
+    (name, host): (&ServerName, &HostContext<'_>),
+    reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'a>> {
     if locations.is_empty() {
         return routes;
@@ -208,14 +206,6 @@ pub(super) fn among<'a>(
     let is_pattern = |location: &&LocationRule| matches!(location.path, LocationPath::Pattern(_));
     let (first, others): (Vec<_>, Vec<_>) = locations.iter().partition(is_exact);
     let (patterns, prefixes): (Vec<_>, Vec<_>) = others.into_iter().partition(is_pattern);
-    let own = prefixes.iter().filter_map(|location| match &location.path {
-        LocationPath::Prefix(text) => Some(text.clone()),
-        _ => None,
-    });
-    let of_ingresses = routes
-        .iter()
-        .filter_map(|(route, _)| nginx_text(&route.matches.path));
-    let plain: Vec<String> = own.chain(of_ingresses).collect();
     let route = |location: &'a LocationRule| location.route(name, host);
     let is_taken = |bare: &RuleRoute<'_>| {
         let text = bare.0.matches.path.text();
@@ -224,19 +214,22 @@ pub(super) fn among<'a>(
     };
     let bare = prefixes.iter().filter_map(|it| it.bare_form(name, host));
     let bare: Vec<_> = bare.filter(|it| !is_taken(it)).collect();
-    let (before, prefixes): (Vec<_>, Vec<_>) = prefixes
-        .into_iter()
-        .partition(|location| location.comes_before_patterns(&plain));
+    let is_regex = |(route, _): &RuleRoute<'_>| matches!(route.matches.path, PathMatch::Regex(_));
+    let has_patterns = !patterns.is_empty() || routes.iter().any(is_regex);
+    let before = match has_patterns {
+        true => before_patterns(&prefixes, &routes, (name, host), reports),
+        false => Vec::new(),
+    };
     let mut all: Vec<RuleRoute<'a>> = first.into_iter().map(route).collect();
     let (exact, rest): (Vec<_>, Vec<_>) = routes
         .into_iter()
         .partition(|(route, _)| matches!(route.matches.path, PathMatch::Exact(_)));
     all.extend(exact);
     all.extend(bare);
-    if !before.is_empty() || !patterns.is_empty() {
+    if has_patterns {
         all.extend(twins(&rest, name));
     }
-    all.extend(longest_first(before).into_iter().map(route));
+    all.extend(before);
     all.extend(patterns.into_iter().map(route));
     // Patterns of Ingresses come before prefixes, and all of their paths are patterns, or none.
     let mut prefixes = longest_first(prefixes).into_iter().peekable();
@@ -250,6 +243,65 @@ pub(super) fn among<'a>(
     }
     all.extend(prefixes.map(route));
     without_seconds(all)
+}
+
+/// Routes that nginx finds before it looks for patterns: each `^~`, but for what a longer prefix takes. There patterns come first, and no
+/// list of routes says so. A location that answers itself comes before them instead; what leads to pods is closed.
+fn before_patterns<'a>(
+    prefixes: &[&'a LocationRule],
+    routes: &[RuleRoute<'a>],
+    (name, host): (&ServerName, &HostContext<'_>),
+    reports: &mut Vec<Report>,
+) -> Vec<RuleRoute<'a>> {
+    let longer_than = |text: &str| {
+        let mut firsts = prefixes.iter().filter_map(|it| it.before_patterns());
+        firsts.find(|first| text.len() > first.len() && text.starts_with(first))
+    };
+    let mut before: Vec<(usize, RuleRoute<'a>)> = Vec::new();
+    for location in prefixes {
+        let Some(text) = location.prefix() else {
+            continue;
+        };
+        let (route, rule) = location.route(name, host);
+        let route = match longer_than(text) {
+            _ if location.before_patterns().is_some() => route,
+            None => continue,
+            Some(_) if location.proxy.is_none() => route,
+            Some(first) => closed(text, first, (&location.rule.owner, name), reports),
+        };
+        before.push((text.len(), (route, rule)));
+    }
+    for (route, rule) in routes {
+        let text = nginx_text(&route.matches.path);
+        let Some((text, rule)) = text.zip(*rule) else {
+            continue;
+        };
+        if let Some(first) = longer_than(&text) {
+            let route = closed(&text, first, (&rule.owner, name), reports);
+            before.push((text.len(), (route, Some(rule))));
+        }
+    }
+    before.sort_by_key(|(length, _)| Reverse(*length));
+    before.into_iter().map(|(_, route)| route).collect()
+}
+
+fn closed(
+    text: &str,
+    first: &str,
+    (owner, name): (&ObjectRef, &ServerName),
+    reports: &mut Vec<Report>,
+) -> HttpRoute {
+    Reporter::new(owner.clone(), reports).report(
+        ReasonCode::Unsupported,
+        Severity::Error,
+        FIELD,
+        format!(
+            "{text} is longer than location ^~ {first} on host {name}, and there are patterns, which nginx would compare first; \
+             write location ^~ {text}"
+        ),
+        concat!("paths below it not served; ", closed_text!()),
+    );
+    HttpRoute::new(name, starting_with(text), Action::Denied, Arc::default())
 }
 
 fn longest_first(mut prefixes: Vec<&LocationRule>) -> Vec<&LocationRule> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{Action, HttpRoute, PathMatch, Policy, ServerName};
+use sluice_translate_engine::Report;
 
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::patterns;
@@ -22,6 +23,7 @@ pub(super) fn add<'a>(
     (rule, has_patterns): (Option<&'a PathRule>, bool),
     ((rules, snippets), operators): OfNamespaces<'a>,
     (name, host): (&ServerName, HostContext<'_>),
+    reports: &mut Vec<Report>,
 ) {
     let Some(rest) = route(rule, name, &host, has_patterns) else {
         return;
@@ -33,7 +35,7 @@ pub(super) fn add<'a>(
         Some(rule) => snippets.get(&rule.owner.key.namespace),
     };
     let locations = locations.into_iter();
-    let locations = locations.flat_map(|it| it.with_locations(Vec::new(), name, &host));
+    let locations = locations.flat_map(|it| it.with_locations(Vec::new(), name, &host, reports));
     let locations = locations.map(|(route, of)| (route, of.filter(|_| rule.is_some())));
     for new in locations.chain(std::iter::once(rest)) {
         if is_new(&new.0, routes) {

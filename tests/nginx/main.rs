@@ -24,6 +24,7 @@ mod health_checks;
 mod host_table;
 mod host_table_files;
 mod ipv6;
+mod joined_headers;
 mod limits;
 mod log_format;
 mod lookaround;

@@ -24,6 +24,8 @@ pub(crate) struct AccessLogConf {
     format: Vec<Value>,
     /// It is about requests: some of them do not want it.
     of_requests: bool,
+    /// Our module has the names of backends.
+    is_kongs: bool,
     /// Paths without a line.
     skipped: Vec<Word>,
 }
@@ -76,6 +78,7 @@ fn access_log_conf(
         escape,
         format: words(line(&lines.format, variable_name, settings)),
         of_requests: false,
+        is_kongs: settings.engine.is_kongs(),
         skipped: Vec::new(),
     })
 }

@@ -14,6 +14,8 @@ pub(crate) const HOST: &str = "sluice_host";
 const PATH: &str = "sluice_uri";
 /// The port that the client connected to, as far as that is believed.
 pub(crate) const PORT: &str = "sluice_port";
+/// The port that the client connected to.
+pub(crate) const OWN_PORT: &str = "sluice_own_port";
 /// The client's `X-Request-ID`, or a new one.
 pub(crate) const REQUEST_ID: &str = "sluice_request_id";
 /// The path without a slash at its end, and the query.

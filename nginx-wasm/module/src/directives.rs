@@ -8,6 +8,7 @@ use sluice_ngx::Conf;
 use crate::env::NginxEnv;
 use crate::filter::Filter;
 use crate::instance::Instance;
+use crate::request_headers::RequestHeader;
 
 /// Configuration of `http {}`.
 #[derive(Default)]
@@ -17,6 +18,7 @@ pub struct Main {
     configurations: Vec<Rc<[u8]>>,
     hosts: Option<PathBuf>,
     filter: Option<Filter>,
+    request_headers: Vec<RequestHeader>,
 }
 
 /// Configuration of a `location {}`.
@@ -97,6 +99,13 @@ pub(crate) fn hosts(
     Ok(())
 }
 
+/// `sluice_request_header NAME $VARIABLE;`
+pub(crate) fn request_header(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
+    main.request_headers
+        .push(RequestHeader::of_directive(conf)?);
+    Ok(())
+}
+
 impl Main {
     fn root_index(&mut self, text: &[u8]) -> usize {
         let known = self
@@ -131,6 +140,11 @@ impl Main {
             .map_err(|reason| format!("{}: {reason}", file.display()))?;
         self.filter = Some(filter);
         Ok(!self.configurations.is_empty())
+    }
+
+    /// Headers of requests to pods.
+    pub(crate) fn request_headers(&self) -> &[RequestHeader] {
+        &self.request_headers
     }
 
     /// The file of the host table, if there is one.

@@ -11,21 +11,18 @@ use std::sync::Arc;
 use sluice_host_table::{Hosts, Index, NOWHERE, variables};
 use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
 
-/// Variables whose values are looked up when they are read.
-pub(crate) const COMPUTED: &[Computed] = &[
-    Computed {
-        name: variables::CERTIFICATE,
-        value: certificate,
-    },
-    Computed {
-        name: variables::MISDIRECTED,
-        value: is_misdirected,
-    },
-    Computed {
-        name: variables::NAME,
-        value: name,
-    },
-];
+pub(crate) const CERTIFICATE: Computed = Computed {
+    name: variables::CERTIFICATE,
+    value: certificate,
+};
+pub(crate) const MISDIRECTED: Computed = Computed {
+    name: variables::MISDIRECTED,
+    value: is_misdirected,
+};
+pub(crate) const NAME: Computed = Computed {
+    name: variables::NAME,
+    value: name,
+};
 
 /// How often an index is read until its shards are there: those of an old index may have been removed meanwhile.
 const ATTEMPTS: u8 = 3;

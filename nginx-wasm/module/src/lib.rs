@@ -15,6 +15,7 @@
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
 //! | `sluice_server_header off;` or `on` | http, server, location | without nginx's own `Server` header; that of a pod is sent |
 //! | `sluice_hosts FILE;` | location, once | locations of requests come from a table of the controller |
+//! | `sluice_request_header NAME $VARIABLE;` | http | a header of `$sluice_request_headers` |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
 //! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the endpoints in a file of the controller |
 //!
@@ -28,6 +29,7 @@
     clippy::indexing_slicing
 )]
 
+mod authority;
 mod calls;
 mod directives;
 mod env;
@@ -37,7 +39,9 @@ mod instance;
 mod phases;
 mod random;
 mod request;
+mod request_headers;
 mod timers;
+mod upstream_names;
 mod worker;
 
 use std::sync::Arc;
@@ -99,6 +103,11 @@ impl Module for Sluice {
             set: Setter::Location(directives::hosts),
         },
         Directive {
+            name: c"sluice_request_header",
+            arguments: Arguments::OneOrMore,
+            set: Setter::Main(directives::request_header),
+        },
+        Directive {
             name: c"sluice_peer",
             arguments: Arguments::None,
             set: Setter::Peer(PEERS),
@@ -112,7 +121,15 @@ impl Module for Sluice {
         variables::ROUTE,
         variables::BACKEND,
     ];
-    const COMPUTED: &'static [Computed] = hosts::COMPUTED;
+    const COMPUTED: &'static [Computed] = &[
+        authority::COMPUTED,
+        hosts::CERTIFICATE,
+        hosts::MISDIRECTED,
+        hosts::NAME,
+        request_headers::COMPUTED,
+        upstream_names::ALTERNATIVE,
+        upstream_names::UPSTREAM,
+    ];
     const HEADERS: &'static [(&'static str, &'static str)] = &[
         ("sluice_all_cdn_loop", "cdn-loop"),
         ("sluice_all_traceparent", "traceparent"),
@@ -137,6 +154,7 @@ impl Module for Sluice {
     }
 
     fn start_worker(main: &Main) {
+        request_headers::start(main.request_headers().to_vec());
         if let Some(file) = main.hosts() {
             hosts::start(file.to_owned());
         }

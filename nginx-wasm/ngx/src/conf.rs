@@ -8,7 +8,8 @@ use std::ptr::NonNull;
 
 use nginx_sys::{
     NGX_LOG_EMERG, NGX_OK, ngx_conf_full_name, ngx_conf_log_error, ngx_conf_t,
-    ngx_http_core_main_conf_t, ngx_http_core_module, ngx_int_t, ngx_str_t, ngx_uint_t,
+    ngx_http_core_main_conf_t, ngx_http_core_module, ngx_http_get_variable_index, ngx_int_t,
+    ngx_str_t, ngx_uint_t,
 };
 
 use crate::pool;
@@ -18,6 +19,10 @@ pub struct Conf<'a> {
     raw: NonNull<ngx_conf_t>,
     directive: PhantomData<&'a ()>,
 }
+
+/// A variable that requests have at a place of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariableIndex(pub(crate) ngx_uint_t);
 
 impl Conf<'_> {
     /// # Safety
@@ -42,6 +47,24 @@ impl Conf<'_> {
             .iter()
             .skip(1)
             .map(|word| unsafe { pool::bytes(*word) })
+    }
+
+    /// The place of a variable, by its name without the dollar sign. nginx rejects the configuration if nobody defines it.
+    ///
+    /// # Errors
+    ///
+    /// The name is empty, or the memory of the configuration is exhausted.
+    pub fn variable(&self, name: &[u8]) -> Result<VariableIndex, String> {
+        let mut name = ngx_str_t {
+            len: name.len(),
+            data: name.as_ptr().cast_mut(),
+        };
+        // SAFETY: `cf` is that of a directive in `http {}`, and nginx copies the name.
+        let index = unsafe { ngx_http_get_variable_index(self.raw.as_ptr(), &mut name) };
+        let index = ngx_uint_t::try_from(index);
+        index
+            .map(VariableIndex)
+            .map_err(|_| "expected a variable".to_owned())
     }
 
     /// Resolves a file name relative to the folder of the configuration, as `include` does.

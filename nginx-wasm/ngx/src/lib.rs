@@ -57,7 +57,7 @@ mod variables;
 mod worker;
 
 pub use call::{Call, CallError, CallRequest, CallResponse};
-pub use conf::Conf;
+pub use conf::{Conf, VariableIndex};
 pub use headers::HeaderError;
 pub use live_request::{LiveRequest, VariableError};
 pub use log::{Level, log};

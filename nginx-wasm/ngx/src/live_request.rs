@@ -5,11 +5,11 @@ use std::ptr::NonNull;
 
 use nginx_sys::{
     NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow,
-    ngx_http_get_variable, ngx_http_request_t, ngx_http_variable_t, ngx_http_variable_value_t,
-    ngx_str_t, ngx_uint_t,
+    ngx_http_get_flushed_variable, ngx_http_get_variable, ngx_http_request_t, ngx_http_variable_t,
+    ngx_http_variable_value_t, ngx_str_t, ngx_uint_t,
 };
 
-use crate::conf;
+use crate::conf::{self, VariableIndex};
 use crate::log::{self, Level};
 use crate::pool;
 
@@ -54,6 +54,15 @@ impl LiveRequest<'_> {
         unsafe { pool::bytes((*self.r.as_ptr()).headers_in.server) }
     }
 
+    /// The `Host` header as the client wrote it; empty if there is none.
+    pub fn host_header(&self) -> &[u8] {
+        // SAFETY: the request is live (`new`); the header is null or in its pool or in its connection's.
+        unsafe {
+            let header = (*self.r.as_ptr()).headers_in.host.as_ref();
+            header.map_or(&[], |header| pool::bytes(header.value))
+        }
+    }
+
     /// The path, decoded and normalised.
     pub fn path(&self) -> &[u8] {
         // SAFETY: the request is live (`new`), and the path is in its pool.
@@ -68,6 +77,18 @@ impl LiveRequest<'_> {
         // the request ends, and so for the borrow of `self`.
         unsafe {
             let value = ngx_http_get_variable(self.r.as_ptr(), &mut name, key);
+            let value = value
+                .as_ref()
+                .filter(|value| value.not_found() == 0 && value.valid() != 0)?;
+            Some(value.as_bytes())
+        }
+    }
+
+    /// Value of a variable that the configuration has looked up.
+    pub fn variable_at(&mut self, index: VariableIndex) -> Option<&[u8]> {
+        // SAFETY: as in `variable`; nginx knows which indices its request has, and returns null for others.
+        unsafe {
+            let value = ngx_http_get_flushed_variable(self.r.as_ptr(), index.0);
             let value = value
                 .as_ref()
                 .filter(|value| value.not_found() == 0 && value.valid() != 0)?;

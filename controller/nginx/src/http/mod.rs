@@ -19,6 +19,7 @@ use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
 use crate::location::cors;
 use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
+use crate::location::joined_headers;
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
 use crate::settings::{Engine, Settings};
@@ -95,6 +96,8 @@ struct GlobalConf<'a> {
     /// Peers whose PROXY header is believed.
     believed_peers: Vec<String>,
     pods: Vec<Line>,
+    /// Those that our module writes as one text.
+    joined: Vec<Line>,
     clients: ResponseHeaders,
     buffering: Vec<Directive>,
     /// Request ID of a request that brings none.
@@ -305,6 +308,10 @@ impl<'a> GlobalConf<'a> {
             native_balancing: _,
         } = global;
         let [cdn_loop, random_id] = variables(is_kongs);
+        let joined = match is_kongs {
+            true => Vec::new(),
+            false => joined_headers::headers(global),
+        };
         GlobalConf {
             global,
             ciphers: ciphers(&tls.ciphers),
@@ -315,7 +322,8 @@ impl<'a> GlobalConf<'a> {
             hsts: hsts.as_ref().map(headers::hsts),
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),
-            pods: headers::for_upstream(global, Vec::new()),
+            pods: joined_headers::for_pods(global, Vec::new(), settings),
+            joined: headers::lines(joined),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
             random_id: random_id.quoted(),

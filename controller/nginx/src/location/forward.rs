@@ -17,6 +17,7 @@ use crate::location::buffering::{self, Directive};
 use crate::location::errors::{self, Page};
 use crate::location::fastcgi::FastCgiConf;
 use crate::location::headers::{self, Line};
+use crate::location::joined_headers;
 use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
@@ -280,13 +281,12 @@ fn pods(
     module: Module,
 ) -> Vec<Line> {
     let own = headers::for_location(route, host.server.client_certificates.as_ref());
-    let all = |own| headers::for_upstream(context.global(), own);
     match module {
         Module::FastCgi => Vec::new(),
         Module::Proxy if own.is_empty() => Vec::new(),
-        Module::Proxy => all(own),
+        Module::Proxy => joined_headers::for_pods(context.global(), own, context.settings),
         Module::Grpc => {
-            let mut lines = all(own);
+            let mut lines = headers::for_upstream(context.global(), own);
             lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
             lines
         }

@@ -10,7 +10,9 @@ use sluice_ir::{
 };
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression, template};
+use crate::expression::{
+    AUTHORITY, HOST, OWN_PORT, PORT, REQUEST_ID, SCHEME, expression, template,
+};
 use crate::location::auth_request;
 use crate::location::cors;
 use crate::location::module::Module;
@@ -71,7 +73,7 @@ pub(crate) fn texts_for_upstream(
         .collect()
 }
 
-fn lines(headers: Vec<(String, Text)>) -> Vec<Line> {
+pub(crate) fn lines(headers: Vec<(String, Text)>) -> Vec<Line> {
     headers
         .into_iter()
         .map(|(name, text)| (word(name), text.quoted()))
@@ -82,25 +84,31 @@ fn name_and_value(header: &Header) -> (String, Text) {
     (header.name.as_str().to_owned(), expression(&header.value))
 }
 
-fn defaults(global: &GlobalConfig) -> impl Iterator<Item = (String, Text)> {
+/// Those of ingress-nginx.
+pub(crate) fn defaults(global: &GlobalConfig) -> impl Iterator<Item = (String, Text)> {
     let forwarded = &global.forwarded;
     let chain = if forwarded.append_forwarded_for {
         "sluice_chain"
     } else {
         "remote_addr"
     };
+    // What nobody is believed about needs no map.
+    let [host, port, scheme] = match forwarded.trust_forwarded {
+        true => [HOST, PORT, SCHEME],
+        false => [AUTHORITY, OWN_PORT, "scheme"],
+    };
     let variables = [
-        ("Host", HOST),
+        ("Host", host),
         ("Upgrade", "http_upgrade"),
         ("Connection", "sluice_connection"),
         ("X-Request-ID", REQUEST_ID),
         ("X-Real-IP", "remote_addr"),
         ("X-Forwarded-For", chain),
-        ("X-Forwarded-Host", HOST),
-        ("X-Forwarded-Port", PORT),
-        ("X-Forwarded-Proto", SCHEME),
-        ("X-Forwarded-Scheme", SCHEME),
-        ("X-Scheme", SCHEME),
+        ("X-Forwarded-Host", host),
+        ("X-Forwarded-Port", port),
+        ("X-Forwarded-Proto", scheme),
+        ("X-Forwarded-Scheme", scheme),
+        ("X-Scheme", scheme),
         ("X-Original-Forwarded-Host", "http_x_forwarded_host"),
         ("CDN-Loop", "sluice_cdn_loop"),
     ];

@@ -9,6 +9,7 @@ pub(crate) mod errors;
 pub(crate) mod fastcgi;
 pub(crate) mod forward;
 pub(crate) mod headers;
+pub(crate) mod joined_headers;
 pub(crate) mod limits;
 pub(crate) mod matching;
 pub(crate) mod mirror;

@@ -4,7 +4,8 @@
 //! variables, timeouts and pooling. These parts are removed, and it is an error if one of them is missing:
 //!
 //! - the module, the filter and its configuration;
-//! - `sluice_peer` and the server for requests without an endpoint; the pods stand there instead.
+//! - `sluice_peer` and the server for requests without an endpoint; the pods stand there instead;
+//! - headers that the module joins: they are `proxy_set_header`s.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -93,6 +94,11 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     // Variables of the module: a header on several lines, a random text.
     let text = replaced(&text, "${sluice_all_cdn_loop}", "${http_cdn_loop}")?;
     let text = replaced(&text, "${sluice_random_id}", "${request_id}")?;
+    let text = replaced(&text, "${sluice_authority}", "${http_host}")?;
+    let text = with_headers(&text)?;
+    // In the access log.
+    let text = text.replace("${sluice_upstream_name}", "${sluice_main}");
+    let text = text.replace("${sluice_alternative_name}", "${sluice_backend}");
     let servers: String = pods
         .iter()
         .map(|pod| format!("    server {pod};\n"))
@@ -108,6 +114,25 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     ))
 }
 
+/// With headers of nginx's in place of those that the module joins.
+fn with_headers(text: &str) -> Result<String> {
+    const JOINED: &str = "  sluice_request_header ";
+    let (joined, mut text): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with(JOINED));
+    ensure!(!joined.is_empty(), "there are no joined headers");
+    let headers: Vec<String> = joined
+        .iter()
+        .map(|line| line.replace(JOINED, "  proxy_set_header "))
+        .collect();
+    for header in &headers {
+        let name = header.rsplit_once(' ').context("a header has a value")?.0;
+        let place = text.iter().position(|line| line.starts_with(name));
+        let place = place.with_context(|| format!("no {name:?}"))?;
+        text[place] = header;
+    }
+    Ok(text.join("\n"))
+}
+
 fn replaced(text: &str, what: &str, by: &str) -> Result<String> {
     ensure!(
         text.contains(what),
@@ -120,15 +145,16 @@ fn replaced(text: &str, what: &str, by: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_server_header off;\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
+    const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_server_header off;\n  sluice_request_header \"X-A\" \"${a}\";\n  \
+        proxy_set_header \"X-A\" \"${sluice_request_headers}\";\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
-        return 503 ${sluice_all_cdn_loop}${sluice_random_id};\n  }\n}\n";
+        return 503 ${sluice_all_cdn_loop}${sluice_random_id}${sluice_authority};\n  }\n}\n";
 
     #[test]
     fn an_nginx_by_itself_keeps_all_but_the_filter() {
         let pods = [SocketAddr::from(([10, 0, 0, 1], 80))];
-        let expected = "http {\n  upstream sluice_pods {\n    server 10.0.0.1:80;\n    keepalive 320;\n  }\n  server {\n    \
-            return 503 ${http_cdn_loop}${request_id};\n  }\n}";
+        let expected = "http {\n  proxy_set_header \"X-A\" \"${a}\";\n  upstream sluice_pods {\n    server 10.0.0.1:80;\n    keepalive 320;\n  }\n  server {\n    \
+            return 503 ${http_cdn_loop}${request_id}${http_host};\n  }\n}";
         assert_eq!(without_filter(OURS, &pods).unwrap(), expected);
         let error = without_filter("http {}", &pods).unwrap_err().to_string();
         assert!(error.contains("load_module"), "{error}");

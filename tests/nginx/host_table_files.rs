@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::manifests::Ingress;
-use sluice_tests::process;
 use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::{process, wait};
 
 use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
@@ -90,5 +90,34 @@ async fn table_that_cannot_be_read_as_a_whole_changes_nothing() -> Result<()> {
     sluice.wait_for_status("more.test", "/", 200).await?;
     is_as_before(&sluice).await?;
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
+    sluice.stop()
+}
+
+/// Also without another change: what was to be served is, once there is room again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_could_not_be_written_are_written_later() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let sluice = Options::new(&fixture.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    // A file where the folder was: nobody can write below it, whoever he is.
+    let hosts = sluice.run_dir().join("nginx/hosts");
+    let away = sluice.run_dir().join("nginx/away");
+    std::fs::rename(&hosts, &away)?;
+    std::fs::write(&hosts, "")?;
+    let new = Ingress::new("default", "new").host("new.test");
+    fixture.manifests.ingress(&new.path("/", "web", 80))?;
+    let told = async || {
+        let lines = sluice.log().lines();
+        let is_it = |line: &String| line.contains("cannot write files for nginx");
+        lines.iter().any(is_it).then_some(())
+    };
+    wait::until("the failure to be told", told).await?;
+    ensure!(sluice.get("new.test", "/").await?.status == 404);
+    std::fs::remove_file(&hosts)?;
+    std::fs::rename(&away, &hosts)?;
+    sluice.wait_for_status("new.test", "/", 200).await?;
     sluice.stop()
 }

@@ -13,6 +13,7 @@ use crate::response::Body;
 const START: usize = 2048;
 
 /// Hashes what is written, up to a limit.
+#[derive(Clone)]
 struct Sink {
     hash: Sha256,
     body: Body,
@@ -105,7 +106,7 @@ pub(crate) async fn read(mut incoming: Incoming, encoding: Option<&str>, most: u
         }
     }
     let known = encoding.filter(|it| !matches!(*it, "gzip" | "x-gzip" | "identity"));
-    let unread = reader.sink().body.clone();
+    let unread = reader.sink().clone();
     match reader.finish() {
         Some(sink) => Body {
             hash: sink.hash.finalize().into(),
@@ -115,9 +116,10 @@ pub(crate) async fn read(mut incoming: Incoming, encoding: Option<&str>, most: u
             ..sink.body
         },
         None => Body {
+            hash: unread.hash.finalize().into(),
             is_longer,
             is_cut: !is_longer,
-            ..unread
+            ..unread.body
         },
     }
 }

@@ -29,6 +29,7 @@ struct Families {
     errors: IntCounter,
     /// nginx rejected its last configuration, and serves the one before.
     refused: AtomicBool,
+    unwritten: AtomicBool,
     orphan_ingress: GaugeVec,
     held_ingress: GaugeVec,
     unhealthy: GaugeVec,
@@ -69,6 +70,7 @@ impl Controller {
             )?,
             errors: counter("errors", "Configurations that a data plane refused")?,
             refused: AtomicBool::new(false),
+            unwritten: AtomicBool::new(false),
             orphan_ingress: labelled(
                 "orphan_ingress",
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
@@ -142,6 +144,14 @@ impl Controller {
         self.0.refused.store(true, Ordering::Release);
     }
 
+    /// Whether files of nginx could not be written.
+    pub fn unwritten(&self, is_so: bool) {
+        if is_so && !self.0.unwritten.swap(is_so, Ordering::AcqRel) {
+            self.0.errors.inc();
+        }
+        self.0.unwritten.store(is_so, Ordering::Release);
+    }
+
     /// These Ingresses have something that a data plane refuses.
     pub fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
         let gauge = &self.0.held_ingress;
@@ -160,7 +170,8 @@ impl Controller {
             .refreshing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let refused = families.refused.load(Ordering::Acquire);
+        let refused =
+            families.refused.load(Ordering::Acquire) || families.unwritten.load(Ordering::Acquire);
         let accepted = view.progress().is_published() && !refused && store.refusals().is_empty();
         families.last_successful.set(f64::from(u8::from(accepted)));
         families

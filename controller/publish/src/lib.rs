@@ -28,6 +28,7 @@ mod nginx_reports;
 mod reload_events;
 mod removals;
 mod report_log;
+mod unwritten;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,7 @@ use sluice_resolver::Names;
 use sluice_server::Served;
 use sluice_source::Event;
 use sluice_state::View;
+use unwritten::Unwritten;
 
 /// Longest wait for Envoys to acknowledge new endpoints before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
@@ -84,6 +86,7 @@ pub struct Publisher {
     metrics: Controller,
     routes: RouteCache,
     nginx: Option<Configurations>,
+    unwritten: Unwritten,
     nginx_reports: NginxReports,
     report_log: ReportLog,
     /// Reports on what nginx does not support.
@@ -117,6 +120,7 @@ impl Publisher {
             (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
         let (quarantine, incident, acknowledgements, nginx_reports) = Default::default();
+        let unwritten = Unwritten::default();
         let feedback = Feedback::of_envoys(served.store.clone());
         if let Some(configmap) = &options.configmap {
             view.resources_mut().hold_config_map(configmap.clone());
@@ -137,6 +141,7 @@ impl Publisher {
             metrics,
             routes,
             nginx,
+            unwritten,
             nginx_reports,
             report_log,
             unsupported_by_nginx,
@@ -189,6 +194,11 @@ impl Publisher {
                         let _busy = self.view.progress().begin();
                         block_in_place(|| self.apply_removals());
                     }
+                    continue;
+                }
+                () = until(self.unwritten.next_try()) => {
+                    let _busy = self.view.progress().begin();
+                    block_in_place(|| self.publish_routing(&self.effective.clone()));
                     continue;
                 }
                 () = until(self.acknowledgements.next_check()) => {
@@ -311,6 +321,8 @@ impl Publisher {
             if let Some(content) = content {
                 self.feedback.await_content(content);
             }
+            self.unwritten.note(content.is_some());
+            self.metrics.unwritten(content.is_none());
             self.unsupported_by_nginx = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {
             #[cfg(debug_assertions)]

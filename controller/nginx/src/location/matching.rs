@@ -5,8 +5,8 @@
 //! behind a pattern that may take the same becomes a pattern as well, and what is before all of those says `^~`: the order is
 //! that of the IR.
 //!
-//! A prefix that ends with a slash leads nginx to it from the path without the slash, whatever patterns there are. So it is a
-//! pattern, too, where one may take that path.
+//! A path that ends with a slash leads nginx to it from the path without the slash, whatever patterns there are. So a prefix is a
+//! pattern, too, where one may take that path, and an exact path wherever that path has no location of its own.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -38,12 +38,20 @@ fn fits_tree(path: &str) -> bool {
     path.len() < LONGEST_NAME
 }
 
+/// True if nginx would lead requests for the path without the slash here.
+fn leads_here(path: &str, exact: &BTreeSet<String>) -> bool {
+    let bare = path.strip_suffix('/').filter(|bare| !bare.is_empty());
+    bare.is_some_and(|bare| !exact.contains(bare))
+}
+
 /// nginx's sign for the kind of match, with a blank after it, and what is matched.
 type Match = (&'static str, String);
 
 /// Paths of one host, one after the other.
 #[derive(Default)]
 pub(crate) struct Matching {
+    /// Exact paths, which may be those without the slash of others.
+    exact: BTreeSet<String>,
     patterns: Beginnings,
     /// Of what has become a pattern so far.
     before: Beginnings,
@@ -52,18 +60,26 @@ pub(crate) struct Matching {
 impl Matching {
     pub(crate) fn new(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
-        for route in &server.routes {
-            match &route.matches.path {
+        let paths = || server.routes.iter().map(|route| &route.matches.path);
+        let exact = paths().filter_map(|path| match path {
+            PathMatch::Exact(text) => Some(text.clone()),
+            PathMatch::Prefix(_) | PathMatch::Regex(_) => None,
+        });
+        let exact = exact.collect();
+        for path in paths() {
+            match path {
                 PathMatch::Regex(regex) => {
                     patterns.add(&sluice_pattern::literal_prefix(regex.anchored()));
                 }
                 PathMatch::Exact(text) | PathMatch::Prefix(text) if !fits_tree(text) => {
                     patterns.add(text);
                 }
+                PathMatch::Exact(text) if leads_here(text, &exact) => patterns.add(text),
                 PathMatch::Exact(_) | PathMatch::Prefix(_) => {}
             }
         }
         Matching {
+            exact,
             patterns,
             before: Beginnings::default(),
         }
@@ -87,7 +103,9 @@ impl Matching {
         let bare = text
             .strip_suffix('/')
             .filter(|bare| !is_exact && !bare.is_empty());
-        let is_pattern = !fits_tree(text) || self.before.may_share(text);
+        let is_pattern = !fits_tree(text)
+            || self.before.may_share(text)
+            || is_exact && leads_here(text, &self.exact);
         if is_pattern || bare.is_some_and(|bare| self.patterns.may_share(bare)) {
             self.before.add(text);
             let end = match (is_exact, text.ends_with('/')) {
@@ -192,6 +210,19 @@ mod tests {
     fn a_prefix_takes_whole_segments() {
         assert_eq!(written(&[prefix("/")]), ["/"]);
         assert_eq!(written(&[prefix("/foo")]), ["= /foo", "/foo/"]);
+    }
+
+    #[test]
+    fn an_exact_path_takes_nothing_else() {
+        assert_eq!(written(&[exact("/a/")]), [r"~ ^/a/\z"]);
+        // What is found first is not led elsewhere.
+        assert_eq!(written(&[exact("/a"), exact("/a/")]), ["= /a", "= /a/"]);
+        assert_eq!(written(&[exact("/")]), ["= /"]);
+        // It stays before what takes it as well.
+        assert_eq!(
+            written(&[exact("/a/"), prefix("/a")]),
+            [r"~ ^/a/\z", r"~ ^/a(?:/|\z)"]
+        );
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
-use sluice_tests::apiserver::installation::Installation;
 use sluice_tests::artifacts;
 use sluice_tests::cases::ingress::certificates::Authorities;
+use sluice_tests::installation::Installation;
 use sluice_tests::sluice::Options;
 
 use crate::setup::{NETWORKING, apply_web_ingress, web, web_ingress};

@@ -44,7 +44,7 @@ struct Nowhere {
     commands: Vec<String>,
 }
 
-/// What a test does with a command.
+/// Treatment of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Run,

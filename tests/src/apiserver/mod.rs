@@ -17,7 +17,6 @@ pub mod containers;
 mod discovery;
 mod fake;
 pub mod gate;
-pub mod installation;
 mod kinds;
 mod patch;
 mod reply;

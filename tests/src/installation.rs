@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::containers::Container;
-use super::{Cluster, Fake};
+use crate::apiserver::containers::Container;
+use crate::apiserver::{Cluster, Fake};
 use crate::artifacts;
 use crate::sluice::Sluice;
 

@@ -92,12 +92,50 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
         .client
         .goto(&format!("http://127.0.0.1:{}/explain", port.number()))
         .await?;
-    let field = browser.client.find(Locator::Id("url")).await?;
-    field.send_keys("http://web.test/cart").await?;
-    field.send_keys(&Key::Enter.to_string()).await?;
+    let url = Locator::Id("url");
+    browser.press(url, "http://web.test/cart").await?;
+    browser.press(url, &Key::Enter.to_string()).await?;
     browser
         .wait_for("main", "Service default/web port 80")
         .await?;
+    browser.client.clone().close().await?;
+    Ok(())
+}
+
+/// Also those of which nobody said so: the page is there before its connection, and the connection may break.
+#[tokio::test(flavor = "multi_thread")]
+async fn dashboard_has_changes_from_before_its_connection() -> Result<()> {
+    let (fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
+    let sluice = options(&fixture, &port).start().await?;
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(&sluice)?).await?;
+    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
+    browser.client.goto(&page).await?;
+    browser.wait_for("#live", "live").await?;
+    let gone = fixture.pods[1].addr().to_string();
+    browser.wait_for("main", &gone).await?;
+
+    browser
+        .client
+        .execute("changes.close()", Vec::new())
+        .await?;
+    fixture.endpoints(&[0])?;
+    let hits = async || {
+        let before = fixture.pods[1].hits();
+        for _ in 0..4 {
+            sluice.get("web.test", "/").await.ok()?;
+        }
+        (fixture.pods[1].hits() == before).then_some(())
+    };
+    wait::until("the endpoint to get no requests", hits).await?;
+    ensure!(browser.text("main").await?.contains(&gone), "it is closed");
+    let connects = "changes.dispatchEvent(new Event('open'))";
+    browser.client.execute(connects, Vec::new()).await?;
+    let is_gone = async || {
+        let text = browser.text("main").await.ok()?;
+        (!text.contains(&gone)).then_some(())
+    };
+    wait::until("the endpoint to leave the page", is_gone).await?;
     browser.client.clone().close().await?;
     Ok(())
 }
@@ -145,8 +183,8 @@ async fn dashboard_leaves_its_reader_alone() -> Result<()> {
     let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
     browser.client.goto(&page).await?;
     browser.wait_for("#live", "live").await?;
-    let summary = browser.client.find(Locator::Css("summary")).await?;
-    summary.send_keys(&Key::Enter.to_string()).await?;
+    let enter = Key::Enter.to_string();
+    browser.press(Locator::Css("summary"), &enter).await?;
     browser.wait_for("details[open]", "max_body_size").await?;
     sluice.get("web.test", "/").await?;
     let served = fixture.pods[0].hits().to_string();

@@ -62,7 +62,8 @@ function later() {
 }
 
 const changes = new EventSource("/changes");
-changes.onopen = () => { state.textContent = "live"; };
+// Nobody has said what changed between the page and the connection, or while there was none.
+changes.onopen = () => { state.textContent = "live"; later(); };
 changes.onerror = () => { state.textContent = OLD; };
 changes.addEventListener("change", later);
 changes.addEventListener("traffic", () => { if (main.querySelector("[data-traffic]")) later(); });

@@ -93,8 +93,25 @@ impl Browser {
     }
 
     pub(super) async fn follow(&self, link: &str) -> Result<()> {
-        let link = self.client.find(Locator::LinkText(link)).await?;
-        Ok(link.click().await?)
+        // The page may be replaced by a newer one between the two.
+        let follows = async || {
+            let link = self.client.find(Locator::LinkText(link)).await.ok()?;
+            link.click().await.ok()
+        };
+        wait::until(&format!("the link {link:?}"), follows)
+            .await
+            .map(drop)
+    }
+
+    /// Keys on an element.
+    pub(super) async fn press(&self, element: Locator<'_>, keys: &str) -> Result<()> {
+        let presses = async || {
+            let element = self.client.find(element).await.ok()?;
+            element.send_keys(keys).await.ok()
+        };
+        wait::until(&format!("{element:?}"), presses)
+            .await
+            .map(drop)
     }
 
     /// A picture for the documentation, where it is asked for.

@@ -3,8 +3,8 @@
 use proxy_wasm::types::MapType;
 use sluice_filter_config::Host;
 use sluice_filter_config::host_contract::{
-    BACKEND, BACKEND_HEADER, ENDPOINT, ENDPOINT_HEADER, MANAGED_BACKEND_HEADER,
-    MANAGED_ENDPOINT_HEADER, OWNER, ROUTE,
+    BACKEND, BACKEND_HEADER, EJECTIONS, EJECTIONS_PROPERTY, ENDPOINT, ENDPOINT_HEADER,
+    MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, OWNER, ROUTE,
 };
 
 use crate::host;
@@ -48,6 +48,16 @@ pub(crate) fn set_endpoints(host: Host, endpoints: &str) -> bool {
         }
         Host::Nginx | Host::NgxWasm => host::set_property(ENDPOINT.property, endpoints),
     }
+}
+
+/// Leaves ejections for the log of the request. A data plane whose log is not for the controller has no place for them.
+pub(crate) fn report_ejections(host: Host, ejections: &str) -> bool {
+    let property = match host {
+        Host::Envoy => return false,
+        Host::ManagedEnvoy => EJECTIONS_PROPERTY,
+        Host::Nginx | Host::NgxWasm => EJECTIONS.property,
+    };
+    host::set_property(property, ejections)
 }
 
 /// Leaves it where the contexts of retries find it: what was decided belongs to this one.

@@ -186,6 +186,10 @@ impl Stream for HostStream {
         host_contract::clear_choice(self.host);
     }
 
+    fn report_ejections(&self, ejections: &str) {
+        host_contract::report_ejections(self.host, ejections);
+    }
+
     fn count_unknown_route(&self) {
         if let Some(counter) = self.unknown_routes {
             host::count(counter);

@@ -4,6 +4,7 @@ mod access_log;
 mod commands;
 mod flags;
 mod quickstart;
+mod scripts;
 mod snippets;
 mod system;
 mod variables;

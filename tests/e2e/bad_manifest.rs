@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde_json::json;
-use sluice_tests::manifests::Ingress;
+use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST};
@@ -31,6 +31,23 @@ async fn bad_manifests_are_reported_and_good_ones_served() -> Result<()> {
     for name in ["garbage.yaml", "broken", "dangling"] {
         sluice.log().wait_for(name).await?;
     }
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn folder_without_a_manifest_is_named_and_serves_404_until_there_is_one() -> Result<()> {
+    let manifests = Manifests::folder()?;
+    let sluice = Sluice::start(&manifests).await?;
+    let said = format!("{}: no manifests in it", manifests.dir().display());
+    sluice.log().wait_for(&said).await?;
+    ensure!(sluice.get(HOST, "/").await?.status == 404);
+    manifests.ingress_class("nginx", "k8s.io/ingress-nginx")?;
+    manifests.ingress(
+        &Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80),
+    )?;
+    sluice.wait_for_status(HOST, "/", 503).await?;
     sluice.stop()
 }
 

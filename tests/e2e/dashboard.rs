@@ -1,6 +1,7 @@
 //! The dashboard of a running controller, in a real browser.
 
 mod browser;
+mod endpoints;
 mod pictures;
 
 use std::process::Command;

@@ -31,6 +31,7 @@ pub mod fleet;
 pub mod hostile;
 pub mod http;
 pub mod http2;
+pub mod installation;
 pub mod latency;
 pub mod listeners;
 pub mod load;

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use sluice_dataplane::nginx::Running;
 use sluice_ir::{Action, BackendId, Canary, Config, HttpRoute, Server, ServerName};
 use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot};
 use sluice_xds_server::Stats;
 
+use crate::starts::Starts;
 use crate::{Dashboard, Traffic};
 
 /// The dashboard with its index.
 pub(crate) struct Indexed {
     pub(crate) dashboard: Dashboard,
+    pub(crate) starts: Starts,
+    created: Instant,
     last: Mutex<Option<Arc<Index>>>,
     /// Held while a request is explained.
     pub(crate) explaining: tokio::sync::Mutex<()>,
@@ -68,16 +72,19 @@ pub(crate) struct State {
     /// Configurations that nginx has loaded, and whether it has refused one.
     loaded: (u64, bool),
     requests: u64,
+    /// The second, while endpoints count the seconds until they are as others.
+    second: Option<u64>,
 }
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        self.is_of_the_same_configuration(other) && self.requests == other.requests
+        self.is_of_the_same_configuration(other)
+            && (self.requests, self.second) == (other.requests, other.second)
     }
 }
 
 impl State {
-    /// True if only requests have come.
+    /// True if only requests have come, or time has passed.
     pub(crate) fn is_of_the_same_configuration(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && (self.answers, self.loaded) == (other.answers, other.loaded)
@@ -88,6 +95,8 @@ impl Indexed {
     pub(crate) fn new(dashboard: Dashboard) -> Self {
         Indexed {
             dashboard,
+            starts: Starts::default(),
+            created: Instant::now(),
             last: Mutex::default(),
             explaining: tokio::sync::Mutex::default(),
         }
@@ -104,6 +113,9 @@ impl Indexed {
     }
 
     pub(crate) fn state(&self) -> State {
+        let (now, traffic) = (Instant::now(), self.dashboard.traffic.as_ref());
+        let counts_down =
+            self.starts.has_some(now) || traffic.is_some_and(|traffic| traffic.has_ejected(now));
         State {
             snapshot: self.dashboard.view.snapshot(),
             answers: self.dashboard.store.stats(),
@@ -111,7 +123,8 @@ impl Indexed {
                 Some(load) => (load.count, load.refused.is_some()),
                 None => (0, false),
             },
-            requests: self.dashboard.traffic.as_ref().map_or(0, Traffic::requests),
+            requests: traffic.map_or(0, Traffic::requests),
+            second: counts_down.then(|| (now - self.created).as_secs()),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! ```text
 //!   browser --kubectl port-forward--> access.rs --token--> pages/ --templates/--> HTML
 //!                                                          index.rs   from the View, once for each translation
-//!   access logs of data planes ---------------------> traffic.rs
+//!   access logs of data planes ---------------------> traffic.rs (and ejections)
+//!   the View, as it changes ------------------------> starts.rs
 //!                                        live.rs ---------> "something has changed", and the page is fetched again
 //! ```
 //!
@@ -16,6 +17,7 @@ mod index;
 mod live;
 mod pages;
 mod paging;
+mod starts;
 mod time;
 mod traffic;
 mod verdict;
@@ -29,6 +31,7 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 use clap::Args as ClapArgs;
+use index::Indexed;
 use sluice_dataplane::nginx;
 use sluice_server::forever;
 use sluice_state::View;
@@ -90,7 +93,11 @@ pub async fn serve(
         port: flags.dashboard_port,
         token: token.clone(),
     };
-    tasks.spawn("dashboard", forever(listener, router(dashboard, token)));
+    let snapshots = dashboard.view.snapshots();
+    let indexed = Arc::new(Indexed::new(dashboard));
+    let starts = indexed.starts.clone();
+    tasks.spawn("slow starts", starts.follow(snapshots));
+    tasks.spawn("dashboard", forever(listener, router(indexed, token)));
     Ok(Some(url))
 }
 
@@ -113,8 +120,7 @@ impl std::fmt::Display for Url {
 }
 
 /// All pages, behind the token.
-pub(crate) fn router(dashboard: Dashboard, token: Token) -> Router {
-    let shared = Arc::new(index::Indexed::new(dashboard));
+pub(crate) fn router(indexed: Arc<Indexed>, token: Token) -> Router {
     Router::new()
         .route("/", get(pages::overview::page))
         .route("/ingresses", get(pages::ingresses::page))
@@ -123,7 +129,7 @@ pub(crate) fn router(dashboard: Dashboard, token: Token) -> Router {
         .route("/refused", get(pages::refused::page))
         .route("/explain", get(pages::explain::page))
         .route("/changes", get(live::changes))
-        .with_state(shared)
+        .with_state(indexed)
         .merge(assets::router())
         .layer(middleware::from_fn_with_state(token, access::check))
 }

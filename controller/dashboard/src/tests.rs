@@ -86,7 +86,8 @@ async fn ask(
     let request = headers.iter().fold(request, |request, (name, value)| {
         request.header(*name, *value)
     });
-    let router = router(dashboard.clone(), Token::of(TOKEN));
+    let indexed = Arc::new(Indexed::new(dashboard.clone()));
+    let router = router(indexed, Token::of(TOKEN));
     let response = router
         .oneshot(request.body(Body::empty()).unwrap())
         .await

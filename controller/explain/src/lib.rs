@@ -13,6 +13,7 @@ mod blocked;
 mod canary;
 mod direct_response;
 mod explanation;
+mod headers;
 mod lines;
 mod path;
 mod request;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_ir::{BackendId, PathMatch, VerifyClient};
+use sluice_ir::{BackendId, Filter, PathMatch, VerifyClient};
 
 use crate::canary::canary_rules;
-use crate::{Backend, Choice, Explanation, Outcome, Selection};
+use crate::{Backend, Choice, Explanation, Outcome, Route, Selection, headers};
 
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
@@ -29,9 +29,32 @@ pub fn way(explanation: &Explanation) -> Vec<Line> {
             PathMatch::Regex(regex) => format!("{} (pattern)", regex.pattern),
         };
         lines.push(("path", path));
-        lines.extend(route.filters.iter().map(|filter| ("headers", json(filter))));
-        let variants = route.header_variants.iter();
-        lines.extend(variants.map(|variant| ("headers", json(variant))));
+        lines.extend(changed_headers(route));
+    }
+    lines
+}
+
+/// Headers that are changed on the way, a line for each.
+fn changed_headers(route: &Route) -> Vec<Line> {
+    let filters = route.filters.iter().map(|filter| {
+        let word = match filter {
+            Filter::RequestHeaders(_) => "to upstream",
+            Filter::ResponseHeaders(_) => "to client",
+        };
+        (word, headers::of_filter(filter))
+    });
+    let variants = route.header_variants.iter().map(headers::of_variant);
+    let variants = variants.map(|changes| ("to client", changes));
+    let mut lines: Vec<Line> = filters
+        .chain(variants)
+        .flat_map(|(word, changes)| changes.into_iter().map(move |change| (word, change)))
+        .collect();
+    let mut last = "";
+    for (word, _) in &mut lines {
+        let is_again = std::mem::replace(&mut last, *word) == *word;
+        if is_again {
+            *word = "";
+        }
     }
     lines
 }

@@ -3,6 +3,7 @@
 use sluice_ir::{Filter, HttpRoute, PathRewrite, RedirectTo, ResponseContent, Server, Template};
 
 use crate::explanation::Route;
+use crate::headers;
 use crate::lines::json;
 
 /// Policies of a route, its headers, responses and rewrites, and what its host adds; by name.
@@ -15,13 +16,16 @@ pub fn settings(server: &Server, route: &HttpRoute) -> Vec<(String, String)> {
         .collect();
     let mut add = |name: &str, value: String| settings.push((name.to_owned(), value));
     for filter in &route.filters {
-        match filter {
-            Filter::RequestHeaders(headers) => add("request headers", json(headers)),
-            Filter::ResponseHeaders(headers) => add("response headers", json(headers)),
-        }
+        let name = match filter {
+            Filter::RequestHeaders(_) => "request headers",
+            Filter::ResponseHeaders(_) => "response headers",
+        };
+        headers::of_filter(filter)
+            .into_iter()
+            .for_each(|change| add(name, change));
     }
-    for variant in &route.header_variants {
-        add("response headers", json(variant));
+    for change in route.header_variants.iter().flat_map(headers::of_variant) {
+        add("response headers", change);
     }
     for response in &route.direct_responses {
         add("response", json(response));

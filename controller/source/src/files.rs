@@ -74,6 +74,7 @@ impl Files {
         for (path, fingerprint) in folder::manifests(folder, || ()).with_context(describe)? {
             index.read(&path, fingerprint, &mut first);
         }
+        first.extend(nothing_in(folder, &first));
         first.push(Event::Ready);
         let follower = Follower {
             index,
@@ -85,6 +86,18 @@ impl Files {
         tasks.spawn_thread("manifests", move || follower.run(&paths, &events))?;
         Ok(Files { _watcher: watcher })
     }
+}
+
+/// A mistyped folder that exists serves 404 for everything, which looks like anything but that.
+fn nothing_in(folder: &Path, events: &[Event]) -> Option<Event> {
+    let is_something = |event: &Event| match event {
+        Event::Problem(problem) => !problem.harmless,
+        _ => true,
+    };
+    let reason = "no manifests in it (*.yaml, *.yml, *.json), so every request gets 404; files that are put there are served at once";
+    let place = folder.display().to_string();
+    let is_empty = !events.iter().any(is_something);
+    is_empty.then(|| Event::Problem(Problem::new(place, reason)))
 }
 
 /// Off the hot path: ten thousand files in half a second.

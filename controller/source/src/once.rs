@@ -168,7 +168,9 @@ impl Once {
         }
         match (has_content, is_folder) {
             (true, _) => Ok(()),
-            (false, true) => bail!("{name}: no manifests in it (*.yaml, *.yml, *.json)"),
+            (false, true) => bail!(
+                "{name}: no manifests in it (*.yaml, *.yml, *.json); give the folder that has them, or - for standard input"
+            ),
             (false, false) => bail!("{name}: nothing in it but blank lines and comments"),
         }
     }

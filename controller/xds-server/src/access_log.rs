@@ -16,10 +16,12 @@ use envoy_types::pb::envoy::service::accesslog::v3::{
     StreamAccessLogsMessage, StreamAccessLogsResponse,
 };
 use envoy_types::pb::google::protobuf::{self, value};
-use sluice_xds::{CONNECTING_TAG, ROUTE_KEY};
+use sluice_xds::{CONNECTING_TAG, EJECTIONS_TAG, ROUTE_KEY};
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::debug;
+
+use crate::Ejection;
 
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct AccessLogEntry {
     pub received: u64,
     /// Bytes sent to the client, with headers.
     pub sent: u64,
+    /// Endpoints that its worker has ejected since the request before.
+    pub ejections: Vec<Ejection>,
 }
 
 type Listener = dyn Fn(&[AccessLogEntry]) + Send + Sync;
@@ -121,6 +125,7 @@ impl From<HttpAccessLogEntry> for AccessLogEntry {
             to_end: since_pod(&common, common.time_to_last_upstream_rx_byte.as_ref()),
             received: request.request_headers_bytes + request.request_body_bytes,
             sent: response.response_headers_bytes + response.response_body_bytes,
+            ejections: ejections(&common),
             route: route(common.metadata.as_ref()).unwrap_or(common.route_name),
             endpoint: socket(common.upstream_remote_address.as_ref()),
             backend: common.upstream_cluster,
@@ -182,6 +187,11 @@ fn connecting(common: &AccessLogCommon) -> Option<Duration> {
         took.parse().ok()
     });
     Some(Duration::from_micros(micros.unwrap_or_default()))
+}
+
+fn ejections(common: &AccessLogCommon) -> Vec<Ejection> {
+    let told = common.custom_tags.get(EJECTIONS_TAG);
+    told.map_or_else(Vec::new, |told| Ejection::parse_list(told))
 }
 
 fn since_pod(common: &AccessLogCommon, then: Option<&protobuf::Duration>) -> Option<Duration> {

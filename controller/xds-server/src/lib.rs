@@ -27,6 +27,7 @@ mod acknowledgement;
 mod cache;
 mod client;
 mod dedup;
+mod ejection;
 mod encode;
 mod ext_authz;
 mod ext_proc;
@@ -43,6 +44,7 @@ mod subscription;
 mod version;
 
 pub use access_log::{AccessLogEntry, AccessLogService};
+pub use ejection::Ejection;
 pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes};
 pub use ext_proc::{
     EXT_PROC_PATH, Exchange, Failed, Headers, Inspector, Part, ProcessorService, Verdict,

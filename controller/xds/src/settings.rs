@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 // The Envoy that Sluice configures gets the choice of the filter in hidden headers.
-pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, LIMITED_HEADER, SCOPE_HEADER};
+pub(crate) use sluice_filter_config::host_contract::{
+    EJECTIONS_STATE, ENCODED_ROUTE, LIMITED_HEADER, SCOPE_HEADER,
+};
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
     OTHER_HOSTS, PATH_HEADER,
@@ -27,6 +29,8 @@ pub(crate) const TRACE_ROUTE: &str = "sluice.trace";
 pub const ROUTE_KEY: &str = "route";
 /// Access log field for the time to connect to an upstream.
 pub const CONNECTING_TAG: &str = "connecting";
+/// Access log field for endpoints that the filter has ejected.
+pub const EJECTIONS_TAG: &str = "ejections";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.

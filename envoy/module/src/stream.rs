@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use sluice_envoy_abi::{Attribute, Direction, NumericAttribute};
 use sluice_filter_config::host_contract::{
-    COUNTED, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, PATH_HEADER,
+    COUNTED, EJECTIONS_STATE, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, PATH_HEADER,
 };
 use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
 use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
@@ -154,6 +154,10 @@ impl Stream for EnvoyStream<'_> {
 
     /// Clients cannot send the headers that a managed Envoy takes a choice from.
     fn clear_choice(&self) {}
+
+    fn report_ejections(&self, ejections: &str) {
+        self.stream.set_state(EJECTIONS_STATE, ejections);
+    }
 
     fn count_unknown_route(&self) {
         if let Some(counter) = self.settings.unknown_routes {

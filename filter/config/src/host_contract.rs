@@ -3,8 +3,8 @@
 //! | | the filter reads | the filter writes |
 //! |---|---|---|
 //! | a drop-in Envoy | the route name | [`ENDPOINT_HEADER`], [`BACKEND_HEADER`] |
-//! | an Envoy that Sluice configures | the route name | [`MANAGED_ENDPOINT_HEADER`], [`MANAGED_BACKEND_HEADER`] |
-//! | nginx | [`ROUTE`] | [`ENDPOINT`], [`BACKEND`], [`OWNER`] |
+//! | an Envoy that Sluice configures | the route name | [`MANAGED_ENDPOINT_HEADER`], [`MANAGED_BACKEND_HEADER`], [`EJECTIONS_STATE`] |
+//! | nginx | [`ROUTE`] | [`ENDPOINT`], [`BACKEND`], [`EJECTIONS`], [`OWNER`] |
 //!
 //! Drop-in configurations use these names as well, so a change of one breaks them.
 
@@ -42,6 +42,11 @@ pub const LOOKUP_FILTER: &str = "sluice.lookup";
 /// Property of a request that counted for the rates of its route before access control.
 pub const COUNTED: &str = "sluice.counted";
 
+/// Property of a request whose log tells the controller of ejections.
+pub const EJECTIONS_PROPERTY: &str = "sluice.ejections";
+/// Filter state that Envoy keeps that property of wasm in, and that its module sets itself.
+pub const EJECTIONS_STATE: &str = "wasm.sluice.ejections";
+
 /// Counter of requests whose route the filter does not know.
 pub const UNKNOWN_ROUTES: &str = "sluice.unknown_routes";
 
@@ -69,6 +74,8 @@ pub const ROUTE: NginxVariable = nginx_variable!("sluice_route");
 pub const ENDPOINT: NginxVariable = nginx_variable!("sluice_endpoint");
 /// The id of the backend, for routes with canaries.
 pub const BACKEND: NginxVariable = nginx_variable!("sluice_backend");
+/// Ejections for the log of the request, `ip:port SECONDS,ip:port SECONDS`.
+pub const EJECTIONS: NginxVariable = nginx_variable!("sluice_ejections");
 /// The context that picked the endpoints of a request: ngx_wasm_module gives each retry a context of its own.
 pub const OWNER: NginxVariable = nginx_variable!("sluice_ticket");
 /// The outcome of a request in the nginx module of Sluice: a line for each of `$upstream_addr`, `$upstream_status`,

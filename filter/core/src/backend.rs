@@ -7,6 +7,7 @@ use crate::affinity::{
     self, Affinity, AffinityMode, Balanced, Persistent, Placement, Session, UpstreamKey,
 };
 use crate::balance::{AnyBalancer, Candidates, Needs, Response, Setup};
+use crate::ejections::Ejections;
 use crate::endpoint_set::EndpointSet;
 use crate::endpoint_state::Serial;
 use crate::outcome::{Interest, NewSession, Outcome, Picks, Serials};
@@ -229,7 +230,13 @@ impl Backend {
     }
 
     /// Learns from a request that is over.
-    pub(crate) fn observe(&mut self, picks: &Picks, outcome: &Outcome<'_>, now: Timestamp) {
+    pub(crate) fn observe(
+        &mut self,
+        picks: &Picks,
+        outcome: &Outcome<'_>,
+        now: Timestamp,
+        ejections: &mut Ejections,
+    ) {
         // A client that went away before there was a response says nothing of the endpoint.
         if outcome.status.is_none() && outcome.response_time.is_none() {
             return;
@@ -244,14 +251,19 @@ impl Backend {
         if let Some(outlier) = self.policy.outlier {
             // Attempts are made in the order of the candidates; those before the last one failed.
             let earlier = usize::try_from(outcome.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
-            let tried = picks
+            let tried: Vec<_> = picks
                 .iter()
                 .take(earlier)
-                .map_while(|pick| self.endpoint_set.find(pick).filter(|&at| at != idx));
-            for idx in tried.collect::<Vec<_>>() {
-                self.endpoint_set.record_result(idx, true, &outlier, now);
+                .map_while(|pick| self.endpoint_set.find(pick).filter(|&at| at != idx))
+                .map(|idx| (idx, true))
+                .collect();
+            for (idx, failed) in tried.into_iter().chain([(idx, failed)]) {
+                let until = self.endpoint_set.record_result(idx, failed, &outlier, now);
+                let address = self.endpoint_set.endpoints().address(idx);
+                if let Some((address, until)) = address.zip(until) {
+                    ejections.push(address, until);
+                }
             }
-            self.endpoint_set.record_result(idx, failed, &outlier, now);
         }
         self.measure(idx, outcome.response_time, failed, now);
     }

@@ -141,7 +141,7 @@ impl Tables {
             backend.ended(&token.picks);
         }
         if let Some(outcome) = outcome {
-            backend.observe(&token.picks, outcome, now);
+            backend.observe(&token.picks, outcome, now, &mut self.ejections);
         }
     }
 }

@@ -158,24 +158,27 @@ impl EndpointSet {
         self.states.get_mut(idx)
     }
 
-    /// One attempt on an endpoint failed or did not; one failure too many ejects it.
+    /// One attempt on an endpoint failed or did not; one failure too many ejects it, until the moment that comes back.
     pub(crate) fn record_result(
         &mut self,
         idx: EndpointIdx,
         failed: bool,
         outlier: &Outlier,
         now: Timestamp,
-    ) {
+    ) -> Option<Timestamp> {
         self.refresh(Some(outlier), now);
         let may_eject = self.eligible.ejected() < outlier.allowance(self.endpoints.len());
-        let Some(state) = self.states.get_mut(idx) else {
-            return;
-        };
+        let record = &mut self.states.get_mut(idx)?.record;
         if !failed {
-            state.record.succeeded();
-        } else if state.record.failed(outlier) && may_eject && !state.record.is_ejected(now) {
-            state.record.eject(outlier, now);
-            self.update_eligible(Some(outlier), now);
+            record.succeeded();
+            return None;
         }
+        if !record.failed(outlier) || !may_eject || record.is_ejected(now) {
+            return None;
+        }
+        record.eject(outlier, now);
+        let until = record.ejected_until();
+        self.update_eligible(Some(outlier), now);
+        Some(until)
     }
 }

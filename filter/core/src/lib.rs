@@ -29,6 +29,7 @@ pub mod canary;
 pub mod client;
 pub mod connections;
 mod decide;
+mod ejections;
 pub mod eligible;
 mod endpoint_set;
 pub mod endpoint_state;

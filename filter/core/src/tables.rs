@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sluice_filter_config::{self as wire, Version};
 
 use crate::apply_error::ApplyError;
+use crate::ejections::Ejections;
 use crate::outcome::Serials;
 use crate::policy::CompiledBackend;
 use crate::route::Route;
@@ -28,6 +29,7 @@ pub struct Tables {
     known_hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
     pub(crate) list: String,
     pub(crate) key: Vec<u8>,
+    pub(crate) ejections: Ejections,
 }
 
 /// A backend that chooses in another way than before; what its algorithm remembered is gone.
@@ -65,6 +67,17 @@ impl Tables {
     /// The backends that chose in another way before the last updates, once.
     pub fn take_algorithm_changes(&mut self) -> Vec<AlgorithmChange> {
         std::mem::take(&mut self.algorithm_changes)
+    }
+
+    /// True if endpoints were ejected of which [`Tables::take_ejections`] has not told.
+    #[must_use]
+    pub fn has_ejections(&self) -> bool {
+        !self.ejections.is_empty()
+    }
+
+    /// Endpoints that are ejected, each once, with the seconds that are left: `ip:port 30,ip:port 30`.
+    pub fn take_ejections(&mut self, now: Timestamp) -> String {
+        self.ejections.take(now)
     }
 
     /// The error by which [`Tables::apply`] would refuse the backends of an update, if it would.

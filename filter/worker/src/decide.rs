@@ -14,6 +14,9 @@ impl<C: Counters> Worker<C> {
         pending: &mut Pending,
     ) -> RequestAction {
         let now = stream.now();
+        if self.tables.has_ejections() {
+            stream.report_ejections(&self.tables.take_ejections(now));
+        }
         let decision = match self.tables.decide(route, stream, now, &mut self.rng) {
             Decision::CheckLimits(limits) => {
                 match limits::check(&mut self.counters, limits, stream) {

@@ -53,6 +53,9 @@ pub trait Stream: Request {
     /// Removes an endpoint or a backend that a client may have named.
     fn clear_choice(&self);
 
+    /// Leaves ejections, `ip:port SECONDS,ip:port SECONDS`, for the data plane's log of this request.
+    fn report_ejections(&self, ejections: &str);
+
     /// Adds one to the counter of requests whose route is not in the tables.
     fn count_unknown_route(&self);
 

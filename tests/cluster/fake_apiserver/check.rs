@@ -1,154 +1,35 @@
 //! `sluice check` of a fake API server, with a controller, an Envoy and certificates of `sluice certgen` that are real. What only a
 //! kubelet would write is written by hand.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use sluice_tests::apiserver::containers::Container;
-use sluice_tests::apiserver::{Cluster, Fake};
+use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 use sluice_tests::cases::ingress::certificates::Authorities;
-use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::installation::Installation;
+use sluice_tests::sluice::Options;
 
 use crate::setup::{NETWORKING, apply_web_ingress, web, web_ingress};
 
-const LABEL: &str = "app.kubernetes.io/component";
-
-/// A cluster with an installation in it: one controller, which has one Envoy.
-struct Installed {
-    cluster: Cluster,
-    controller: Sluice,
-}
-
-impl Installed {
-    async fn start() -> Result<Installed> {
-        let cluster = Cluster::fake().await?;
-        let controller = Options::in_cluster(&cluster).start().await?;
-        let installed = Installed {
-            cluster,
-            controller,
-        };
-        for component in ["controller", "data-plane"] {
-            installed.pod(component).await?;
-            let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
-            installed.status(component, ready).await?;
-        }
-        let cluster = &installed.cluster;
-        cluster
-            .certgen_xds("sluice.example", ["xds", "xds-data-plane"])
-            .await?;
-        installed.webhook().await?;
-        let container = Container {
-            page: Some(installed.controller.health()),
-            ..Container::default()
-        };
-        let pod = format!("{}/controller-0", cluster.namespace());
-        installed.fake()?.contain(&pod, container);
-        Ok(installed)
-    }
-
-    fn fake(&self) -> Result<&Fake> {
-        self.cluster.as_fake().context("the fake")
-    }
-
-    /// As the chart writes it.
-    async fn pod(&self, component: &str) -> Result<()> {
-        let class = format!("--controller-class={}", self.cluster.controller_class());
-        let folder = "/etc/sluice/admission";
-        let certificate = format!("--validating-webhook-certificate={folder}/tls.crt");
-        let arguments = [
-            "run",
-            "--source=kube",
-            "--allow-upstream-cidr=127.0.0.0/8",
-            "--data-plane=none",
-            "--validating-webhook=:8443",
-            &class,
-            &certificate,
-        ];
-        let volumes = ["xds", "admission"]
-            .map(|name| json!({ "name": name, "secret": { "secretName": name } }));
-        let mounts = [json!({ "name": "admission", "mountPath": folder })];
-        let container =
-            json!({ "name": component, "image": "i", "args": arguments, "volumeMounts": mounts });
-        self.cluster
-            .apply(&json!({
-                "apiVersion": "v1", "kind": "Pod",
-                "metadata": {
-                    "namespace": self.cluster.namespace(), "name": format!("{component}-0"),
-                    "labels": { "app.kubernetes.io/name": "sluice", LABEL: component },
-                },
-                "spec": { "serviceAccountName": "sluice", "volumes": volumes, "containers": [container] },
-            }))
-            .await
-    }
-
-    /// As a kubelet writes it.
-    async fn status(&self, component: &str, status: Value) -> Result<()> {
-        let metadata =
-            json!({ "namespace": self.cluster.namespace(), "name": format!("{component}-0") });
-        let pod =
-            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status });
-        self.cluster.apply_status(&pod).await
-    }
-
-    /// Service, webhook configuration, and the certificate that certgen makes for both.
-    async fn webhook(&self) -> Result<()> {
-        let namespace = self.cluster.namespace();
-        self.cluster
-            .apply(&json!({
-                "apiVersion": "v1", "kind": "Service", "metadata": { "namespace": namespace, "name": "hook" },
-                "spec": { "selector": { LABEL: "controller" }, "ports": [{ "port": 443 }] },
-            }))
-            .await?;
-        let service = json!({ "namespace": namespace, "name": "hook" });
-        let rules = [json!({ "apiGroups": ["networking.k8s.io"], "resources": ["ingresses"] })];
-        self.cluster
-            .apply(&json!({
-                "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-                "metadata": self.cluster.own("ours"),
-                "webhooks": [{
-                    "name": "validate.sluice.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
-                    "failurePolicy": "Fail", "clientConfig": { "service": service }, "rules": rules,
-                }],
-            }))
-            .await?;
-        let host = format!("hook.{namespace}.svc");
-        let mut command = Command::new(artifacts::sluice()?);
-        command.args([
-            "certgen",
-            "create",
-            "--cert-name",
-            "tls.crt",
-            "--key-name",
-            "tls.key",
-        ]);
-        command.args(["--namespace", namespace, "--secret-name", "admission"]);
-        command.args(["--webhook-name", "ours", "--host", &host]);
-        let done = run(command.arg("--kubeconfig").arg(self.cluster.kubeconfig())).await?;
-        ensure!(done.status.success(), "{done:?}");
-        Ok(())
-    }
-
-    async fn check(&self, flags: &[&str]) -> Result<Output> {
-        check(&self.cluster, flags).await
-    }
-}
-
-async fn run(command: &mut Command) -> Result<Output> {
-    let child = command
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()?;
-    Ok(tokio::task::spawn_blocking(move || child.wait_with_output()).await??)
+async fn installed() -> Result<Installation> {
+    let cluster = Cluster::fake().await?;
+    let controller = Options::in_cluster(&cluster).start().await?;
+    let class = cluster.controller_class();
+    Installation::new(cluster, controller, &class).await
 }
 
 async fn check(cluster: &Cluster, flags: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
     command.arg("check").arg("--kubeconfig");
     command.arg(cluster.kubeconfig()).args(flags);
-    run(&mut command).await
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    Ok(tokio::task::spawn_blocking(move || child.wait_with_output()).await??)
 }
 
 fn text(output: &Output) -> String {
@@ -173,12 +54,12 @@ fn ensure_says(output: &Output, code: i32, lines: &[&str]) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fake_cluster_with_a_real_controller_is_as_it_should_be() -> Result<()> {
-    let installed = Installed::start().await?;
+    let installed = installed().await?;
     let cluster = &installed.cluster;
     let _pods = web(cluster).await?;
     apply_web_ingress(cluster, "web", "web.test").await?;
     let namespace = cluster.namespace();
-    let done = installed.check(&["--wait", "10"]).await?;
+    let done = check(cluster, &["--wait", "10"]).await?;
     let lines = [
         &format!("√ API server http://{} answers", cluster.gate().addr()),
         // Which is true: it is no Kubernetes.
@@ -203,14 +84,12 @@ async fn a_fake_cluster_with_a_real_controller_is_as_it_should_be() -> Result<()
     ];
     ensure_says(&done, 0, &lines)?;
     ensure!(!text(&done).contains('\u{1b}'), "{}", text(&done));
-    let strict = installed
-        .check(&["--strict", "--namespace", namespace])
-        .await?;
+    let strict = check(cluster, &["--strict", "--namespace", namespace]).await?;
     ensure_says(&strict, 1, &["1 warning ‼"])?;
-    let json = installed.check(&["--output", "json"]).await?;
+    let json = check(cluster, &["--output", "json"]).await?;
     let value: Value = serde_json::from_slice(&json.stdout)?;
     ensure!(value["status"] == "warning", "{value:#}");
-    let coloured = installed.check(&["--color", "always"]).await?;
+    let coloured = check(cluster, &["--color", "always"]).await?;
     ensure!(
         text(&coloured).contains("\u{1b}[32m√"),
         "{}",
@@ -223,7 +102,7 @@ async fn a_fake_cluster_with_a_real_controller_is_as_it_should_be() -> Result<()
 }
 
 /// Pods that are not ready, a right, a class, a Secret and a Service that are gone, and a certificate that has ended.
-async fn break_everything(installed: &Installed) -> Result<()> {
+async fn break_everything(installed: &Installation) -> Result<()> {
     let cluster = &installed.cluster;
     let namespace = cluster.namespace().to_owned();
     let waiting = json!({ "reason": "\u{1b}[31mImagePull", "message": "\u{202e}a\nb" });
@@ -263,11 +142,11 @@ async fn break_everything(installed: &Installed) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_a_fake_cluster_are_told_with_advice_and_without_control_characters() -> Result<()>
 {
-    let installed = Installed::start().await?;
+    let installed = installed().await?;
     let cluster = &installed.cluster;
     let namespace = cluster.namespace().to_owned();
     break_everything(&installed).await?;
-    let done = installed.check(&[]).await?;
+    let done = check(&installed.cluster, &[]).await?;
     ensure_says(
         &done,
         1,
@@ -302,12 +181,12 @@ async fn faults_of_a_fake_cluster_are_told_with_advice_and_without_control_chara
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_of_a_fake_cluster_waits_for_what_comes() -> Result<()> {
-    let installed = Installed::start().await?;
+    let installed = installed().await?;
     installed
         .status("controller", json!({ "phase": "Pending" }))
         .await?;
     ensure_says(
-        &installed.check(&[]).await?,
+        &check(&installed.cluster, &[]).await?,
         1,
         &["× no pod of the controller is ready: controller-0 (Pending)"],
     )?;
@@ -316,7 +195,7 @@ async fn a_check_of_a_fake_cluster_waits_for_what_comes() -> Result<()> {
         let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
         installed.status("controller", ready).await
     };
-    let (done, ready) = tokio::join!(installed.check(&["--wait", "30"]), ready);
+    let (done, ready) = tokio::join!(check(&installed.cluster, &["--wait", "30"]), ready);
     ready?;
     ensure_says(&done?, 0, &["√ 1 pod of the controller"])?;
     installed.controller.stop()

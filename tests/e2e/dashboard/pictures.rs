@@ -7,6 +7,7 @@ use sluice_tests::certificate::{Pair, presented};
 use sluice_tests::echo::Echo;
 use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::Port;
+use sluice_tests::script::Script;
 
 use super::browser::Browser;
 use super::{options, url};
@@ -23,7 +24,13 @@ const INGRESSES: &[Served] = &[
     (
         "cart",
         "shop.example",
-        &[("affinity", "cookie"), ("session-cookie-name", "cart")],
+        &[
+            ("affinity", "cookie"),
+            ("session-cookie-name", "cart"),
+            ("sluice.dev/eject-after", "3"),
+            ("sluice.dev/ejection-seconds", "60"),
+            ("sluice.dev/slow-start", "60"),
+        ],
     ),
     (
         "search",
@@ -70,15 +77,16 @@ const INGRESSES: &[Served] = &[
 
 fn site(manifests: &Manifests, pods: &[Echo]) -> Result<()> {
     let all: Vec<SocketAddr> = pods.iter().map(Echo::addr).collect();
-    let (stable, new) = all.split_at(2);
-    manifests.service("default", "web", 80, stable)?;
-    manifests.service("default", "web-v2", 80, new)?;
+    manifests.service("default", "web", 80, &all[..2])?;
+    manifests.service("default", "web-v2", 80, &all[2..3])?;
+    manifests.service("default", "cart", 80, &all[3..5])?;
     for (name, host, annotations) in INGRESSES {
         let ingress = Ingress::new("default", name).host(host);
         let ingress = annotations.iter().fold(ingress, |ingress, (name, value)| {
             ingress.annotation(name, value)
         });
-        manifests.ingress(&ingress.path("/", "web", 80))?;
+        let service = if *name == "cart" { "cart" } else { "web" };
+        manifests.ingress(&ingress.path("/", service, 80))?;
     }
     let canary = Ingress::new("default", "cart-v2").host("shop.example");
     let canary = canary.annotation("canary", "true");
@@ -100,9 +108,12 @@ fn site(manifests: &Manifests, pods: &[Echo]) -> Result<()> {
 /// Other tests check the pages; this one, that there is something to see.
 #[tokio::test(flavor = "multi_thread")]
 async fn pictures_of_the_dashboard_show_a_site() -> Result<()> {
-    let (fixture, port) = (Fixture::start(3, 0).await?, Port::reserve()?);
+    let (fixture, port) = (Fixture::start(6, 0).await?, Port::reserve()?);
     site(&fixture.manifests, &fixture.pods)?;
+    fixture.pods[4].script(Script::status(503));
     let sluice = options(&fixture, &port).start().await?;
+    let cart: Vec<SocketAddr> = fixture.pods[3..].iter().map(Echo::addr).collect();
+    fixture.manifests.endpoints("default", "cart", &cart)?;
     let hosts = [
         "shop.example",
         "search.example",
@@ -120,11 +131,7 @@ async fn pictures_of_the_dashboard_show_a_site() -> Result<()> {
     let at = |path: &str| format!("http://127.0.0.1:{}/{path}", port.number());
     for (path, expected, name) in [
         ("ingresses?sort=state", "canary, served", "ingresses"),
-        (
-            "ingresses/default/cart",
-            "canary Service default/web-v2",
-            "ingress",
-        ),
+        ("ingresses/default/cart", "ejected by 1 worker", "ingress"),
         ("certificates", "4 days", "certificates"),
         (
             "explain?url=http%3A%2F%2Fshop.example%2Fcart",

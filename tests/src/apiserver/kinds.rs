@@ -26,7 +26,7 @@ const fn kind(
     }
 }
 
-pub(super) static KINDS: [Kind; 13] = [
+pub(super) static KINDS: [Kind; 14] = [
     kind(
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",
@@ -34,6 +34,7 @@ pub(super) static KINDS: [Kind; 13] = [
         false,
         false,
     ),
+    kind("apps/v1", "Deployment", "deployments", true, true),
     kind("coordination.k8s.io/v1", "Lease", "leases", true, false),
     kind(
         "discovery.k8s.io/v1",

@@ -8,15 +8,12 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_explain::{canary_rules, response_to_all, settings, target};
-use sluice_ir::{
-    Action, Backend, BackendId, Canary, Endpoint, HttpRoute, PathMatch, Server, ServerName,
-};
+use sluice_ir::{Action, Backend, BackendId, Canary, HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{ObjectKey, ids};
 
+use super::endpoint::{EndpointRow, Live};
 use super::{ReportLine, shown, with_status};
-use crate::Traffic;
 use crate::index::{Index, Indexed, Ingress};
-use crate::traffic::Counts;
 use crate::verdict::{self, Verdict};
 
 /// Routes and endpoints on a page.
@@ -70,21 +67,6 @@ struct BackendSection {
     more: usize,
 }
 
-/// Counts of an endpoint as a page shows them.
-struct Numbers {
-    requests: u64,
-    failed: u64,
-    latency: String,
-}
-
-struct EndpointRow {
-    address: String,
-    weight: u16,
-    traffic: Option<Numbers>,
-    style: &'static str,
-    state: &'static str,
-}
-
 pub(crate) async fn page(
     State(indexed): State<Arc<Indexed>>,
     Path((namespace, name)): Path<(String, String)>,
@@ -92,22 +74,17 @@ pub(crate) async fn page(
     let index = indexed.now();
     let key = ObjectKey::new(namespace, name);
     match index.ingresses.get(&key) {
-        Some(ingress) => shown(&of(
-            &index,
-            key,
-            ingress,
-            indexed.dashboard.traffic.as_ref(),
-        )),
+        Some(ingress) => shown(&of(&index, key, ingress, &Live::new(&indexed))),
         None => with_status(StatusCode::NOT_FOUND, &Unknown { key }),
     }
 }
 
-fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic>) -> Page {
+fn of(index: &Index, key: ObjectKey, ingress: &Ingress, live: &Live<'_>) -> Page {
     let all: Vec<_> = index.routes(ingress).collect();
     let mut backends = BTreeMap::new();
     for id in all.iter().flat_map(|(_, _, route)| route.backends()) {
         let backend = index.config().backends.get(id);
-        backends.extend(backend.map(|backend| (ids::without_variant(id), backend)));
+        backends.extend(backend.map(|backend| (ids::without_variant(id), (id, backend))));
     }
     Page {
         key,
@@ -129,7 +106,7 @@ fn of(index: &Index, key: ObjectKey, ingress: &Ingress, traffic: Option<&Traffic
         backends: backends
             .iter()
             .take(MOST_BACKENDS)
-            .map(|(id, backend)| section(id, backend, traffic))
+            .map(|(name, (id, backend))| section(name, (id, backend), live))
             .collect(),
     }
 }
@@ -180,43 +157,16 @@ fn action(route: &HttpRoute) -> String {
     }
 }
 
-fn section(id: &BackendId, backend: &Backend, traffic: Option<&Traffic>) -> BackendSection {
+fn section(
+    name: &BackendId,
+    (id, backend): (&BackendId, &Backend),
+    live: &Live<'_>,
+) -> BackendSection {
     let endpoints = backend.endpoints.iter().take(MOST_ENDPOINTS);
     BackendSection {
-        name: ids::shown(id),
+        name: ids::shown(name),
         balancing: sluice_explain::balancing(backend),
-        endpoints: endpoints.map(|it| row(it, traffic)).collect(),
+        endpoints: endpoints.map(|it| live.row(id, backend, it)).collect(),
         more: backend.endpoints.len().saturating_sub(MOST_ENDPOINTS),
-    }
-}
-
-impl Numbers {
-    fn new(counts: Counts) -> Self {
-        Numbers {
-            requests: counts.requests,
-            failed: counts.failed,
-            latency: match counts.latency {
-                Some(seconds) => format!("{:.1} ms", seconds * 1000.0),
-                None => "-".to_owned(),
-            },
-        }
-    }
-}
-
-fn row(endpoint: &Endpoint, traffic: Option<&Traffic>) -> EndpointRow {
-    let (style, state) = match endpoint {
-        Endpoint { draining: true, .. } => ("warning", "draining: keeps its sessions"),
-        Endpoint {
-            unhealthy: true, ..
-        } => ("error", "fails its health checks"),
-        Endpoint { backup: true, .. } => ("soft", "backup"),
-        _ => ("good", "ready"),
-    };
-    EndpointRow {
-        address: endpoint.address.to_string(),
-        weight: endpoint.weight.get(),
-        traffic: traffic.map(|traffic| Numbers::new(traffic.of(endpoint.address))),
-        style,
-        state,
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod certificates;
 mod data_planes;
+mod endpoint;
 pub(crate) mod explain;
 pub(crate) mod ingress;
 pub(crate) mod ingresses;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use sluice_xds_server::AccessLogEntry;
+use sluice_xds_server::{AccessLogEntry, Ejection};
 use tracing::warn;
 
 use crate::log_tail::LogTail;
@@ -35,6 +35,9 @@ struct Line {
     to_end: String,
     received: u64,
     sent: u64,
+    /// As that of `endpoint`.
+    #[serde(default)]
+    ejections: String,
 }
 
 impl RequestLog {
@@ -102,6 +105,7 @@ fn request(line: &[u8]) -> Option<AccessLogEntry> {
         to_end: seconds(&line.to_end),
         received: line.received,
         sent: line.sent,
+        ejections: Ejection::parse_list(&line.ejections),
     })
 }
 
@@ -133,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"route":"a/","backend":"","main":"d/w/80","endpoint":"127.0.0.1:1, 127.0.0.2:2 : [::1]:3","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"route":"a/","backend":"","main":"d/w/80","endpoint":"127.0.0.1:1, 127.0.0.2:2 : [::1]:3","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200,"ejections":"127.0.0.1:1 30"}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let directory = tempfile::tempdir().unwrap();
@@ -159,6 +163,7 @@ mod tests {
             to_end: None,
             received: 100,
             sent: 200,
+            ejections: Ejection::parse_list("127.0.0.1:1 30"),
         };
         assert_eq!(read, [expected]);
         assert!(log.next().unwrap().is_empty());

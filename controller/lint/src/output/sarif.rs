@@ -11,6 +11,8 @@ use crate::finding::{Findings, severity};
 use crate::results::results;
 use crate::{Extent, remark::Remark};
 
+/// The page of all rules: each has a heading of its own there.
+const PAGE: &str = "https://sluice.dev/reports.html";
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
@@ -58,14 +60,20 @@ fn rules() -> Vec<Rule> {
 }
 
 fn described((id, meaning): Rule) -> Value {
-    let help = format!("{id}: {meaning}. Reason codes are explained in docs/reports.md.");
-    let markdown = format!("`{id}`: {meaning}. Reason codes are explained in `docs/reports.md`.");
+    let uri = help_uri(id);
+    let help = format!("{id}: {meaning}. {uri} says what to do.");
+    let markdown = format!("`{id}`: {meaning}. [What to do]({uri})");
     json!({
         "id": id,
         "name": id,
         "shortDescription": {"text": meaning},
+        "helpUri": uri,
         "help": {"text": help, "markdown": markdown},
     })
+}
+
+fn help_uri(id: &str) -> String {
+    format!("{PAGE}#{}", id.to_ascii_lowercase())
 }
 
 fn of_remark(object: &str, remark: &Remark, rules: &[Rule]) -> Value {

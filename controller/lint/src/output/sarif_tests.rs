@@ -61,8 +61,9 @@ fn a_log_has_what_the_specification_requires() {
     for rule in rules {
         // 3.12.3: a message with Markdown has plain text, too.
         text(&rule["shortDescription"]["text"]);
-        assert!(text(&rule["help"]["text"]).contains("docs/reports.md"));
-        text(&rule["help"]["markdown"]);
+        let uri = text(&rule["helpUri"]);
+        assert!(text(&rule["help"]["text"]).contains(uri));
+        assert!(text(&rule["help"]["markdown"]).contains(uri));
     }
     let results = run["results"].as_array().unwrap();
     assert!(results.len() > 4, "{results:#?}");
@@ -129,5 +130,23 @@ fn results_of_a_cluster_have_no_files() {
         let place = &result["locations"][0];
         assert!(place.get("physicalLocation").is_none(), "{place}");
         text(&place["logicalLocations"][0]["fullyQualifiedName"]);
+    }
+}
+
+/// 3.49.12: an absolute URI, where the site of the chart's home has the page; and the page has the rule.
+#[test]
+fn each_rule_leads_to_its_heading() {
+    let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |file: &str| std::fs::read_to_string(format!("{repository}/{file}")).unwrap();
+    let chart = read("controller/deploy/helm/sluice/Chart.yaml");
+    let home = chart.lines().find_map(|line| line.strip_prefix("home: "));
+    let page = format!("{}/reports.html#", home.unwrap());
+    let text = read("docs/reports.md");
+    for (id, _) in super::rules() {
+        let uri = super::help_uri(id);
+        let anchor = uri.strip_prefix(&page).unwrap();
+        let mut headings = text.lines().filter_map(|line| line.strip_prefix("### "));
+        let is_its = |heading: &str| heading.replace('`', "").to_lowercase() == anchor;
+        assert!(headings.any(is_its), "docs/reports.md has no {id}");
     }
 }

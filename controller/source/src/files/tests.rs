@@ -125,3 +125,20 @@ fn an_object_that_is_in_a_file_twice_is_noted_and_the_last_is_used() {
     );
     assert!(used.spec.is_some(), "{used:?}");
 }
+
+#[test]
+fn a_folder_without_a_manifest_is_named_and_one_with_a_broken_one_is_not() {
+    let mut folder = Folder::new();
+    let place = folder.0.path().to_owned();
+    let Some(Event::Problem(problem)) = nothing_in(&place, &[]) else {
+        panic!("nothing is said")
+    };
+    assert!(!problem.harmless);
+    assert_eq!(problem.place, place.display().to_string());
+    let foreign = folder.write("values.yaml", "replicas: 3\n");
+    assert!(nothing_in(&place, &foreign).is_some(), "{foreign:?}");
+    for text in ["kind: [", &service("a")] {
+        let events = folder.write("a.yaml", text);
+        assert_eq!(nothing_in(&place, &events), None, "{text}");
+    }
+}

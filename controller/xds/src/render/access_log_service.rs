@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::r#type::tracing::v3::{CustomTag, custom_tag};
 use envoy_types::pb::google::protobuf::UInt32Value;
 
 use super::proto::{any, seconds};
-use crate::settings::{CONNECTING_TAG, XDS_CLUSTER};
+use crate::settings::{CONNECTING_TAG, EJECTIONS_STATE, EJECTIONS_TAG, XDS_CLUSTER};
 
 /// Largest batch of access logs: of so much time ...
 const SECONDS: i64 = 1;
@@ -33,7 +33,7 @@ pub(super) fn to_controller() -> AccessLog {
         transport_api_version: ApiVersion::V3.into(),
         buffer_flush_interval: seconds(SECONDS),
         buffer_size_bytes: Some(UInt32Value { value: BYTES }),
-        custom_tags: vec![connecting()],
+        custom_tags: vec![connecting(), ejections()],
         ..CommonGrpcAccessLogConfig::default()
     };
     let config = HttpGrpcAccessLogConfig {
@@ -55,5 +55,15 @@ fn connecting() -> CustomTag {
     CustomTag {
         tag: CONNECTING_TAG.to_owned(),
         r#type: Some(custom_tag::Type::Value(value.to_owned())),
+    }
+}
+
+/// As the filter left them; `-` for almost all requests.
+fn ejections() -> CustomTag {
+    CustomTag {
+        tag: EJECTIONS_TAG.to_owned(),
+        r#type: Some(custom_tag::Type::Value(format!(
+            "%FILTER_STATE({EJECTIONS_STATE}:PLAIN)%"
+        ))),
     }
 }

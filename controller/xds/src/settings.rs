@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 // The Envoy that Sluice configures gets the choice of the filter in hidden headers.
-pub(crate) use sluice_filter_config::host_contract::{ENCODED_ROUTE, LIMITED_HEADER, SCOPE_HEADER};
+pub(crate) use sluice_filter_config::host_contract::{
+    ENCODED_ROUTE, GROUP_HEADER, LIMITED_HEADER, PATTERN_HEADER, SCOPE_HEADER,
+};
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,
     OTHER_HOSTS, PATH_HEADER,

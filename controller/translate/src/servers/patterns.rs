@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sluice_filter_core::Refusal;
 use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
-    RedirectTo, ServerName,
+    RedirectTo, ServerName, TemplatePart,
 };
 use sluice_pattern::{Condition, Conditional};
 use sluice_syntax::path::{self, PathType};
@@ -18,8 +19,10 @@ use sluice_translate_engine::{Report, Reporter, Severity};
 
 use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
+use crate::support::DataPlane;
 
-const SERVED_LOOKAROUND: &str = "lookaround is served in one place of the path, such as /(?!api)(.*), /[^/]+/(?!api).*, /(.*)(?<!\\.js)$ or /((?!api).)*$, outside of alternatives";
+const NEEDS_STEPS_BACK: &str =
+    "a pattern with lookaround, backreferences or possessive repetition that RE2 cannot do without";
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
@@ -101,8 +104,17 @@ fn route(
     name: &ServerName,
     host: HostContext<'_>,
 ) -> Result<HttpRoute, String> {
-    let regex = regex(rule, exact.contains(rule.path.as_str()))?;
-    let groups = regex.groups;
+    let has_twin = exact.contains(rule.path.as_str());
+    let regex = regex(rule, has_twin)?;
+    // Envoy asks the filter, which has to know the host before it knows the route.
+    let is_asked =
+        matches!(name, ServerName::Exact(_)) || host.globals.data_plane == Some(DataPlane::Nginx);
+    if regex.backtracking && !is_asked {
+        return Err(format!(
+            "{NEEDS_STEPS_BACK} is served by Envoy on hosts without a wildcard only"
+        ));
+    }
+    let (groups, is_backtracking) = (regex.groups, regex.backtracking);
     let mut route = rule.route(name, PathMatch::Regex(regex), &host);
     let Some(target) = &rule.annotations.paths.rewrite else {
         return Ok(route);
@@ -132,6 +144,15 @@ fn route(
         route.https_redirect = None;
     } else {
         let to = target.with_groups(groups);
+        // Where that comes to nothing, Envoy would leave the path as it is.
+        let has_text =
+            to.0.iter()
+                .any(|part| matches!(part, TemplatePart::Text(_)));
+        if is_backtracking && !has_text && host.globals.data_plane != Some(DataPlane::Nginx) {
+            return Err(format!(
+                "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_STEPS_BACK}"
+            ));
+        }
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
@@ -157,7 +178,24 @@ pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String
     if !is_pattern && path::pattern(&pattern).is_err() && path::literal(&rule.path).is_ok() {
         return Ok(PathRegex::plain(sluice_pattern::escape(&pattern)));
     }
-    in_other_words(&pattern)
+    in_other_words(&pattern).or_else(|reason| backtracking(pattern, reason))
+}
+
+/// A pattern as it is, for an engine that gets a number of steps.
+fn backtracking(pattern: String, not_shared: String) -> Result<PathRegex, String> {
+    match path::backtracking_pattern(&pattern) {
+        Ok(shape) => Ok(PathRegex {
+            groups: shape.groups,
+            alternatives: shape.alternatives,
+            backtracking: true,
+            ..PathRegex::plain(pattern)
+        }),
+        Err(Refusal::NotNeeded) => Err(not_shared),
+        Err(Refusal::Wrong(wrong)) => Err(format!(
+            "expected a regular expression that Sluice supports, got {wrong} in {:?}",
+            shortened(&pattern)
+        )),
+    }
 }
 
 /// A pattern that every data plane takes, and what else holds of the path.
@@ -170,13 +208,7 @@ fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
             alternatives: shape.alternatives,
             ..PathRegex::plain(pattern)
         }),
-        Err(reason) => under_conditions(&pattern).ok_or_else(|| {
-            let looks = ["(?=", "(?!", "(?<"];
-            match looks.iter().any(|look| pattern.contains(look)) {
-                true => format!("{reason}; {SERVED_LOOKAROUND}"),
-                false => reason,
-            }
-        }),
+        Err(reason) => under_conditions(&pattern).ok_or(reason),
     }
 }
 

@@ -76,7 +76,7 @@ const ATOMS: &[&str] = &[
     "(?i)",
 ];
 
-/// What takes steps back.
+/// Groups that take steps back.
 const LOOKS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!", "(?>"];
 
 const COUNTS: &[&str] = &[

@@ -62,7 +62,7 @@ fn is_under_conditions(regex: &PathRegex, path: &str) -> bool {
     })
 }
 
-/// What the groups of a pattern hold, from the first; empty where one takes no part.
+/// Groups of a pattern, from the first; empty where one takes no part.
 #[derive(Debug)]
 pub(crate) struct Groups(Vec<String>);
 

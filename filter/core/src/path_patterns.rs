@@ -67,7 +67,7 @@ pub fn exhausted(pattern: &str) -> String {
 pub struct FirstMatch<'t> {
     /// Value of the header.
     pub value: String,
-    /// What its groups hold.
+    /// Its groups.
     pub captures: Option<Captures<'t>>,
 }
 

@@ -28,11 +28,11 @@ enum Engine {
     Backtracking(Program),
 }
 
-/// What was left of a budget is not enough to know whether a pattern is in a text.
+/// The rest of a budget is not enough to know whether a pattern is in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted;
 
-/// What the groups of a pattern hold.
+/// Groups of a pattern that was found.
 #[derive(Debug)]
 pub struct Captures<'t>(Found<'t>);
 

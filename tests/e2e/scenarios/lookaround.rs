@@ -27,7 +27,7 @@ pub(crate) const PATTERNS: &[&str] = &[
     "/(?!a)",
 ];
 
-/// What RE2 has no other words for.
+/// Patterns that RE2 has no other words for.
 pub(crate) const BACKTRACKING: &[&str] = &[
     r"/([a-z]+)/\1",
     r"/(.)(?:\1|/b).*",

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sluice_filter_core::Refusal;
 use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
-    RedirectTo, ServerName, TemplatePart,
+    RedirectTo, ServerName, Template, TemplatePart,
 };
 use sluice_pattern::{Condition, Conditional};
 use sluice_syntax::path::{self, PathType};
@@ -104,17 +104,15 @@ fn route(
     name: &ServerName,
     host: HostContext<'_>,
 ) -> Result<HttpRoute, String> {
-    let has_twin = exact.contains(rule.path.as_str());
-    let regex = regex(rule, has_twin)?;
-    // Envoy asks the filter, which has to know the host before it knows the route.
-    let is_asked =
-        matches!(name, ServerName::Exact(_)) || host.globals.data_plane == Some(DataPlane::Nginx);
-    if regex.backtracking && !is_asked {
+    let regex = regex(rule, exact.contains(rule.path.as_str()))?;
+    let asks_filter = regex.backtracking && host.globals.data_plane != Some(DataPlane::Nginx);
+    // The filter has to know the host before Envoy knows the route.
+    if asks_filter && !matches!(name, ServerName::Exact(_)) {
         return Err(format!(
             "{NEEDS_STEPS_BACK} is served by Envoy on hosts without a wildcard only"
         ));
     }
-    let (groups, is_backtracking) = (regex.groups, regex.backtracking);
+    let groups = regex.groups;
     let mut route = rule.route(name, PathMatch::Regex(regex), &host);
     let Some(target) = &rule.annotations.paths.rewrite else {
         return Ok(route);
@@ -134,25 +132,19 @@ fn route(
         let wrong = "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = template::host_and_port(&authority).ok_or(wrong)?;
+        let path = path.with_groups(groups);
+        check_text(&path, asks_filter)?;
         let to = RedirectTo::Template {
             scheme,
             host,
             port,
-            path: path.with_groups(groups),
+            path,
         };
         route.action = Action::Redirect(Redirect { status: 302, to });
         route.https_redirect = None;
     } else {
         let to = target.with_groups(groups);
-        // Where that comes to nothing, Envoy would leave the path as it is.
-        let has_text =
-            to.0.iter()
-                .any(|part| matches!(part, TemplatePart::Text(_)));
-        if is_backtracking && !has_text && host.globals.data_plane != Some(DataPlane::Nginx) {
-            return Err(format!(
-                "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_STEPS_BACK}"
-            ));
-        }
+        check_text(&to, asks_filter)?;
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
@@ -165,6 +157,18 @@ fn route(
         route.forwarded_prefix = prefix.map(|prefix| prefix.with_groups(groups));
     }
     Ok(route)
+}
+
+/// Where a path comes to nothing that is made of what the filter has captured, Envoy would leave the path as it is.
+fn check_text(to: &Template, asks_filter: bool) -> Result<(), String> {
+    let mut parts = to.0.iter();
+    let has_text = parts.any(|part| matches!(part, TemplatePart::Text(_)));
+    match asks_filter && !has_text {
+        true => Err(format!(
+            "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_STEPS_BACK}"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// A prefix has an exact twin, unless another Ingress has that path; as a pattern the twin takes what both take.

@@ -72,7 +72,7 @@ pub(super) fn exhausted_route(http_route: &HttpRoute) -> Option<Route> {
     ))
 }
 
-/// What the filter has said.
+/// By what the filter has said.
 pub(super) fn is_matched(regex: &PathRegex) -> HeaderMatcher {
     ends(PATTERN_HEADER, &matched(&regex.pattern))
 }

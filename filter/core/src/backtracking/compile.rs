@@ -122,7 +122,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// Where it is.
+    /// Gives the place of the operation.
     fn push(&mut self, op: Op) -> Result<usize, String> {
         self.ops.push(op);
         if OP_BYTES * self.ops.len() + SET_BYTES * self.sets.len() > LARGEST_PATTERN {
@@ -154,7 +154,7 @@ impl Compiler {
         })
     }
 
-    /// What was not known of an operation is the place behind all that there are.
+    /// Leads an operation, of which that was not known yet, behind all that there are.
     fn skip(&mut self, at: usize) {
         let end = self.ops.len();
         if let Some(op) = self.ops.get_mut(at) {

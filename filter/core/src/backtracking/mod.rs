@@ -34,7 +34,7 @@ pub(crate) struct Program {
     is_anchored: bool,
 }
 
-/// What the groups of a pattern that was found hold, from the first: `None` is one that took no part.
+/// Groups of a pattern that was found, from the first: `None` is one that took no part.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Groups<'t>(Vec<Option<&'t [u8]>>);
 

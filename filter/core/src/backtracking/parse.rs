@@ -11,7 +11,7 @@ const DEEPEST: u32 = 20;
 /// As often as anything may be repeated.
 const MOST_REPETITIONS: u32 = 1000;
 
-/// What a pattern says.
+/// A pattern, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     /// One byte.
@@ -33,7 +33,7 @@ pub(super) enum Node {
     },
 }
 
-/// What holds between two bytes.
+/// A condition between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Begin,

@@ -12,7 +12,7 @@ const NOTHING: usize = usize::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
 
-/// What can be taken back.
+/// A change that can be taken back.
 enum Change {
     /// Here another way was open.
     Branch { op: usize, at: usize },
@@ -20,7 +20,7 @@ enum Change {
     Slot { slot: usize, before: usize },
 }
 
-/// Where it goes on.
+/// The next operation, or the end.
 enum Next {
     Op(usize),
     Back,
@@ -131,7 +131,7 @@ impl<'t> Run<'_, 't> {
         if holds { Next::Op(next) } else { Next::Back }
     }
 
-    /// What always holds.
+    /// Operations that always hold.
     fn note(&mut self, op: Op) {
         match op {
             Op::Remember(slot) => self.set(slot, self.at),

@@ -136,7 +136,7 @@ fn said_group(part: &TemplatePart) -> Option<u8> {
     }
 }
 
-/// What the filter has said of a group.
+/// Keeps what the filter has said of a group.
 fn said_rule(group: u8) -> Rule {
     Rule {
         header: patterns::group_header(group),

@@ -79,8 +79,10 @@ impl Globals {
         catalogues: Catalogues,
         reports: &mut Vec<Report>,
     ) -> Self {
-        let mut globals = Globals::default();
-        globals.data_plane = options.data_plane;
+        let mut globals = Globals {
+            data_plane: options.data_plane,
+            ..Globals::default()
+        };
         globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.config.kept_body = options.kept_body;
         globals.config.native_balancing = options.native_balancing;

@@ -161,7 +161,7 @@ impl Compiler {
             match op {
                 Op::Split { first: to, .. } if *to == 0 => *to = end,
                 Op::Split { other: to, .. } | Op::Jump(to) | Op::JumpIfStill { to, .. } => {
-                    *to = end
+                    *to = end;
                 }
                 _ => {}
             }

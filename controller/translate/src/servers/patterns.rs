@@ -159,7 +159,7 @@ fn route(
     Ok(route)
 }
 
-/// Where a path comes to nothing that is made of what the filter has captured, Envoy would leave the path as it is.
+/// Checks that a path is more than captured groups: Envoy would leave the path as it is where they are empty.
 fn check_text(to: &Template, asks_filter: bool) -> Result<(), String> {
     let mut parts = to.0.iter();
     let has_text = parts.any(|part| matches!(part, TemplatePart::Text(_)));

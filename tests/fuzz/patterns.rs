@@ -1,4 +1,4 @@
-//! Regular expressions of what RE2 and PCRE share, up to and beyond what may be written.
+//! Regular expressions of what RE2 and PCRE share, and of what only PCRE knows, up to and beyond what may be written.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -70,11 +70,19 @@ const ATOMS: &[&str] = &[
     "(|a)",
     "(?:)",
     "",
+    r"\1",
+    r"\2",
+    r"\z",
+    "(?i)",
 ];
+
+/// Groups that take steps back.
+const LOOKS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!", "(?>"];
 
 const COUNTS: &[&str] = &[
     "*", "+", "?", "*?", "+?", "??", "{0}", "{1}", "{2}", "{2,}", "{0,3}", "{3,7}?", "{10}",
-    "{36}", "{0,50}", "{100}", "{100,}", "{500}", "{0,999}", "{1000}", "{1000,}", "{1,1000}",
+    "{36}", "{0,50}", "{100}", "{100,}", "{500}", "{0,999}", "{1000}", "{1000,}", "{1,1000}", "*+",
+    "++", "?+", "{2,3}+",
 ];
 
 const WORDS: &[&str] = &[
@@ -109,6 +117,7 @@ fn nested() -> impl Strategy<Value = String> {
             1 => inner.clone().prop_map(|inner| format!("({inner})")),
             1 => inner.clone().prop_map(|inner| format!("(?:{inner})")),
             1 => inner.clone().prop_map(|inner| format!("(?i:{inner})")),
+            1 => (select(LOOKS), inner.clone()).prop_map(|(look, inner)| format!("{look}{inner})")),
             1 => prop::collection::vec(inner.clone(), 2..5).prop_map(|parts| format!("(?:{})", parts.join("|"))),
             2 => (inner.clone(), select(COUNTS)).prop_map(|(inner, count)| format!("(?:{inner}){count}")),
             1 => (inner, select(COUNTS)).prop_map(|(inner, count)| format!("{inner}{count}")),

@@ -32,6 +32,7 @@ mod r06_header_snippets;
 mod r06_hidden_headers;
 mod r06_operator_locations;
 mod r06_operator_snippet;
+mod r06_patterns;
 mod r06_proxied_locations;
 mod r06_second_readings;
 mod r06_settings;

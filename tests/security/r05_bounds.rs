@@ -12,6 +12,7 @@ use sluice_filter_config::{
     LARGEST_PATTERN, LoadBalance, MOST_MATCHING, MOST_VARIABLES, Replaced, ReplacedPattern,
     Rewriting, Route, SubstitutionPart, Tables,
 };
+use sluice_filter_core::Pattern;
 use sluice_tests::fake::{BACKEND, Filter, Personality, ROUTE, backend, snapshot};
 
 /// No request takes more: tens of milliseconds of native code, where everything is as large as it may be.
@@ -81,7 +82,10 @@ fn location_with_canaries(canaries: Vec<Canary>) -> Route {
 fn canary_by_pattern(pattern: &str) -> Canary {
     let header = HeaderRule {
         name: "x-canary".into(),
-        values: HeaderMatch::Pattern(pattern.into()),
+        values: match Pattern::backtracking(pattern, false) {
+            Ok(_) => HeaderMatch::Backtracking(pattern.into()),
+            Err(_) => HeaderMatch::Pattern(pattern.into()),
+        },
     };
     Canary {
         header: Some(header),
@@ -103,6 +107,12 @@ fn cost_of_canary_patterns_is_bounded() {
         "(.*.*.*.*){9}x",
         "a{200}b",
         "(a{50}){50}",
+        "(a+)+$(?!a)",
+        "(?=(a|a)*b)",
+        "(?:(a*)*)*(?<=b)",
+        r"(a*)*\1+b",
+        "(?!.*.*.*.*b).*.*.*b",
+        "(?>(a)|(a)|(a))*+b",
     ] {
         for count in [1, MAX_CANARIES] {
             let mut filter = metered(
@@ -122,6 +132,7 @@ fn location_with_response_pattern(pattern: &str) -> Route {
     let replaced = Replaced::Pattern(ReplacedPattern {
         pattern: pattern.into(),
         any_case: true,
+        backtracking: Pattern::backtracking(pattern, true).is_ok(),
         to: (1..=9).map(SubstitutionPart::Group).collect(),
     });
     Route {
@@ -178,6 +189,9 @@ fn cost_of_response_patterns_is_bounded() {
         "(a)(a)(a)(a)(a)(a)(a)(a)(a{190})b",
         "(((((((((a|b)*)*)*)*)*)*)*)*)c",
         "^/(.*)$",
+        r"((a+)+)\1$(?!a)",
+        "(?=((a)|(a))*b)",
+        r"(a*)(?:\1a)*b",
     ] {
         let shortest = MOST_MATCHING / LARGEST_PATTERN;
         for length in (0..5).map(|n| shortest << n).chain([10, 60, 20 << 10]) {

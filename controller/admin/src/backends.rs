@@ -242,7 +242,9 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
         .unwrap_or_default();
     let (exact, pattern) = match value {
         Some(CanaryValue::Exact(text)) => (text, String::new()),
-        Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
+        Some(CanaryValue::Matches(pattern) | CanaryValue::Backtracking(pattern)) => {
+            (String::new(), pattern)
+        }
         Some(CanaryValue::MatchesAll(all)) => (String::new(), all_of(&all)),
         Some(CanaryValue::AlwaysNever | CanaryValue::Invalid) | None => Default::default(),
     };

@@ -186,7 +186,7 @@ fn of_canary(rules: &CanaryRules) -> Vec<Variant> {
                 let patterns: Vec<_> = all.iter().map(|it| it.pattern.as_str()).collect();
                 found_or_not(&patterns)
             }
-            CanaryValue::Invalid => vec![LABEL.to_owned()],
+            CanaryValue::Backtracking(_) | CanaryValue::Invalid => vec![LABEL.to_owned()],
         };
         let values = values.into_iter();
         variants.extend(values.map(|value| ("GET", vec![format!("{}: {value}", header.name)])));

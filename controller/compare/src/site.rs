@@ -158,7 +158,10 @@ fn named_values(header: &CanaryHeader) -> Vec<(String, String)> {
     let values: &[&str] = match &header.value {
         CanaryValue::AlwaysNever => &["always", "never"],
         CanaryValue::Exact(exact) => &[exact],
-        CanaryValue::Matches(_) | CanaryValue::MatchesAll(_) | CanaryValue::Invalid => &[],
+        CanaryValue::Matches(_)
+        | CanaryValue::MatchesAll(_)
+        | CanaryValue::Backtracking(_)
+        | CanaryValue::Invalid => &[],
     };
     let named = values
         .iter()

@@ -39,7 +39,9 @@ fn values(value: &CanaryValue) -> String {
     match value {
         CanaryValue::AlwaysNever => SWITCH.to_owned(),
         CanaryValue::Exact(exact) => format!("{exact:?} selects it"),
-        CanaryValue::Matches(pattern) => format!("a value that matches {pattern} selects it"),
+        CanaryValue::Matches(pattern) | CanaryValue::Backtracking(pattern) => {
+            format!("a value that matches {pattern} selects it")
+        }
         CanaryValue::MatchesAll(all) => {
             let all: Vec<String> = all.iter().map(condition).collect();
             format!("a value that {} selects it", all.join(" and "))
@@ -110,7 +112,9 @@ fn decided(rules: &CanaryRules, kind: RuleKind, request: &Request) -> String {
             let text = format!("header {} is {value:?}", header.name);
             match &header.value {
                 CanaryValue::AlwaysNever | CanaryValue::Exact(_) => text,
-                CanaryValue::Matches(pattern) => format!("{text}, which matches {pattern}"),
+                CanaryValue::Matches(pattern) | CanaryValue::Backtracking(pattern) => {
+                    format!("{text}, which matches {pattern}")
+                }
                 CanaryValue::MatchesAll(all) => {
                     let all: Vec<String> = all.iter().map(condition).collect();
                     format!("{text}, which {}", all.join(" and "))

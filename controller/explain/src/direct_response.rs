@@ -45,12 +45,8 @@ fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {
         },
         ResponseContent::Location(url) => redirect(value::of_expression(url, request)),
         ResponseContent::Rewritten { regex, to } => {
-            let captures = path::captures(regex, request.path.as_deref()?)?;
-            redirect(answer::location(
-                to,
-                &Matched::by_pattern(captures),
-                request,
-            ))
+            let groups = path::captures(regex, request.path.as_deref()?)?;
+            redirect(answer::location(to, &Matched::by_pattern(groups), request))
         }
         ResponseContent::Captured(captured) => redirect(captured_location(captured, request)?),
     })
@@ -75,7 +71,7 @@ fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<S
     };
     Some(answer::location(
         &captured.to,
-        &Matched::by_pattern(captures),
+        &Matched::by_pattern(captures.into()),
         &without_port,
     ))
 }

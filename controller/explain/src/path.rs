@@ -2,6 +2,7 @@
 
 use regex::bytes::{Captures, Regex};
 use sluice_filter_core::path::canonical;
+use sluice_filter_core::{BacktrackingShape, MOST_MATCHING, Pattern};
 use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
 use sluice_pattern::{Subject, re2, re2_condition};
 
@@ -61,14 +62,50 @@ fn is_under_conditions(regex: &PathRegex, path: &str) -> bool {
     })
 }
 
+/// Groups of a pattern, from the first; empty where one takes no part.
+#[derive(Debug)]
+pub(crate) struct Groups(Vec<String>);
+
+impl Groups {
+    /// From 1.
+    pub(crate) fn get(&self, group: u8) -> Option<&str> {
+        let at = usize::from(group).checked_sub(1)?;
+        self.0.get(at).map(String::as_str)
+    }
+}
+
+impl From<Captures<'_>> for Groups {
+    fn from(captures: Captures<'_>) -> Self {
+        let groups = captures.iter().skip(1);
+        let text = |found: &[u8]| String::from_utf8_lossy(found).into_owned();
+        let texts = groups.map(|found| found.map(|found| text(found.as_bytes())));
+        Groups(texts.map(Option::unwrap_or_default).collect())
+    }
+}
+
 /// Groups of a pattern of a path.
-pub(crate) fn captures<'p>(regex: &PathRegex, path: &'p str) -> Option<Captures<'p>> {
+pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
+    if regex.backtracking {
+        return backtracking_captures(&regex.pattern, path);
+    }
     let subject = match regex.scope {
         RegexScope::Beginning => Subject::Path,
         RegexScope::Anywhere => Subject::Text,
         RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
     };
-    whole(&re2(&regex.pattern, subject, regex.alternatives))?.captures(path.as_bytes())
+    let whole = whole(&re2(&regex.pattern, subject, regex.alternatives))?;
+    whole.captures(path.as_bytes()).map(Groups::from)
+}
+
+/// As nginx writes it: `^` belongs to the first alternative only. One that takes too many steps, where nginx answers 500, takes nothing.
+fn backtracking_captures(pattern: &str, path: &str) -> Option<Groups> {
+    let BacktrackingShape { groups, .. } = BacktrackingShape::of(pattern).ok()?;
+    let pattern = Pattern::backtracking(&format!("^{pattern}"), true).ok()?;
+    let found = pattern
+        .captures(path.as_bytes(), &mut { MOST_MATCHING })
+        .ok()??;
+    let text = |group| String::from_utf8_lossy(found.get(group)).into_owned();
+    Some(Groups((1..=groups).map(text).collect()))
 }
 
 /// True if a pattern of RE2 matches all of a text.
@@ -123,5 +160,23 @@ mod tests {
         let anywhere = PathRegex::starting_with("/A");
         assert!(takes_path(&PathMatch::Regex(anywhere.clone()), "/Ab"));
         assert!(!takes_path(&PathMatch::Regex(anywhere), "/ab"));
+    }
+
+    #[test]
+    fn a_pattern_that_takes_steps_back_is_that_of_pcre() {
+        let regex = |pattern: &str| PathRegex {
+            backtracking: true,
+            ..PathRegex::plain(pattern.to_owned())
+        };
+        let twice = regex(r"/([a-z]+)/\1(?!x)(.*)");
+        let groups = captures(&twice, "/ab/AB/c").unwrap();
+        assert_eq!([groups.get(1), groups.get(2)], [Some("ab"), Some("/c")]);
+        assert_eq!(groups.get(3), None);
+        assert!(captures(&twice, "/ab/abx").is_none());
+        assert!(takes_path(&PathMatch::Regex(regex("/(?!a)b|/c")), "/x/c"));
+        assert!(!takes_path(
+            &PathMatch::Regex(regex("/(?=(a+)+$)b")),
+            "/aaa!"
+        ));
     }
 }

@@ -1,6 +1,5 @@
 //! Values that have parts of the request in them.
 
-use regex::bytes::Captures;
 use sluice_ir::{
     Expression, ExpressionPart, PathMatch, PathRewrite, Template, TemplatePart, Variable,
 };
@@ -47,7 +46,7 @@ pub(crate) struct Matched<'r> {
     /// Of [`PathMatch::Prefix`].
     prefix: &'r str,
     /// Groups of a pattern.
-    captures: Option<Captures<'r>>,
+    groups: Option<path::Groups>,
 }
 
 impl<'r> Matched<'r> {
@@ -56,7 +55,7 @@ impl<'r> Matched<'r> {
         let taken = request.path.as_deref().unwrap_or_default();
         match path {
             PathMatch::Regex(regex) => Matched {
-                captures: path::captures(regex, taken),
+                groups: path::captures(regex, taken),
                 ..Matched::default()
             },
             PathMatch::Exact(prefix) | PathMatch::Prefix(prefix) => Matched {
@@ -66,9 +65,9 @@ impl<'r> Matched<'r> {
         }
     }
 
-    pub(crate) fn by_pattern(captures: Captures<'r>) -> Self {
+    pub(crate) fn by_pattern(groups: path::Groups) -> Self {
         Matched {
-            captures: Some(captures),
+            groups: Some(groups),
             ..Matched::default()
         }
     }
@@ -98,13 +97,12 @@ pub(crate) fn of_rewrite(
 /// A text with groups of a pattern.
 pub(crate) fn of_template(template: &Template, matched: &Matched<'_>, request: &Request) -> String {
     let group = |number: u8| {
-        let captures = matched.captures.as_ref()?;
-        let found = captures.get(usize::from(number))?;
-        Some(String::from_utf8_lossy(found.as_bytes()).into_owned())
+        let groups = matched.groups.as_ref()?;
+        groups.get(number)
     };
     let parts = template.0.iter().map(|part| match part {
         TemplatePart::Text(text) => text.clone(),
-        TemplatePart::Group(number) => group(*number).unwrap_or_default(),
+        TemplatePart::Group(number) => group(*number).unwrap_or_default().to_owned(),
         TemplatePart::Host => request.host.clone(),
     });
     parts.collect()

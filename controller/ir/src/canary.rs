@@ -50,6 +50,8 @@ pub enum CanaryValue {
     Matches(String),
     /// Those that all of these hold for; others decide nothing.
     MatchesAll(Vec<ValuePattern>),
+    /// As [`CanaryValue::Matches`], with what takes an engine with steps back.
+    Backtracking(String),
     /// A pattern that cannot be read: every request that has the header stays away.
     Invalid,
 }

@@ -27,7 +27,7 @@ impl PathMatch {
     }
 }
 
-/// A regular expression over a path. Only what RE2 and PCRE both know and mean the same by is ever in one.
+/// A regular expression over a path. Only what RE2 and PCRE both know and mean the same by is in one that is not `backtracking`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PathRegex {
     /// Without what its scope says.
@@ -43,6 +43,9 @@ pub struct PathRegex {
     /// Conditions on the path beside the pattern: lookaround of its owner's. Only beside a pattern of the beginning, without alternatives.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<PathCondition>,
+    /// There is something in it that takes an engine with steps back: PCRE's, not RE2.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backtracking: bool,
 }
 
 /// A condition on a path.
@@ -85,6 +88,7 @@ impl PathRegex {
             alternatives: false,
             scope: RegexScope::Beginning,
             conditions: Vec::new(),
+            backtracking: false,
         }
     }
 

@@ -131,6 +131,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
     let substituted = Replacement::Pattern {
         pattern: text.to_owned(),
         any_case: false,
+        backtracking: false,
         to: Substitution(vec![SubstitutionPart::Text(Expression::literal(text))]),
     };
     Policy {

@@ -218,6 +218,9 @@ pub fn canary(canary: &ir::Canary) -> wire::Canary {
             ir::CanaryValue::Exact(value) => wire::HeaderMatch::Exact(value.clone()),
             ir::CanaryValue::Matches(pattern) => wire::HeaderMatch::Pattern(pattern.clone()),
             ir::CanaryValue::MatchesAll(all) => wire::HeaderMatch::Patterns(patterns(all)),
+            ir::CanaryValue::Backtracking(pattern) => {
+                wire::HeaderMatch::Backtracking(pattern.clone())
+            }
             ir::CanaryValue::Invalid => wire::HeaderMatch::Invalid,
         },
     });

@@ -29,10 +29,12 @@ fn replaced(replaced: &Replacement) -> wire::Replaced {
         Replacement::Pattern {
             pattern,
             any_case,
+            backtracking,
             to,
         } => wire::Replaced::Pattern(wire::ReplacedPattern {
             pattern: pattern.clone(),
             any_case: *any_case,
+            backtracking: *backtracking,
             to: to.0.iter().map(part).collect(),
         }),
     }

@@ -1,6 +1,7 @@
 //! Limits of one Ingress, with their reports; docs/annotations.md is written from them.
 
 use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
+use sluice_filter_core::path_patterns;
 use sluice_pattern::{
     MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STATE_BYTES,
     MOST_STATE_BYTES_OF_TEXTS, MOST_STEPS,
@@ -110,6 +111,11 @@ pub static LIMITS: &[Limit] = &[
         "backtracking steps of a pattern in PCRE, per request",
         MOST_STEPS as u64,
         "nginx answers 500 to the request",
+    ),
+    limit(
+        "steps of a pattern that RE2 does not have, per request, in Envoy",
+        path_patterns::MOST_STEPS as u64,
+        "Envoy answers 500 to the request",
     ),
     limit(
         "canaries of one backend",

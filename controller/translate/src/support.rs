@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// nginx knows more of both.
-pub(crate) const VARIABLES_AND_PATTERNS: &str = "texts with variables that Sluice supports, and patterns; lookaround and backreferences are reported";
+/// nginx knows more variables.
+pub(crate) const VARIABLES_AND_PATTERNS: &str =
+    "texts with variables that Sluice supports, and patterns";
 
 /// Of a timeout that Envoy does not have.
 pub(crate) const SEND_TIMEOUT: Supports = Supports {

@@ -36,6 +36,13 @@ pub const OTHER_HOSTS: &str = "_";
 pub const PATH_HEADER: &str = "x-sluice-path";
 /// Name of the route for paths with percent-encoded bytes. No route has this name.
 pub const ENCODED_ROUTE: &str = "sluice.encoded";
+/// Beginning of the name of the route of all requests to a host with paths whose patterns the filter compares; they follow, one in a line.
+/// No route has such a name.
+pub const PATTERNS_ROUTE: &str = "sluice.patterns";
+/// Request header with the first of these patterns that matches.
+pub const PATTERN_HEADER: &str = "x-sluice-pattern";
+/// Beginning of the request headers with the captures of its groups; their number follows.
+pub const GROUP_HEADER: &str = "x-sluice-group-";
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
 

@@ -49,6 +49,9 @@ pub struct ReplacedPattern {
     /// Letters have any case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_case: bool,
+    /// It is for the engine with steps back, which knows what PCRE knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub backtracking: bool,
     /// Text for the client.
     pub to: Vec<SubstitutionPart>,
 }

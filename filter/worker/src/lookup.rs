@@ -1,14 +1,19 @@
-//! Preparation of a request before an Envoy of our own looks for its route: a host without a scope gets one, and a path with something
-//! encoded is decoded.
+//! Preparation of a request before an Envoy of our own looks for its route: a host without a scope gets one, a path with something
+//! encoded is decoded, and patterns that Envoy cannot compare are compared.
 
-use sluice_filter_config::host_contract::{ENCODED_ROUTE, PATH_HEADER};
+use sluice_filter_config::host_contract::{
+    ENCODED_ROUTE, GROUP_HEADER, PATH_HEADER, PATTERN_HEADER,
+};
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
+use sluice_filter_core::path_patterns::{PatternLists, is_patterns_route};
 
 use crate::{RequestAction, Stream};
 
 /// Of an encoded path with its query: Envoy keeps no longer value in metadata, and nginx takes no longer line.
 const LONGEST: usize = 8192;
+/// Groups that have a name, from `$1`.
+const MOST_GROUPS: u8 = 9;
 
 /// Why no route can be looked for.
 enum Unresolved {
@@ -16,9 +21,9 @@ enum Unresolved {
     TooLong,
 }
 
-/// The match is no route, but the route of encoded paths.
-pub(crate) fn is_encoded_route(route: &str) -> bool {
-    route == ENCODED_ROUTE
+/// The match is no route, but that of encoded paths, or of all paths of a host with patterns that Envoy cannot compare.
+pub(crate) fn is_unresolved(route: &str) -> bool {
+    route == ENCODED_ROUTE || is_patterns_route(route)
 }
 
 /// Writes the path in the one way that routes are looked for by.
@@ -53,4 +58,34 @@ fn try_resolving(stream: &impl Stream) -> Result<(), Unresolved> {
     stream.set_request_header(PATH_HEADER, if had_dots { &target } else { &sent });
     stream.set_request_header(":path", &target);
     Ok(())
+}
+
+/// Says which pattern takes the path, which is written in the one way, and what its groups hold.
+pub(crate) fn match_patterns(
+    stream: &impl Stream,
+    lists: &mut PatternLists,
+    route: &str,
+) -> RequestAction {
+    let target = stream.first_header(":path").unwrap_or_default();
+    let path = target
+        .split(|byte| *byte == b'?')
+        .next()
+        .unwrap_or_default();
+    let Some(found) = lists.first_match(route, path) else {
+        return RequestAction::Continue;
+    };
+    if let Some(captures) = &found.captures {
+        if target.len() > LONGEST {
+            stream.reply(Reply::LONG_PATH);
+            return RequestAction::Respond;
+        }
+        for group in 1..=MOST_GROUPS {
+            let text = captures.get(group);
+            if !text.is_empty() {
+                stream.set_request_header(&format!("{GROUP_HEADER}{group}"), text);
+            }
+        }
+    }
+    stream.set_request_header(PATTERN_HEADER, found.value.as_bytes());
+    RequestAction::Continue
 }

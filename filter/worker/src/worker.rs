@@ -2,6 +2,7 @@
 
 use sluice_filter_config::Tables as Update;
 use sluice_filter_config::host_contract::SCOPE_HEADER;
+use sluice_filter_core::path_patterns::PatternLists;
 use sluice_filter_core::scope::Asked;
 use sluice_filter_core::{AlgorithmChange, ApplyError, SplitMix64, Tables, Timestamp};
 
@@ -13,6 +14,8 @@ pub struct Worker<C> {
     pub(crate) tables: Tables,
     pub(crate) rng: SplitMix64,
     pub(crate) counters: C,
+    /// Patterns of paths, as hosts need them.
+    patterns: PatternLists,
 }
 
 impl<C: Counters> Worker<C> {
@@ -22,6 +25,7 @@ impl<C: Counters> Worker<C> {
             tables: Tables::default(),
             rng,
             counters,
+            patterns: PatternLists::default(),
         }
     }
 
@@ -78,12 +82,16 @@ impl<C: Counters> Worker<C> {
         let Some(route) = stream.route() else {
             return self.without_route(stream, may_wait);
         };
-        if stream.is_managed_envoy() && lookup::is_encoded_route(&route) {
+        if stream.is_managed_envoy() && lookup::is_unresolved(&route) {
             // Whatever comes later than the policies must not look for another route.
-            return if stream.is_before_lookup() {
-                lookup::resolve_path(stream)
-            } else {
-                RequestAction::Continue
+            if !stream.is_before_lookup() {
+                return RequestAction::Continue;
+            }
+            return match lookup::resolve_path(stream) {
+                RequestAction::Continue => {
+                    lookup::match_patterns(stream, &mut self.patterns, &route)
+                }
+                resolved => resolved,
             };
         }
         if may_wait {

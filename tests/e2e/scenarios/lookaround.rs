@@ -27,6 +27,21 @@ pub(crate) const PATTERNS: &[&str] = &[
     "/(?!a)",
 ];
 
+/// Patterns that RE2 has no other words for.
+pub(crate) const BACKTRACKING: &[&str] = &[
+    r"/([a-z]+)/\1",
+    r"/(.)(?:\1|/b).*",
+    "/a?(?!b)(.*)",
+    "/(?:a|(?!api)b)/(.*)",
+    "/(a|ab)(?=/|c)(.*)",
+    "/(?:(?!b).)*/(.*)$",
+    r"/(.+)(?<!p|i)/(?=.*b)(.*)",
+    "/(a|ab)++(.*)",
+    "/(?>a|ab)/(.*)",
+    "/(?!a)(.*)x|b/(c)",
+    "/(?!(?-i:API))([a-z]+)/",
+];
+
 pub(crate) const PATHS: &[&str] = &[
     "/",
     "/a",
@@ -79,7 +94,8 @@ const GUARDED: &[(&str, bool)] = &[
 
 pub(crate) async fn is_as_in_pcre(data_plane: &str, arguments: &[&str]) -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;
-    for (n, pattern) in PATTERNS.iter().enumerate() {
+    let patterns: Vec<&str> = PATTERNS.iter().chain(BACKTRACKING).copied().collect();
+    for (n, pattern) in patterns.iter().enumerate() {
         let ingress = Ingress::new("default", &format!("p{n}"))
             .annotation("use-regex", "true")
             .annotation("rewrite-target", "/_$1")
@@ -93,7 +109,7 @@ pub(crate) async fn is_as_in_pcre(data_plane: &str, arguments: &[&str]) -> Resul
     let sluice = options.arguments(arguments).start().await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let mut different = Vec::new();
-    for (n, pattern) in PATTERNS.iter().enumerate() {
+    for (n, pattern) in patterns.iter().enumerate() {
         let judge = Regex::new(&format!("(?i)^{pattern}"))?;
         let plain = PATHS.iter().map(|path| (*path, *path));
         for (path, compared) in plain.chain(ENCODED.iter().copied()) {

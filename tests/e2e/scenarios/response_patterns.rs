@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use anyhow::{Result, ensure};
 use sluice_filter_config::{HashKey, Replaced, ReplacedPattern, Rewriting, SubstitutionPart};
 use sluice_filter_core::{
-    Fact, Matching, Request as Asked, Rewriting as Compiled, Rng, SplitMix64,
+    Fact, Matching, Pattern, Request as Asked, Rewriting as Compiled, Rng, SplitMix64,
 };
+use sluice_pattern::{Subject, check};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::script::{Answer, Script};
@@ -41,9 +42,24 @@ const PATTERNS: &[&str] = &[
     "~(.)(.)(.)$",
     "~[[:alpha:]]+/([[:punct:]])",
     r"~x\$",
+    "~^/(?!a)(.+)",
+    "~^(?:(?!/b).)*$",
+    "~(?=(.)(.))",
+    r"~(?<=/)(\w+)(?!.)",
+    "~(?<!a|user)(/|b)(.*)",
+    "~(?<=/(?!a))(.)",
+    r"~(.)\1",
+    r"~*([ab])(b?)\1",
+    r"~(?:(a)|/\1|b)+(.*)",
+    r"~^(?i)/(.)(?-i)(.*)\1",
+    "~(a++)(b?)",
+    "~(?>a|ab)(.*)",
+    "~(?:(a|b)|(.))*+(.?)",
+    "~(?>/(a|ab)|(.))c?(.*)",
+    "~(?s:.)(?![[:alpha:]])([^/]|$)",
 ];
 /// Generated ones.
-const RANDOM: usize = 150;
+const RANDOM: usize = 300;
 const TO: &str = "/=$1,$2,$3";
 const SUBJECTS: &[&str] = &[
     "/", "/user/me", "/User/Me", "/a", "/ab", "/abcd", "aab", "b", "/a/b", "/a/b/ab", "/ba.ab",
@@ -53,7 +69,11 @@ const ATOMS: &[&str] = &[
     "a", "b", "/", ".", r"\.", "[ab]", "[^a]", r"\w", r"\W", "ab", "[a-b.]", "^", "$", r"\b",
 ];
 /// How often something is there that is not there once.
-const COUNTS: &[&str] = &["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?"];
+const COUNTS: &[&str] = &[
+    "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?", "*+", "?+",
+];
+/// Groups that need steps back.
+const LOOKS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!", "(?>"];
 
 /// Data planes replace what the filter's engine replaces.
 pub(crate) async fn patterns_replace_the_same(data_plane: &str, arguments: &[&str]) -> Result<()> {
@@ -108,7 +128,7 @@ fn pattern(random: &mut SplitMix64, depth: usize) -> String {
             text.push('|');
         }
         let (kind, atom, count) = (
-            random.below(4),
+            random.below(6),
             ATOMS[random.below(ATOMS.len())],
             COUNTS[random.below(COUNTS.len())],
         );
@@ -116,6 +136,14 @@ fn pattern(random: &mut SplitMix64, depth: usize) -> String {
         let (group, is_repeatable) = match kind {
             0 if depth > 0 => (format!("({})", pattern(random, depth - 1)), true),
             1 if depth > 0 => (format!("(?:{})", pattern(random, depth - 1)), true),
+            2 if depth > 0 => {
+                let look = LOOKS[random.below(LOOKS.len())];
+                (
+                    format!("{look}{})", pattern(random, depth - 1)),
+                    look == "(?>",
+                )
+            }
+            3 if random.below(3) == 0 => (r"\1".to_owned(), true),
             _ => (atom.to_owned(), !matches!(atom, "^" | "$" | r"\b" | "ab")),
         };
         text.push_str(&group);
@@ -133,11 +161,23 @@ fn expected(pattern: &str) -> Vec<String> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
+    let subject = match any_case {
+        true => Subject::TextInAnyCase,
+        false => Subject::Text,
+    };
+    let backtracking = check(text, subject).is_err();
+    if backtracking && Pattern::backtracking(text, any_case).is_err() {
+        let cookies = SUBJECTS.iter();
+        return cookies
+            .map(|subject| format!("a=1; Path={subject}"))
+            .collect();
+    }
     let plain = |text: &str| SubstitutionPart::Text(HashKey::parse(text).0);
     let group = SubstitutionPart::Group;
     let replaced = ReplacedPattern {
         pattern: text.to_owned(),
         any_case,
+        backtracking,
         to: vec![
             plain("/="),
             group(1),

@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use sluice_filter_core::{BacktrackingShape, MOST_MATCHING, Pattern};
 use sluice_pattern::{
     Subject, check, literal, literal_prefix, matches_empty, of_text_without_lookaround, pcre, re2,
     re2_condition, without_lookaround, without_possessives,
@@ -33,6 +34,14 @@ fuzz_target!(|pattern: &str| {
                 "{pattern:?} is written as {written:?}: {parsed:?}"
             );
             assert!(written.len() < 4 * pattern.len() + 128, "{written:?}");
+        }
+    }
+    // What takes steps back has as many groups as it says, and the steps of anything come to an end.
+    if let Ok(BacktrackingShape { groups, .. }) = BacktrackingShape::of(pattern) {
+        let compiled = Pattern::backtracking(pattern, true).expect("it is one");
+        let mut budget = MOST_MATCHING / 64;
+        if let Ok(Some(found)) = compiled.captures(pattern.as_bytes(), &mut budget) {
+            assert!(found.get(groups.saturating_add(1)).is_empty());
         }
     }
     assert!(literal_prefix(pattern).len() <= pattern.len() + 1);

@@ -29,6 +29,17 @@ fn hostile_patterns() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The same of what RE2 does not know.
+fn hostile_lookaround() -> Vec<(&'static str, String)> {
+    vec![
+        ("/(?=(a+)+$)b", format!("/{}!", "a".repeat(60))),
+        (r"/((a+)+)\1$(?!b)", format!("/{}!", "a".repeat(60))),
+        ("/(?=(a|a)*$)((?!b)a)*+", format!("/{}!", "a".repeat(60))),
+        ("/(?!.*.*.*.*x).*.*.*x", format!("/{}", "a".repeat(2000))),
+        (r"/(?<!b)(a*)*\1+b", format!("/{}", "a".repeat(7000))),
+    ]
+}
+
 /// Hostile requests of each kind.
 const REPETITIONS: u32 = 10;
 /// CPU time of the data plane for one of them: a hundred times of what it takes, a hundredth of what it took.
@@ -38,7 +49,8 @@ async fn backtracking_request_is_cheap_and_opens_nothing(plane: Plane) -> Result
     let tenants = Tenants::start().await?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
     let mut paths = Vec::new();
-    for (number, (pattern, path)) in hostile_patterns().into_iter().enumerate() {
+    let hostile = hostile_patterns().into_iter().chain(hostile_lookaround());
+    for (number, (pattern, path)) in hostile.enumerate() {
         let host = format!("hostile-{number}.test");
         // What is closed comes first, and everything else is open.
         let ingress = Ingress::new(FOREIGN, &host).annotation("use-regex", "true");

@@ -31,11 +31,14 @@ pub enum Replacement {
     },
     /// The whole of what a pattern is found in. Of cookies' domains, with a dot in front.
     Pattern {
-        /// Only what RE2 and PCRE both know and mean the same by, and what fits the filter.
+        /// Only what PCRE and the engines of the filter know and mean the same by.
         pattern: String,
         /// Letters have any case.
         #[serde(skip_serializing_if = "is_default")]
         any_case: bool,
+        /// There is something in it that takes an engine with steps back.
+        #[serde(skip_serializing_if = "is_default")]
+        backtracking: bool,
         /// Text that clients get.
         to: Substitution,
     },

@@ -38,6 +38,7 @@ fn one(name: &'static str, replaced: &Replacement) -> Replacing {
             pattern,
             any_case,
             to,
+            ..
         } => {
             let subject = if *any_case {
                 Subject::TextInAnyCase

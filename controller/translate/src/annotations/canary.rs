@@ -2,6 +2,7 @@
 
 use sluice_filter_config::{HeaderPattern, LARGEST_PATTERN};
 use sluice_filter_core::canary::Patterns;
+use sluice_filter_core::{BacktrackingShape, Refusal};
 use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue, ValuePattern};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
@@ -37,7 +38,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Ingress,
         )
-        .partly("lookaround in one place of the value; other lookaround and backreferences are reported"),
+        .full(),
         annotation(
             "canary-by-cookie",
             Value::Text,
@@ -79,7 +80,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
             Ok(value) => value,
             Err(wrong) => {
                 let reason =
-                    format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
+                    format!("expected a regular expression that Sluice supports, got {wrong}");
                 let otherwise = "requests with the header go to the main backend";
                 view.not_honoured("canary-by-header-pattern", reason, otherwise);
                 CanaryValue::Invalid
@@ -97,7 +98,14 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
 fn matching(pattern: &str) -> Result<CanaryValue, String> {
     let large = || format!("one that compiles to more than {LARGEST_PATTERN} bytes");
     let Some(found) = sluice_pattern::of_text_without_lookaround(pattern) else {
-        sluice_pattern::check(pattern, Subject::Text)?;
+        if let Err(wrong) = sluice_pattern::check(pattern, Subject::Text) {
+            // With what only PCRE knows, at the price of steps that are counted.
+            return match BacktrackingShape::of(pattern) {
+                Ok(_) => Ok(CanaryValue::Backtracking(pattern.to_owned())),
+                Err(Refusal::NotNeeded) => Err(wrong),
+                Err(Refusal::Wrong(wrong)) => Err(wrong),
+            };
+        }
         fits_the_filter(&[one(pattern, false)]).ok_or_else(large)?;
         return Ok(CanaryValue::Matches(pattern.to_owned()));
     };

@@ -10,16 +10,18 @@ use super::redirect::VARIABLES_OF_URLS;
 use super::view::View;
 use crate::risk::Risk;
 use crate::route_names::RouteNames;
+use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
     title: "Paths",
     annotations: &[
         annotation("rewrite-target", Value::Text, Risk::Medium, Scope::Ingress)
             .changes_paths()
-            .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port; patterns that RE2 does not support are reported"),
+            .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
-            .partly("backreferences are reported, and lookaround and possessive repetition where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$); so are patterns beyond a limit"),
+            .partly("groups with names, recursion and conditional groups are reported, patterns beyond a limit, and on hosts with a wildcard backreferences and lookaround where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$)")
+            .nginx(Support::Partly("groups with names, recursion and conditional groups are reported, and patterns beyond a limit")),
         annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly(VARIABLES_OF_URLS),
         annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location)
             .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),

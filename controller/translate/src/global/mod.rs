@@ -31,6 +31,7 @@ use sluice_translate_engine::{DependencyTracker, ObjectCache, ObjectRef, Referen
 
 use crate::Options;
 use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet};
+use crate::support::DataPlane;
 use view::View;
 
 pub(crate) use access::Access;
@@ -58,6 +59,8 @@ pub(crate) struct Globals {
     pub(crate) streams: Streams,
     /// Settings of the data plane as a whole.
     pub(crate) config: GlobalConfig,
+    /// Data plane that serves; none: any.
+    pub(crate) data_plane: Option<DataPlane>,
     /// The ConfigMap that was read.
     pub(crate) config_map: Option<ObjectRef>,
     /// `server-snippet`: of all servers.
@@ -76,7 +79,10 @@ impl Globals {
         catalogues: Catalogues,
         reports: &mut Vec<Report>,
     ) -> Self {
-        let mut globals = Globals::default();
+        let mut globals = Globals {
+            data_plane: options.data_plane,
+            ..Globals::default()
+        };
         globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.config.kept_body = options.kept_body;
         globals.config.native_balancing = options.native_balancing;

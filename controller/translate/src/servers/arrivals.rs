@@ -62,7 +62,7 @@ fn matches(regex: &PathRegex, text: &str) -> Option<bool> {
     };
     let pattern = sluice_pattern::re2(&regex.pattern, subject, regex.alternatives);
     let whole = Regex::new(&format!("^(?:{pattern})$")).ok();
-    let whole = whole.filter(|_| regex.conditions.is_empty())?;
+    let whole = whole.filter(|_| !regex.backtracking && regex.conditions.is_empty())?;
     Some(whole.is_match(text))
 }
 
@@ -75,8 +75,10 @@ fn takes_all(path: &PathMatch, text: &str) -> Option<bool> {
         PathMatch::Prefix(path) => (!meets(path, text)).then_some(false),
         PathMatch::Regex(regex) => {
             let (literal, rest) = beginning(regex.anchored());
-            let is_known =
-                !literal.is_empty() && !regex.alternatives && regex.conditions.is_empty();
+            let is_known = !literal.is_empty()
+                && !regex.alternatives
+                && !regex.backtracking
+                && regex.conditions.is_empty();
             let is_whole = rest.is_empty() && regex.scope == RegexScope::Anywhere;
             let (lower, begin) = (literal.to_ascii_lowercase(), text.to_ascii_lowercase());
             if !is_known {

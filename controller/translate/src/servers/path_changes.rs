@@ -307,6 +307,7 @@ mod tests {
             alternatives: shape.alternatives,
             scope: RegexScope::Anywhere,
             conditions: Vec::new(),
+            backtracking: false,
         };
         let path = PathMatch::Prefix(path.to_owned());
         Ok(within(&path, &regex)?.map(|regex| regex.pattern))

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sluice_filter_core::Refusal;
 use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
-    RedirectTo, ServerName,
+    RedirectTo, ServerName, Template, TemplatePart,
 };
 use sluice_pattern::{Condition, Conditional};
 use sluice_syntax::path::{self, PathType};
@@ -18,8 +19,10 @@ use sluice_translate_engine::{Report, Reporter, Severity};
 
 use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
+use crate::support::DataPlane;
 
-const SERVED_LOOKAROUND: &str = "lookaround is served in one place of the path, such as /(?!api)(.*), /[^/]+/(?!api).*, /(.*)(?<!\\.js)$ or /((?!api).)*$, outside of alternatives";
+const NEEDS_STEPS_BACK: &str =
+    "a pattern with lookaround, backreferences or possessive repetition that RE2 cannot do without";
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
@@ -102,6 +105,13 @@ fn route(
     host: HostContext<'_>,
 ) -> Result<HttpRoute, String> {
     let regex = regex(rule, exact.contains(rule.path.as_str()))?;
+    let asks_filter = regex.backtracking && host.globals.data_plane != Some(DataPlane::Nginx);
+    // The filter has to know the host before Envoy knows the route.
+    if asks_filter && !matches!(name, ServerName::Exact(_)) {
+        return Err(format!(
+            "{NEEDS_STEPS_BACK} is served by Envoy on hosts without a wildcard only"
+        ));
+    }
     let groups = regex.groups;
     let mut route = rule.route(name, PathMatch::Regex(regex), &host);
     let Some(target) = &rule.annotations.paths.rewrite else {
@@ -122,16 +132,19 @@ fn route(
         let wrong = "the host of rewrite-target must not contain captured groups";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = template::host_and_port(&authority).ok_or(wrong)?;
+        let path = path.with_groups(groups);
+        check_text(&path, asks_filter)?;
         let to = RedirectTo::Template {
             scheme,
             host,
             port,
-            path: path.with_groups(groups),
+            path,
         };
         route.action = Action::Redirect(Redirect { status: 302, to });
         route.https_redirect = None;
     } else {
         let to = target.with_groups(groups);
+        check_text(&to, asks_filter)?;
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
@@ -146,6 +159,18 @@ fn route(
     Ok(route)
 }
 
+/// Checks that a path is more than captured groups: Envoy would leave the path as it is where they are empty.
+fn check_text(to: &Template, asks_filter: bool) -> Result<(), String> {
+    let mut parts = to.0.iter();
+    let has_text = parts.any(|part| matches!(part, TemplatePart::Text(_)));
+    match asks_filter && !has_text {
+        true => Err(format!(
+            "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_STEPS_BACK}"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A prefix has an exact twin, unless another Ingress has that path; as a pattern the twin takes what both take.
 pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
     let is_pattern = rule.is_pattern();
@@ -157,7 +182,24 @@ pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String
     if !is_pattern && path::pattern(&pattern).is_err() && path::literal(&rule.path).is_ok() {
         return Ok(PathRegex::plain(sluice_pattern::escape(&pattern)));
     }
-    in_other_words(&pattern)
+    in_other_words(&pattern).or_else(|reason| backtracking(pattern, reason))
+}
+
+/// A pattern as it is, for an engine that gets a number of steps.
+fn backtracking(pattern: String, not_shared: String) -> Result<PathRegex, String> {
+    match path::backtracking_pattern(&pattern) {
+        Ok(shape) => Ok(PathRegex {
+            groups: shape.groups,
+            alternatives: shape.alternatives,
+            backtracking: true,
+            ..PathRegex::plain(pattern)
+        }),
+        Err(Refusal::NotNeeded) => Err(not_shared),
+        Err(Refusal::Wrong(wrong)) => Err(format!(
+            "expected a regular expression that Sluice supports, got {wrong} in {:?}",
+            shortened(&pattern)
+        )),
+    }
 }
 
 /// A pattern that every data plane takes, and what else holds of the path.
@@ -170,13 +212,7 @@ fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
             alternatives: shape.alternatives,
             ..PathRegex::plain(pattern)
         }),
-        Err(reason) => under_conditions(&pattern).ok_or_else(|| {
-            let looks = ["(?=", "(?!", "(?<"];
-            match looks.iter().any(|look| pattern.contains(look)) {
-                true => format!("{reason}; {SERVED_LOOKAROUND}"),
-                false => reason,
-            }
-        }),
+        Err(reason) => under_conditions(&pattern).ok_or(reason),
     }
 }
 

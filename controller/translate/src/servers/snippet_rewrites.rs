@@ -91,6 +91,7 @@ fn shown(object: &ObjectRef, cause: &ObjectRef) -> String {
 /// True if Envoy can compare the path of a rule beside that of a `rewrite`.
 fn is_comparable(rule: &PathRule) -> bool {
     match regex(rule, false) {
+        Ok(regex) if regex.backtracking => false,
         Ok(regex) => sluice_pattern::is_comparable_with_query(
             &regex.pattern,
             Subject::Path,

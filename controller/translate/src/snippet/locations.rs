@@ -110,6 +110,7 @@ pub(super) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
         alternatives: shape.alternatives,
         scope,
         conditions: Vec::new(),
+        backtracking: false,
     })
 }
 

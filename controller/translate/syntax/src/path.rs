@@ -1,5 +1,6 @@
 //! Paths of Ingress rules.
 
+use sluice_filter_core::{BacktrackingShape, Refusal};
 use sluice_pattern::{Shape, Subject};
 
 use crate::text::shortened;
@@ -82,6 +83,18 @@ pub fn pattern(path: &str) -> Result<Shape, String> {
             "expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}",
             shortened(path)
         )
+    })
+}
+
+/// Checks a path that is a pattern with something in it that takes an engine with steps back.
+pub fn backtracking_pattern(path: &str) -> Result<Shape, Refusal> {
+    let BacktrackingShape {
+        groups,
+        alternatives,
+    } = BacktrackingShape::of(path)?;
+    Ok(Shape {
+        groups,
+        alternatives,
     })
 }
 

@@ -9,7 +9,7 @@
 //! query (or is `//`), switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
-use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteMatch};
+use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
     KeyValuePair, Rule,
@@ -20,7 +20,7 @@ use sluice_ir::PathMatch;
 use super::LOOKUP_FILTER;
 use super::policy::{POLICY, without_limit};
 use super::proto::switched_on;
-use super::route::matching::{absent, match_of, matches};
+use super::route::matching::{absent, match_of, matches, only_for};
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 
 /// The path as it was sent, where it was decoded; otherwise nothing, and whoever writes it leaves the path as it is.
@@ -64,20 +64,22 @@ pub(super) fn kept() -> HeaderToMetadata {
 
 /// The first route of every host.
 pub(super) fn route() -> Route {
-    let root = match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
-        "/".to_owned(),
-    )));
     let encoded = [matches(":path", NOT_CANONICAL), absent(PATH_HEADER)];
+    let unresolved = unresolved(ENCODED_ROUTE.to_owned(), 400);
+    encoded.into_iter().fold(unresolved, only_for)
+}
+
+/// A route of requests that the filter prepares before theirs is looked for; the status is that of one that it does not prepare.
+pub(super) fn unresolved(name: String, status: u32) -> Route {
     let answer = DirectResponseAction {
-        status: 400,
+        status,
         ..DirectResponseAction::default()
     };
     Route {
-        name: ENCODED_ROUTE.to_owned(),
-        r#match: Some(RouteMatch {
-            headers: encoded.into(),
-            ..root
-        }),
+        name,
+        r#match: Some(match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
+            "/".to_owned(),
+        )))),
         action: Some(Action::DirectResponse(answer)),
         typed_per_filter_config: [(LOOKUP_FILTER, switched_on()), (POLICY, without_limit())]
             .into_iter()

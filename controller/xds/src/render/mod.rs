@@ -27,6 +27,7 @@ mod listener;
 mod local_reply;
 mod manager;
 mod passthrough;
+mod patterns;
 mod policy;
 mod probe;
 mod proto;

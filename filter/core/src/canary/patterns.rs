@@ -1,10 +1,8 @@
 //! Regular expressions that a value is compared with, byte by byte, as in ingress-nginx: a letter beyond ASCII is several.
 
-use std::borrow::Cow;
-
 use sluice_filter_config::{HeaderPattern, LARGEST_PATTERN};
 
-use crate::Pattern;
+use crate::{Exhausted, Pattern};
 
 /// Compiled patterns: a value that all of them hold for.
 #[derive(Debug)]
@@ -16,7 +14,7 @@ impl Patterns {
     pub fn compile(all: &[HeaderPattern]) -> Option<Self> {
         let mut left = LARGEST_PATTERN;
         let compiled = all.iter().map(|it| {
-            let pattern = compile(&it.pattern)?;
+            let pattern = Pattern::compile(&it.pattern, false)?;
             left = left.checked_sub(pattern.cost(1))?;
             Some((pattern, it.negated))
         });
@@ -24,38 +22,35 @@ impl Patterns {
     }
 
     pub(super) fn one(pattern: &str) -> Option<Self> {
-        compile(pattern).map(|pattern| Patterns(vec![(pattern, false)]))
+        let pattern = Pattern::compile(pattern, false)?;
+        Some(Patterns(vec![(pattern, false)]))
     }
 
-    /// Cost of matching a text of so many bytes, as [`sluice_filter_config::MOST_MATCHING`] counts.
-    pub(super) fn cost(&self, bytes: usize) -> usize {
-        let costs = self.0.iter().map(|(pattern, _)| pattern.cost(bytes));
-        costs.fold(0, usize::saturating_add)
+    pub(super) fn backtracking(pattern: &str) -> Option<Self> {
+        let pattern = Pattern::backtracking(pattern, false).ok()?;
+        Some(Patterns(vec![(pattern, false)]))
     }
 
-    /// True if all of them hold.
-    #[must_use]
-    pub fn hold(&self, value: &[u8]) -> bool {
-        let value = characters(value);
-        let mut all = self.0.iter();
-        all.all(|(pattern, negated)| pattern.regex().is_match(&value) != *negated)
-    }
-}
-
-fn compile(pattern: &str) -> Option<Pattern> {
-    Pattern::compile(&characters(pattern.as_bytes()), false)
-}
-
-/// A character for each byte.
-fn characters(text: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(text) {
-        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
-        _ => text.iter().copied().map(char::from).collect(),
+    /// True if all of them hold. They take what that costs from `budget`, as [`sluice_filter_config::MOST_MATCHING`] counts.
+    pub(super) fn hold(&self, value: &[u8], mut budget: usize) -> Result<bool, Exhausted> {
+        // A value that is too long is so for all of them together, whichever would be looked at.
+        let costs = self.0.iter().map(|(pattern, _)| pattern.cost(value.len()));
+        if costs.fold(0, usize::saturating_add) > budget {
+            return Ok(false);
+        }
+        for (pattern, negated) in &self.0 {
+            if pattern.is_found(value, &mut budget)? == *negated {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sluice_filter_config::MOST_MATCHING;
+
     use super::*;
 
     fn holds(pattern: &str, negated: bool, value: &[u8]) -> bool {
@@ -63,7 +58,8 @@ mod tests {
             pattern: pattern.to_owned(),
             negated,
         };
-        Patterns::compile(&[pattern]).unwrap().hold(value)
+        let patterns = Patterns::compile(&[pattern]).unwrap();
+        patterns.hold(value, MOST_MATCHING).unwrap()
     }
 
     #[test]

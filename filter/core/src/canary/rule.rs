@@ -3,7 +3,7 @@
 use sluice_filter_config::{self as wire, HeaderMatch};
 
 use super::patterns::Patterns;
-use crate::{Request, variables};
+use crate::{Exhausted, Request, variables};
 
 /// Result of a rule for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,9 @@ impl Rules {
             HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
             HeaderMatch::Pattern(pattern) => Values::found(Patterns::one(pattern), matching),
             HeaderMatch::Patterns(all) => Values::found(Patterns::compile(all), matching),
+            HeaderMatch::Backtracking(pattern) => {
+                Values::found(Patterns::backtracking(pattern), matching)
+            }
             HeaderMatch::Invalid => Values::Invalid,
         };
         // nginx looks headers up by their variables, which know neither case nor hyphens.
@@ -81,7 +84,9 @@ impl Rules {
             .header
             .as_ref()
             .is_some_and(|header| match header.values {
-                HeaderMatch::Pattern(_) | HeaderMatch::Patterns(_) => true,
+                HeaderMatch::Pattern(_)
+                | HeaderMatch::Patterns(_)
+                | HeaderMatch::Backtracking(_) => true,
                 HeaderMatch::Switch | HeaderMatch::Exact(_) | HeaderMatch::Invalid => false,
             })
     }
@@ -140,9 +145,11 @@ impl Values {
             Values::Switch => return switch(value),
             Values::Invalid => return RuleResult::No,
             Values::Exact(expected) => value == expected,
-            Values::Patterns(patterns, most) => {
-                patterns.cost(value.len()) <= *most && patterns.hold(value)
-            }
+            // As in ingress-nginx where PCRE has no steps left.
+            Values::Patterns(patterns, most) => match patterns.hold(value, *most) {
+                Ok(holds) => holds,
+                Err(Exhausted) => return RuleResult::No,
+            },
         };
         if matches {
             RuleResult::Yes

@@ -100,7 +100,7 @@ impl From<&wire::Replaced> for Replaced<Key> {
                 to: Key::from(to),
             },
             wire::Replaced::Pattern(replaced) => Replaced::Pattern {
-                pattern: Rc::new(LazyPattern::new(&replaced.pattern, replaced.any_case)),
+                pattern: Rc::new(LazyPattern::new(replaced)),
                 to: replaced.to.iter().map(Part::new).collect(),
             },
         }

@@ -1,10 +1,9 @@
 //! Replacement of what a pattern is found in, as nginx does it: the whole text goes, and the groups come back where they are
 //! named.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use sluice_filter_config::{MOST_MATCHING, SubstitutionPart};
+use sluice_filter_config::{MOST_MATCHING, ReplacedPattern, SubstitutionPart};
 
 use crate::{Key, Pattern};
 
@@ -13,6 +12,7 @@ use crate::{Key, Pattern};
 pub(super) struct LazyPattern {
     text: String,
     any_case: bool,
+    backtracking: bool,
     compiled: OnceCell<Option<Pattern>>,
 }
 
@@ -59,11 +59,19 @@ impl<T> Part<T> {
 }
 
 impl LazyPattern {
-    pub(super) fn new(pattern: &str, any_case: bool) -> Self {
+    pub(super) fn new(replaced: &ReplacedPattern) -> Self {
         LazyPattern {
-            text: characters(pattern.as_bytes()).into_owned(),
-            any_case,
+            text: replaced.pattern.clone(),
+            any_case: replaced.any_case,
+            backtracking: replaced.backtracking,
             compiled: OnceCell::new(),
+        }
+    }
+
+    fn compile(&self) -> Option<Pattern> {
+        match self.backtracking {
+            true => Pattern::backtracking(&self.text, self.any_case).ok(),
+            false => Pattern::compile(&self.text, self.any_case),
         }
     }
 
@@ -74,30 +82,15 @@ impl LazyPattern {
         to: &[Part<Vec<u8>>],
         matching: &mut Matching,
     ) -> Option<Vec<u8>> {
-        let compile = || Pattern::compile(&self.text, self.any_case);
-        let pattern = self.compiled.get_or_init(compile).as_ref()?;
-        matching.0 = matching.0.checked_sub(pattern.cost(value.len()))?;
-        let text = characters(value);
-        let captures = pattern.regex().captures(&text)?;
+        let compiled = self.compiled.get_or_init(|| self.compile());
+        let captures = compiled.as_ref()?.captures(value, &mut matching.0).ok()??;
         let mut replaced = Vec::new();
         for part in to {
             match part {
                 Part::Text(text) => replaced.extend_from_slice(text),
-                Part::Group(group) => {
-                    let found = captures.get(usize::from(*group));
-                    let letters = found.iter().flat_map(|found| found.as_str().chars());
-                    replaced.extend(letters.filter_map(|letter| u8::try_from(letter).ok()));
-                }
+                Part::Group(group) => replaced.extend_from_slice(captures.get(*group)),
             }
         }
         Some(replaced)
-    }
-}
-
-/// Bytes as characters of the same number: to the engine, as to PCRE, a byte is a character.
-fn characters(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
-        _ => bytes.iter().copied().map(char::from).collect(),
     }
 }

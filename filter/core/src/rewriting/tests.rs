@@ -156,6 +156,7 @@ fn substitution(pattern: &str, any_case: bool, to: &str) -> Option<wire::Replace
     Some(wire::Replaced::Pattern(wire::ReplacedPattern {
         pattern: pattern.into(),
         any_case,
+        backtracking: false,
         to: to.split('|').map(part).collect(),
     }))
 }

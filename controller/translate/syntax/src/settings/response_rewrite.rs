@@ -1,7 +1,7 @@
 //! Replacements in redirects and cookies of upstreams.
 
 use sluice_filter_config::LARGEST_PATTERN;
-use sluice_filter_core::Pattern as Compiled;
+use sluice_filter_core::{BacktrackingShape, Pattern as Compiled, Refusal};
 use sluice_ir::{Expression, Replacement, Substitution, SubstitutionPart};
 use sluice_pattern::Subject;
 
@@ -32,6 +32,7 @@ pub enum Replaced {
 pub struct Pattern {
     text: String,
     any_case: bool,
+    backtracking: bool,
     groups: u8,
 }
 
@@ -86,6 +87,7 @@ pub fn replacement(from: Replaced, to: Substitution) -> Parsed<Replacement> {
             Ok(Replacement::Pattern {
                 pattern: pattern.text,
                 any_case: pattern.any_case,
+                backtracking: pattern.backtracking,
                 to: Substitution(to.0.into_iter().filter(is_there).collect()),
             })
         }
@@ -133,25 +135,32 @@ fn pattern(text: &str, any_case: bool) -> Parsed<Pattern> {
     };
     let wrong = |wrong: String| {
         Expected::from(format!(
-            "behind ~ a regular expression that RE2 and PCRE share, not {wrong}"
+            "behind ~ a regular expression that Sluice supports, not {wrong}"
         ))
     };
     if text.contains(r"\\") || !text.chars().all(|letter| letter.is_ascii_graphic()) {
         return Err(wrong(r"one with \\, blanks or more than ASCII".to_owned()));
     }
-    let shape = sluice_pattern::check(text, subject).map_err(wrong)?;
-    if shape.groups > MAX_GROUPS {
+    let (groups, backtracking) = match sluice_pattern::check(text, subject) {
+        Ok(_) if Compiled::compile(text, any_case).is_none() => {
+            let large = format!("one that compiles to more than {LARGEST_PATTERN} bytes");
+            return Err(wrong(large));
+        }
+        Ok(shape) => (shape.groups, false),
+        Err(not_shared) => match BacktrackingShape::of(text) {
+            Ok(shape) => (shape.groups, true),
+            Err(Refusal::NotNeeded) => return Err(wrong(not_shared)),
+            Err(Refusal::Wrong(text)) => return Err(wrong(text)),
+        },
+    };
+    if groups > MAX_GROUPS {
         return Err(wrong(format!("one of more than {MAX_GROUPS} groups")));
-    }
-    if Compiled::compile(text, any_case).is_none() {
-        return Err(wrong(format!(
-            "one that compiles to more than {LARGEST_PATTERN} bytes"
-        )));
     }
     Ok(Pattern {
         text: text.to_owned(),
         any_case,
-        groups: shape.groups,
+        backtracking,
+        groups,
     })
 }
 
@@ -243,6 +252,9 @@ mod tests {
         assert_eq!(shown(&path), expected);
         let quoted = cookie_path("\"~^/[0-9]{2}/\" /").unwrap().unwrap();
         assert_eq!(shown(&quoted), r#"{"pattern":"^/[0-9]{2}/","to":"/"}"#);
+        let steps_back = cookie_path(r"~^/(?!a)(.)\1 /$1").unwrap().unwrap();
+        let expected = r#"{"pattern":"^/(?!a)(.)\\1","backtracking":true,"to":"/$1"}"#;
+        assert_eq!(shown(&steps_back), expected);
         let domain = cookie_domain(r"~\.(a) $1.b").unwrap().unwrap();
         assert_eq!(
             shown(&domain),
@@ -265,8 +277,8 @@ mod tests {
             "/ \"/; Secure\"",
             "/ /;",
             "/ ~^/",
-            "~^/(?!a) /",
-            r"~(a)\1 /",
+            "~^/(?<=a*) /",
+            r"~(a)\2 /",
             r"~a\\.b /",
             "~(a /",
             "~(a{50}){50}b /",

@@ -9,6 +9,8 @@
 //! A pattern is compared with the path alone, as where Envoy rewrites it: with a query behind it, `$` in a group would have the query.
 //! Formats have no patterns, so what comes of one is metadata, which no client can set.
 
+use std::collections::BTreeSet;
+
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::route::v3::Route;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{
@@ -22,6 +24,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::RegexMatchAndSubstitute;
 use sluice_ir::{HttpRoute, PathMatch, PathRewrite, Template, TemplatePart};
 
 use crate::render::header::{append, literal, set};
+use crate::render::patterns;
 use crate::render::proto::extension;
 use crate::render::route::rewrite::{by_template, substitute};
 
@@ -32,20 +35,22 @@ const PATH_HEADER: &str = "x-sluice-captured";
 const HOST: &str = "host";
 const PREFIX: &str = "prefix";
 const PATH: &str = "path";
+const GROUP: &str = "group";
 
 /// Sets `X-Forwarded-Prefix`. Where it comes to nothing, there is none, not the client's either.
 pub(in crate::render) fn set_prefix(route: &mut Route, http_route: &HttpRoute) {
     const HEADER: &str = "x-forwarded-prefix";
     if let Some(prefix) = &http_route.forwarded_prefix {
         route.request_headers_to_remove.push(HEADER.to_owned());
-        let prefix = set(HEADER, &format(PREFIX, prefix));
+        let is_said = patterns::of(&http_route.matches.path).is_some();
+        let prefix = set(HEADER, &format(PREFIX, prefix, is_said));
         route.request_headers_to_add.push(prefix);
     }
 }
 
-/// The path of an upstream as a format.
-pub(in crate::render) fn path(template: &Template) -> String {
-    format(PATH, template)
+/// The path of an upstream as a format. `is_said`: the filter has compared the pattern.
+pub(in crate::render) fn path(template: &Template, is_said: bool) -> String {
+    format(PATH, template, is_said)
 }
 
 /// None where a route has no such text.
@@ -54,7 +59,9 @@ pub(super) fn filters(http_route: &HttpRoute) -> Vec<TypedExtensionConfig> {
         return Vec::new();
     };
     let path = match &http_route.rewrite {
-        Some(PathRewrite::Template(path)) => Some(path).filter(|path| path.has_host()),
+        Some(PathRewrite::Template(path)) => {
+            Some(path).filter(|path| path.has_host() || regex.backtracking)
+        }
         _ => None,
     };
     let prefix = http_route.forwarded_prefix.as_ref();
@@ -65,6 +72,7 @@ pub(super) fn filters(http_route: &HttpRoute) -> Vec<TypedExtensionConfig> {
             .filter_map(|(key, text)| Some((*key, (*text)?)))
     };
     let captured = texts().flat_map(|(key, text)| captured(key, text));
+    let captured = captured.filter(|_| !regex.backtracking);
     let of_path = captured.map(|(key, parts)| rule(PATH_HEADER, key, by_template(regex, parts)));
     let mut of_path: Vec<_> = of_path.collect();
     if let Some(last) = of_path.last_mut() {
@@ -73,7 +81,10 @@ pub(super) fn filters(http_route: &HttpRoute) -> Vec<TypedExtensionConfig> {
     let has_host = texts().any(|(_, text)| text.has_host());
     let host = has_host.then(|| rule(":authority", HOST.to_owned(), host_alone()));
     let needs_path = !of_path.is_empty();
-    let request_rules: Vec<_> = of_path.into_iter().chain(host).collect();
+    let said = texts().flat_map(|(_, text)| &text.0);
+    let said = said.filter_map(|part| said_group(part).filter(|_| regex.backtracking));
+    let said = said.collect::<BTreeSet<u8>>().into_iter().map(said_rule);
+    let request_rules: Vec<_> = of_path.into_iter().chain(said).chain(host).collect();
     if request_rules.is_empty() {
         return Vec::new();
     }
@@ -118,7 +129,39 @@ fn captured<'t>(
     })
 }
 
-fn format(key: &str, template: &Template) -> String {
+fn said_group(part: &TemplatePart) -> Option<u8> {
+    match part {
+        TemplatePart::Group(group) => Some(*group),
+        TemplatePart::Text(_) | TemplatePart::Host => None,
+    }
+}
+
+/// Keeps what the filter has said of a group.
+fn said_rule(group: u8) -> Rule {
+    Rule {
+        header: patterns::group_header(group),
+        on_header_present: Some(KeyValuePair {
+            metadata_namespace: METADATA.to_owned(),
+            key: said_key(group),
+            ..KeyValuePair::default()
+        }),
+        ..Rule::default()
+    }
+}
+
+fn said_key(group: u8) -> String {
+    format!("{GROUP}{group}")
+}
+
+fn format(key: &str, template: &Template, is_said: bool) -> String {
+    if is_said {
+        let parts = template.0.iter().map(|part| match part {
+            TemplatePart::Text(text) => literal(text),
+            TemplatePart::Host => operator(HOST),
+            TemplatePart::Group(group) => operator(&said_key(*group)),
+        });
+        return parts.collect();
+    }
     let pieces = pieces(template).enumerate().map(|(n, piece)| match piece {
         [TemplatePart::Text(text)] => literal(text),
         [TemplatePart::Host, ..] => operator(HOST).repeat(piece.len()),

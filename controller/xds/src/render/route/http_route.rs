@@ -19,6 +19,7 @@ use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{self, set, set_header};
+use crate::render::patterns;
 use crate::render::policy::captured;
 use crate::render::proto::seconds;
 use crate::render::tracing;
@@ -204,6 +205,7 @@ fn upstream_routes(
     let policy = &http_route.policy;
     let own = http_route.destination().map(|to| to.filters(backend));
     let filters = || http_route.filters.iter().chain(own.unwrap_or_default());
+    let has_pattern = patterns::of(&http_route.matches.path).is_some();
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
@@ -212,8 +214,8 @@ fn upstream_routes(
             .map(|policy| retry::unless_looped(policy, global));
         action.host_rewrite_specifier = host_of_pods(policy, global);
         match &http_route.rewrite {
-            Some(PathRewrite::Template(to)) if to.has_host() => {
-                action.path_rewrite = captured::path(to);
+            Some(PathRewrite::Template(to)) if to.has_host() || has_pattern => {
+                action.path_rewrite = captured::path(to, has_pattern);
             }
             Some(rewrite) => {
                 action.regex_rewrite = rewrite::regex_rewrite(&http_route.matches.path, rewrite);

@@ -13,6 +13,7 @@ use sluice_filter_core::path;
 use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ValueMatch};
 use sluice_pattern::Subject;
 
+use crate::render::patterns;
 use crate::render::policy::upgrades;
 
 /// Scheme of the client's request, from trusted headers only.
@@ -27,8 +28,13 @@ pub(in crate::render) fn match_of(matches: &sluice_ir::RouteMatch) -> RouteMatch
         ValueMatch::Regex(pattern) => self::matches(header.name.as_str(), pattern),
     });
     let conditions = conditions(&matches.path);
+    let said = patterns::of(&matches.path).map(patterns::is_matched);
     RouteMatch {
-        headers: method.chain(headers).chain(conditions).collect(),
+        headers: method
+            .chain(headers)
+            .chain(conditions)
+            .chain(said)
+            .collect(),
         query_parameters: matches.query.iter().map(query_parameter).collect(),
         ..match_of_path(&matches.path)
     }
@@ -74,6 +80,10 @@ fn query_parameter(query: &QueryMatch) -> QueryParameterMatcher {
 fn match_of_path(path: &PathMatch) -> RouteMatch {
     // A pattern of characters alone takes what begins like it, which costs no program.
     let text = match path {
+        // The filter has compared it.
+        PathMatch::Regex(regex) if regex.backtracking => {
+            Some(("/".to_owned(), RegexScope::Anywhere))
+        }
         PathMatch::Regex(regex) if !regex.anchored().is_empty() => {
             sluice_pattern::literal(regex.anchored()).map(|text| (text, regex.scope))
         }
@@ -129,7 +139,7 @@ pub(super) fn decoded(path: &str) -> String {
         .unwrap_or_else(|| path.to_owned())
 }
 
-pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
+pub(in crate::render) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
     if let Some(path) = &mut route.r#match {
         path.headers.push(header);
     }
@@ -189,6 +199,14 @@ pub(in crate::render) fn present(header: &str) -> HeaderMatcher {
 
 pub(in crate::render) fn contains(header: &str, text: &str) -> HeaderMatcher {
     header_matcher(header, MatchPattern::Contains(text.to_owned()))
+}
+
+pub(in crate::render) fn starts(header: &str, text: &str) -> HeaderMatcher {
+    header_matcher(header, MatchPattern::Prefix(text.to_owned()))
+}
+
+pub(in crate::render) fn ends(header: &str, text: &str) -> HeaderMatcher {
+    header_matcher(header, MatchPattern::Suffix(text.to_owned()))
 }
 
 pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {

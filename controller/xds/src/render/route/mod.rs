@@ -28,12 +28,14 @@ use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
 use envoy_types::pb::google::protobuf::UInt64Value;
+use sluice_filter_core::path_patterns::is_patterns_route;
 use sluice_ir::{Config, GlobalConfig, Header, HttpRoute, PathMatch, Server, ServerName};
 
 use super::LOOKUP_FILTER;
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
+use super::patterns;
 use super::policy::{self, COMPOSITE, FIREWALL, POLICY, composites_per_route, without_limit};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
@@ -108,11 +110,17 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
         .values()
         .any(|server| server.client_certificates.is_some());
     let of_certificates = asks.then_some([TRUST_HEADER, SUBJECT_HEADER]);
+    let has_patterns = config
+        .servers
+        .values()
+        .any(|server| patterns::are_in(server));
+    let of_patterns = has_patterns.then(patterns::hidden);
     forwarded::ENVOYS_OWN
         .into_iter()
         .chain([PATH_HEADER])
         .chain(of_certificates.into_iter().flatten())
         .map(str::to_owned)
+        .chain(of_patterns.into_iter().flatten())
         .chain(request_headers::names_of_copies(&config.global))
         .collect()
 }
@@ -128,7 +136,7 @@ fn with_composite(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
     for route in host
         .routes
         .iter_mut()
-        .filter(|route| route.name != ENCODED_ROUTE)
+        .filter(|route| route.name != ENCODED_ROUTE && !is_patterns_route(&route.name))
     {
         let early = route.typed_per_filter_config.get(POLICY);
         let composites = early.and_then(|early| composites_per_route(early, global.max_body_size));
@@ -161,7 +169,8 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
             )
         }
     };
-    let first = [encoded::route(), invalid_port(), trace()].into_iter();
+    let unresolved = patterns::route(server).unwrap_or_else(encoded::route);
+    let first = [unresolved, invalid_port(), trace()].into_iter();
     let routes = closed(first.chain(routes).collect());
     let target = config
         .global
@@ -250,8 +259,11 @@ fn server_routes<'a>(
             Some(clients) => clients::routes(http_route, name, clients, global),
             None => http_route::routes(http_route, name, global),
         };
+        let routes = patterns::exhausted_route(http_route)
+            .into_iter()
+            .chain(routes);
         let is_native = native::balances(config, http_route);
-        routes.into_iter().map(move |route| {
+        routes.map(move |route| {
             let route = inspected(route, http_route, global);
             match is_native {
                 true => without_filter(native::retries_elsewhere(route)),

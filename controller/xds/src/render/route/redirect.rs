@@ -20,6 +20,7 @@ use super::rewrite;
 use crate::render::encoded::{SENT, SENT_UNSLASHED};
 use crate::render::format::{QUERY, format};
 use crate::render::header::{literal, set};
+use crate::render::patterns;
 use crate::settings::PATH_HEADER;
 
 /// A request's own, in a header of the answer.
@@ -148,7 +149,8 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
         } => {
             let path = path
                 .as_ref()
-                .and_then(|path| rewrite::regex_rewrite(matched, path));
+                .and_then(|path| rewrite::regex_rewrite(matched, path))
+                .map(PathRewriteSpecifier::RegexRewrite);
             let host = host.as_ref().map(Hostname::as_str);
             (scheme.map(Scheme::as_str), host, *port, path)
         }
@@ -159,7 +161,14 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
             path,
         } => {
             let path = match matched {
-                PathMatch::Regex(regex) => Some(rewrite::by_template(regex, &path.0)),
+                PathMatch::Regex(regex) if regex.backtracking => {
+                    let format = patterns::format_from_headers(path);
+                    Some(PathRewriteSpecifier::PathRewrite(format))
+                }
+                PathMatch::Regex(regex) => {
+                    let rewrite = rewrite::by_template(regex, &path.0);
+                    Some(PathRewriteSpecifier::RegexRewrite(rewrite))
+                }
                 PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
             };
             (Some(*scheme), Some(host.as_str()), *port, path)
@@ -177,7 +186,7 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
         scheme_rewrite_specifier: scheme.map(SchemeRewriteSpecifier::SchemeRedirect),
         host_redirect: host.unwrap_or_default().to_owned(),
         port_redirect: port.map(u32::from).unwrap_or_default(),
-        path_rewrite_specifier: path.map(PathRewriteSpecifier::RegexRewrite),
+        path_rewrite_specifier: path,
         ..RedirectAction::default()
     }
 }

@@ -107,6 +107,7 @@ fn is_served(snippet: &str) -> bool {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            hidden: &[],
             adds_to_errors: false,
         },
         has_auth_service: false,

@@ -115,6 +115,8 @@ const STATEMENTS: &[&str] = &[
     "add_header X-D '100% \\\"quoted\\\"';",
     "add_header X-D two always;",
     "proxy_hide_header X-Runtime;",
+    "more_set_headers 'Server: a\"b; }' X-C: d; more_clear_headers X-Secret 'X-D \" e';",
+    "proxy_hide_header X-Frame-Options; add_header X-Frame-Options 'DENY\"' always;",
     "proxy_set_header X-F $remote_addr$scheme;",
     "proxy_set_header X-G \"\";",
     "more_set_input_headers 'X-H: $arg_a';",

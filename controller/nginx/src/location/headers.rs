@@ -29,7 +29,9 @@ pub(crate) struct AddedLine {
 }
 
 /// Upstream response header that nginx hides by default.
-const HIDDEN_BY_DEFAULT: &str = "server";
+pub(crate) const HIDDEN_BY_DEFAULT: &str = "server";
+/// No header that pods send. A location that passes it on does not inherit what is passed on around it.
+const NOTHING: &str = "x-sluice-nothing";
 
 /// The header with the client address.
 pub(crate) fn client_header(global: &GlobalConfig) -> &str {
@@ -175,6 +177,17 @@ fn filters(route: &HttpRoute) -> impl Iterator<Item = &Filter> {
     route.filters.iter().chain(of_backend)
 }
 
+/// True if a response of it says of which server it is.
+pub(crate) fn names_server(route: &HttpRoute) -> bool {
+    let of_some = route.header_variants.iter().map(|it| &it.headers);
+    let of_direct = route.direct_responses.iter();
+    let of_some = of_some.chain(of_direct.filter_map(|it| it.headers.as_ref()));
+    let of_some = of_some.cloned().map(Filter::ResponseHeaders);
+    let all: Vec<Filter> = filters(route).cloned().chain(of_some).collect();
+    let mut changes = response_header_changes(&all).into_iter();
+    changes.any(|it| it.name.is_alike(HIDDEN_BY_DEFAULT) && !it.values.is_empty())
+}
+
 /// nginx sends no header whose value is empty.
 fn request_header(change: &HeaderChange) -> (String, Text) {
     let name = change.name.as_str();
@@ -229,7 +242,9 @@ pub(crate) struct ResponseHeaders {
     /// How long they may be kept.
     pub(crate) expires: Option<Expires>,
     pub(crate) hidden: Vec<Word>,
-    pub(crate) passes_server: bool,
+    /// All locations do, as far as they do not hide it themselves.
+    passes_server: bool,
+    hides_server: bool,
 }
 
 impl AddedLine {
@@ -300,7 +315,9 @@ impl ResponseHeaders {
             let name = change.name.as_str();
             if change.replaces {
                 self.lines.retain(|line| !line.name.0.is(name));
-                self.hidden.push(word(name));
+            }
+            if change.replaces || change.hides {
+                self.hide(word(name));
             }
             self.lines.extend(change.values.iter().map(|it| AddedLine {
                 name: word(name),
@@ -309,6 +326,27 @@ impl ResponseHeaders {
             }));
         }
         self
+    }
+
+    /// Takes a header from the responses of pods.
+    pub(crate) fn hide(&mut self, name: Word) {
+        if name.0.is(HIDDEN_BY_DEFAULT) {
+            self.hides_server = true;
+        }
+        self.hidden.push(name);
+    }
+
+    /// Header that pods' responses keep although nginx hides it, or, where the location hides it, one that keeps it from inheriting that.
+    pub(crate) fn passed(&self) -> Option<&'static str> {
+        match self.hides_server {
+            true => self.passes_server.then_some(NOTHING),
+            false => self.passes_server.then_some("Server"),
+        }
+    }
+
+    /// True if pods' `Server` gets to no client.
+    pub(crate) fn is_without_server(&self) -> bool {
+        self.hides_server || !self.passes_server
     }
 
     fn with(global: &GlobalConfig, own: Vec<(String, Text)>) -> Self {
@@ -333,11 +371,13 @@ impl ResponseHeaders {
         }
         let is_always = |name: &&str| name.eq_ignore_ascii_case(HIDDEN_BY_DEFAULT);
         let replaced = lines.iter().map(|(name, _)| name.as_str());
+        let hides_server = replaced.clone().any(|name| is_always(&name));
         let own = || global.hidden_headers.iter().map(HeaderName::as_str);
         let hidden = own().filter(|name| !is_always(name)).chain(replaced);
         ResponseHeaders {
             hidden: hidden.map(word).collect(),
             passes_server: !own().any(|name| is_always(&name)),
+            hides_server,
             expires: None,
             lines: lines.into_iter().map(AddedLine::always).collect(),
         }
@@ -345,8 +385,8 @@ impl ResponseHeaders {
 
     /// As the module sends them: only `proxy` hides `Server` by itself.
     pub(crate) fn sent_by(mut self, module: Module) -> Self {
-        if module == Module::FastCgi && !self.passes_server {
-            self.hidden.push(word(HIDDEN_BY_DEFAULT));
+        if module == Module::FastCgi && !self.passes_server && !self.hides_server {
+            self.hide(word(HIDDEN_BY_DEFAULT));
         }
         self
     }

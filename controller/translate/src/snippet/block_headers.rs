@@ -151,6 +151,7 @@ mod tests {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            hidden: &[],
             adds_to_errors: false,
         };
         BlockHeaders::read(&directives(block).unwrap(), options)

@@ -3,12 +3,12 @@
 //! ```text
 //!   more_set_headers "X-A: b"    response: set       proxy_set_header X-A b     request: set, or removed if b is empty
 //!   more_clear_headers Via       response: removed   more_set_input_headers     the same
-//!   proxy_hide_header Via        response: removed   more_clear_input_headers   request: removed
+//!   proxy_hide_header Via        pods': removed      more_clear_input_headers   request: removed
 //!   add_header X-A b always      response: added     expires 1h                 response: Cache-Control, Expires
 //! ```
 //!
-//! Filters remove before they add and know no order, so a header is changed by one statement alone, and no value reads a header
-//! that is changed.
+//! Filters remove before they add and know no order, so a header is changed by one statement alone, but for one that is taken from pods'
+//! responses and set anew, and no value reads a header that is changed.
 
 mod response;
 
@@ -42,6 +42,8 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) underscores: bool,
     /// Things that are believed of clients, and told to pods.
     pub(crate) forwarded: &'a Forwarded,
+    /// Headers of pods that the operator hides.
+    pub(crate) hidden: &'a [HeaderName],
     /// Headers that nginx would not send with errors are sent with them, too.
     pub(crate) adds_to_errors: bool,
 }
@@ -59,6 +61,8 @@ pub(super) struct HeaderChanges<'a> {
     /// Headers that are changed, in lower case.
     of_request: BTreeSet<String>,
     of_response: BTreeSet<String>,
+    /// Those of them that are only taken away, and may be set anew.
+    taken: BTreeMap<String, Taken>,
     /// Those of them that a directive of the next snippet may change once more.
     of_first: BTreeSet<String>,
     /// Request headers that `more_clear_input_headers` has cleared, in lower case.
@@ -69,6 +73,15 @@ pub(super) struct HeaderChanges<'a> {
     schemes: BTreeMap<String, String>,
     /// Differences from ingress-nginx that are served.
     pub(super) differences: BTreeSet<Difference>,
+}
+
+/// Responses that a header is taken away from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// All of them (`more_clear_headers`): nginx may add it behind that.
+    All,
+    /// Those of pods (`proxy_hide_header`): nginx may set it behind that, too.
+    OfPods,
 }
 
 /// Difference from ingress-nginx that is served.
@@ -105,6 +118,7 @@ impl<'a> HeaderChanges<'a> {
             response: HeaderModification::default(),
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
+            taken: BTreeMap::new(),
             of_first: BTreeSet::new(),
             cleared: BTreeSet::new(),
             read: BTreeSet::new(),
@@ -136,14 +150,16 @@ impl<'a> HeaderChanges<'a> {
         let (directive, arguments) = words.split_first()?;
         let grpc = self.options.speaks_grpc;
         match (*directive, arguments) {
-            ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
-                let (name, value) = pair.split_once(':')?;
-                self.set_response(name.trim(), value.trim())
-            }),
-            ("more_clear_headers", words) if !words.is_empty() => {
-                names(words).try_for_each(|name| self.remove_response(name))
+            ("more_set_headers", words) if !words.is_empty() => {
+                headers(words).try_for_each(|header| {
+                    let (name, value) = header?;
+                    self.set_response(name, value)
+                })
             }
-            ("proxy_hide_header", [name]) => self.remove_response(name),
+            ("more_clear_headers", words) if !words.is_empty() => {
+                headers(words).try_for_each(|header| self.remove_response(header?.0))
+            }
+            ("proxy_hide_header" | "grpc_hide_header", [name]) => self.hide_response(name),
             // ingress-nginx adds them itself.
             ("add_header", [name, value])
                 if name.eq_ignore_ascii_case("set-cookie")
@@ -160,16 +176,16 @@ impl<'a> HeaderChanges<'a> {
             ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
             // nginx has them for pods of the other kind.
             ("proxy_set_header" | "grpc_set_header", [_, _]) => Some(()),
-            ("more_clear_input_headers", words) if !words.is_empty() => {
-                names(words).try_for_each(|name| {
+            ("more_clear_input_headers", words) if !words.is_empty() => headers(words)
+                .try_for_each(|header| {
+                    let (name, _) = header?;
                     self.set_request(name, "")?;
                     self.cleared.insert(name.to_ascii_lowercase());
                     Some(())
-                })
-            }
+                }),
             ("more_set_input_headers", words) if !words.is_empty() => {
-                pairs(words).try_for_each(|pair| {
-                    let (name, value) = pair?;
+                headers(words).try_for_each(|header| {
+                    let (name, value) = header?;
                     self.forget_cleared(name);
                     self.set_request(name, value)
                 })
@@ -356,17 +372,17 @@ impl<'a> HeaderChanges<'a> {
     }
 }
 
-/// Several names may stand in one word.
-fn names<'w>(words: &'w [&str]) -> impl Iterator<Item = &'w str> {
-    let names = words.iter().flat_map(|word| word.split([' ', ',']));
-    names.filter(|name| !name.is_empty())
-}
-
-/// `NAME: VALUE` in each word.
-fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str)>> {
-    words.iter().map(|word| {
-        let (name, value) = word.split_once(':')?;
-        Some((name.trim(), value.trim()))
+/// Headers as `ngx_http_headers_more_parse_header` reads them: one in each word, whose name ends at a colon or a blank. So `X-A: b` in two words
+/// is two headers without a value. `None`: an option (`-s`), or a word that begins with a blank, of which the module takes another name.
+fn headers<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str)>> {
+    let is_end = |letter: char| letter == ':' || letter.is_ascii_whitespace();
+    let words = words.iter().filter(|word| !word.is_empty());
+    words.map(move |word| {
+        if word.starts_with('-') || word.starts_with(is_end) {
+            return None;
+        }
+        let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
+        Some((name, rest.trim_start_matches(is_end).trim_end()))
     })
 }
 

@@ -20,6 +20,7 @@ use sluice_ir::PathMatch;
 use super::LOOKUP_FILTER;
 use super::policy::{POLICY, without_limit};
 use super::proto::switched_on;
+use super::replaced_headers;
 use super::route::matching::{absent, match_of, matches};
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 
@@ -72,6 +73,11 @@ pub(super) fn route() -> Route {
         status: 400,
         ..DirectResponseAction::default()
     };
+    let switched = [
+        (LOOKUP_FILTER, switched_on()),
+        (POLICY, without_limit()),
+        (replaced_headers::FILTER, switched_on()),
+    ];
     Route {
         name: ENCODED_ROUTE.to_owned(),
         r#match: Some(RouteMatch {
@@ -79,7 +85,7 @@ pub(super) fn route() -> Route {
             ..root
         }),
         action: Some(Action::DirectResponse(answer)),
-        typed_per_filter_config: [(LOOKUP_FILTER, switched_on()), (POLICY, without_limit())]
+        typed_per_filter_config: switched
             .into_iter()
             .filter_map(|(name, config)| Some((name.to_owned(), config?)))
             .collect(),

@@ -30,6 +30,7 @@ mod passthrough;
 mod policy;
 mod probe;
 mod proto;
+mod replaced_headers;
 mod request_headers;
 mod route;
 mod route_specifier;

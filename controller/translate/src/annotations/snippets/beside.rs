@@ -47,6 +47,7 @@ pub(super) fn with_options<T>(
             speaks_grpc: settings.speaks_grpc,
             underscores: settings.globals.config.underscores_in_headers,
             forwarded: &settings.globals.config.forwarded,
+            hidden: &settings.globals.config.hidden_headers,
             adds_to_errors: false,
         },
         has_auth_service: settings
@@ -142,9 +143,7 @@ pub(super) fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> boo
             if snippet::told_by(variable).is_some_and(|told| name.is_alike(told)))
     });
     let headers = set().map(|header| &header.name);
-    let headers = headers
-        .chain(&policy.auth_headers)
-        .chain(&global.hidden_headers);
+    let headers = headers.chain(&policy.auth_headers);
     let lower = name.as_str().to_ascii_lowercase();
     is_read
         || headers

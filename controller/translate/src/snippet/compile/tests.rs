@@ -17,6 +17,7 @@ fn compiled_for(
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            hidden: &[],
             adds_to_errors: false,
         },
         has_auth_service: true,

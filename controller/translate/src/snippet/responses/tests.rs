@@ -22,6 +22,7 @@ pub(super) fn responses_of(
                 speaks_grpc: false,
                 underscores: false,
                 forwarded: &Forwarded::default(),
+                hidden: &[],
                 adds_to_errors: false,
             },
             has_auth_service: false,

@@ -7,8 +7,8 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use envoy_types::pb::google::protobuf::Struct;
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, Expression, Filter, HttpRoute, RequestTest,
-    ResponseContent, ServerName,
+    Comparison, Condition, DirectResponse, Expression, Filter, GlobalConfig, HttpRoute,
+    RequestTest, ResponseContent, ServerName,
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
@@ -26,7 +26,7 @@ const CLOSED: u16 = 503;
 pub(super) fn routes(
     route: &Route,
     http_route: &HttpRoute,
-    server: &ServerName,
+    around: (&ServerName, &GlobalConfig),
 ) -> (Vec<Route>, Vec<Route>) {
     let (first, others): (Vec<_>, Vec<_>) = http_route
         .direct_responses
@@ -34,7 +34,7 @@ pub(super) fn routes(
         .partition(|direct| direct.precedes_preflight);
     let routes = |all: Vec<&DirectResponse>| {
         let all = all.into_iter();
-        all.map(|direct| self::route(route, direct, &http_route.filters, server))
+        all.map(|direct| self::route(route, direct, &http_route.filters, around))
             .collect()
     };
     (routes(first), routes(others))
@@ -45,15 +45,15 @@ pub(super) fn route(
     route: &Route,
     direct: &DirectResponse,
     filters: &[Filter],
-    server: &ServerName,
+    (server, global): (&ServerName, &GlobalConfig),
 ) -> Route {
     let mut route = route.clone();
     match &direct.headers {
         Some(own) => {
             let own = Filter::ResponseHeaders(own.clone());
-            header::modify_response(&mut route, || std::iter::once(&own));
+            header::modify_response(&mut route, global, || std::iter::once(&own));
         }
-        None => header::modify_response(&mut route, || filters.iter()),
+        None => header::modify_response(&mut route, global, || filters.iter()),
     }
     answering(&route, direct, server)
 }

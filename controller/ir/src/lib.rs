@@ -65,7 +65,7 @@ pub use filter::{
     request_header_changes, response_expires, response_header_changes,
 };
 pub use global::{
-    Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
+    Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, SENT_HEADERS, TextMatch,
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use header_variant::HeaderVariant;

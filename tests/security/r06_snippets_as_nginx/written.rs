@@ -58,6 +58,15 @@ pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
 pub(super) const WRITTEN: &[(&str, &str)] = &[
     ("", "if ($http_x_key != secret) { return 403; }"),
     ("", "if ($cookie_key = '') { return 403; }"),
+    (
+        "",
+        "if ($http_x_forwarded_proto != 'https') { return 403; }",
+    ),
+    ("if ($http_x_forwarded_for) { return 403; }", ""),
+    (
+        "location /metrics { if ($http_x_forwarded_port !~ ^443$) { return 403; } return 410; }",
+        "if ($http_x_forwarded_host = '') { return 404; }",
+    ),
     ("", "if ($uri = '/a b') { return 403; }"),
     ("", "if ($uri = /shop/a) { return 403; } deny 10.0.0.0/8;"),
     ("", "if ($uri ~ \\.php$) { return 403; }"),

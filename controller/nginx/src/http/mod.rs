@@ -286,6 +286,8 @@ impl<'a> GlobalConf<'a> {
             hidden_headers: _,
             generate_request_id: _,
             underscores_in_headers: _,
+            // nginx has them as they were sent.
+            compares_sent_headers: _,
             max_body_size: _,
             buffering,
             blocked: _,

@@ -78,7 +78,7 @@ pub(super) fn manager(
         routes,
     } = *front;
     let detection = forwarded::original_ip_detection(&global.forwarded);
-    let mut mutations = forwarded::early_header_mutations(&global.forwarded, scheme.port());
+    let mut mutations = forwarded::early_header_mutations(global, scheme.port());
     mutations.extend(request_headers::copies(global));
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&trust_name(trust)))));

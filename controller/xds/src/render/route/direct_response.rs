@@ -16,6 +16,7 @@ use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
 use crate::render::format::format;
+use crate::render::forwarded;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
@@ -157,7 +158,10 @@ fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
         RequestTest::Method(comparison) if condition.negated => compared(":method", comparison),
         RequestTest::Method(comparison) => compared(":method", &in_any_case(comparison)),
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
-        RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),
+        RequestTest::Header { name, value } => {
+            let name = name.as_str().to_ascii_lowercase();
+            compared(&forwarded::compared(&name), value)
+        }
     };
     Some(match condition.negated {
         true => negated(matcher),

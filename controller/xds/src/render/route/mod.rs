@@ -114,6 +114,7 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
         .chain(of_certificates.into_iter().flatten())
         .map(str::to_owned)
         .chain(request_headers::names_of_copies(&config.global))
+        .chain(forwarded::names_of_copies(&config.global))
         .collect()
 }
 

@@ -87,7 +87,7 @@ pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
 pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
 pub use route_match::{HeaderMatch, MatchPrecedence, QueryMatch, RouteMatch, ValueMatch};
-pub use server::{HeaderRoom, Server};
+pub use server::{ConnectionSettings, Server};
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};

@@ -252,7 +252,7 @@ impl Effect {
     /// The policy of the routes, with what the snippets change of it.
     pub(super) fn policy(&mut self, mut policy: Policy, globals: &Globals) -> Policy {
         policy.access_log_off |= self.access_log_off;
-        policy.bandwidth_limit = self.upstream.bandwidth_limit.or(policy.bandwidth_limit);
+        self.upstream.apply_to(&mut policy);
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
         if let Some(rules) = self.rules.take() {
             policy.waf = policy.waf.map(|waf| rules::with_rules(waf, rules));
@@ -284,7 +284,7 @@ impl Effect {
             named,
             auth_request,
             auth_headers,
-            header_room,
+            connections,
             proxy: _,
             upstream,
             not_needed: _,
@@ -298,7 +298,7 @@ impl Effect {
                     access,
                     access_log_off,
                     locations,
-                    header_room,
+                    connections,
                     rewrites,
                 }));
             }

@@ -15,7 +15,7 @@
 
 mod blocks;
 
-use sluice_ir::{HeaderBuffers, HeaderRoom, Hostname};
+use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
 
 use super::access::Access;
 use super::auth_request::AuthRequest;
@@ -24,9 +24,9 @@ use super::block::Block;
 use super::checks::{check_proxied, check_rewrites, has_no_effect, line_of_if};
 use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
+use super::connections;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
-use super::header_room;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::named::NamedLocation;
@@ -35,7 +35,7 @@ use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::{self, UpstreamDirectives};
+use super::upstream::{self, UpstreamDirectives, UpstreamOptions};
 use crate::support::DataPlane;
 
 /// Settings that decide what of a snippet can be served.
@@ -194,7 +194,7 @@ struct Parts<'a> {
     named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     proxy: ProxyDirectives,
-    header_room: HeaderRoom,
+    connections: ConnectionSettings,
     not_needed: Vec<String>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Parts<'a> {
             named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             proxy: ProxyDirectives::default(),
-            header_room: HeaderRoom::default(),
+            connections: ConnectionSettings::default(),
             not_needed: Vec::new(),
         }
     }
@@ -257,6 +257,7 @@ impl<'a> Parts<'a> {
             }
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
             (words, None) if has_no_effect(words, block) => Some(()),
+            (words, None) if self.differs_in_server(words) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
             (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
@@ -273,7 +274,7 @@ impl<'a> Parts<'a> {
         match (self.block, words) {
             (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
             (Block::Server, [name, ..]) => {
-                !self.options.of_all_servers && header_room::DIRECTIVES.contains(name)
+                !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
             }
             (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
             _ => false,
@@ -284,11 +285,26 @@ impl<'a> Parts<'a> {
     fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
         match self.block {
             Block::ProxiedLocation => self.proxy.add(words),
-            Block::Server => header_room::add(&mut self.header_room, words),
+            Block::Server => connections::add(&mut self.connections, words),
             // A default that is said is none.
             _ if has_no_effect(words, self.block) => Some(()),
-            _ => self.upstream.add(words, self.options.hosts),
+            _ => {
+                let options = UpstreamOptions {
+                    hosts: self.options.hosts,
+                    speaks_grpc: self.options.headers.speaks_grpc,
+                    data_plane: self.options.data_plane,
+                };
+                self.upstream.add(words, options)
+            }
         }
+    }
+
+    /// Notes a directive that locations inherit in nginx alone.
+    fn differs_in_server(&mut self, words: &[&str]) -> bool {
+        let is_inherited = self.block == Block::Server && !self.options.of_all_servers;
+        let difference = upstream::difference_of_server(words).filter(|_| is_inherited);
+        self.headers.differences.extend(difference);
+        difference.is_some()
     }
 
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
@@ -308,11 +324,15 @@ impl<'a> Parts<'a> {
         proxy: Option<ProxyPass>,
     ) -> Result<Compiled, SnippetErrors> {
         let mut differences = std::mem::take(&mut self.headers.differences);
+        differences.extend(self.upstream.differences(self.options.data_plane));
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let (filters, route_headers) = self.headers.finish(all)?;
         let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
-            && header_room::is_beyond_envoy(self.header_room, self.options.header_buffers);
+            && connections::is_beyond_envoy(self.connections, self.options.header_buffers);
         differences.extend(is_beyond.then_some(Difference::HeaderRoom));
+        let has_others = self.options.data_plane != Some(DataPlane::Nginx)
+            && connections::has_others(self.connections);
+        differences.extend(has_others.then_some(Difference::Connections));
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
@@ -347,7 +367,7 @@ impl<'a> Parts<'a> {
             named,
             auth_request: AuthRequest::default(),
             auth_headers,
-            header_room: self.header_room,
+            connections: self.connections,
             proxy,
             upstream: self.upstream.finish(),
             not_needed: self.not_needed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    DirectResponse, Filter, HeaderName, HeaderRoom, HeaderVariant, IpAccess, UpstreamHeader,
+    ConnectionSettings, DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader,
 };
 
 use super::auth_request::AuthRequest;
@@ -54,7 +54,7 @@ pub(crate) struct Compiled {
     /// Request headers from the response of its authentication service.
     pub(crate) auth_headers: Vec<UpstreamHeader>,
     /// Of a server alone.
-    pub(crate) header_room: HeaderRoom,
+    pub(crate) connections: ConnectionSettings,
     /// Pods of a location of a server.
     pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.

@@ -100,6 +100,14 @@ pub(crate) enum Difference {
     ConnectTimeout,
     /// Of buffers for headers of one server: Envoy has the same for all.
     HeaderRoom,
+    /// Of timeouts of one server's clients: Envoy has the same for all.
+    Connections,
+    /// Of `grpc_next_upstream_timeout`: Envoy has no such time.
+    RetryTime,
+    /// Of `grpc_next_upstream` and the like in a server: pods are tried again as annotations of each path say.
+    GrpcRetries,
+    /// Of `grpc_buffer_size`: nginx has the same for all.
+    GrpcBuffer,
     /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
     WithoutQuery,
 }

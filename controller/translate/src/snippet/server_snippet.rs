@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    AddedHeader, DirectResponse, Filter, Header, HeaderModification, HeaderName, HeaderRoom,
-    HttpRoute, IpAccess,
+    AddedHeader, ConnectionSettings, DirectResponse, Filter, Header, HeaderModification,
+    HeaderName, HttpRoute, IpAccess,
 };
 
 use super::access;
@@ -26,7 +26,7 @@ pub(crate) struct ServerSnippet {
     /// Routes of its own.
     pub(crate) locations: Vec<Location>,
     /// Room for headers of requests on a host of its namespace.
-    pub(crate) header_room: HeaderRoom,
+    pub(crate) connections: ConnectionSettings,
     /// Paths that are looked for in place of others.
     pub(crate) rewrites: Vec<ServerRewrite>,
 }
@@ -40,7 +40,7 @@ impl From<Compiled> for ServerSnippet {
             access: compiled.access,
             access_log_off: compiled.access_log_off,
             locations: compiled.locations,
-            header_room: compiled.header_room,
+            connections: compiled.connections,
             rewrites: compiled.server_rewrites,
         }
     }

@@ -127,6 +127,7 @@ const STATEMENTS: &[&str] = &[
     "limit_rate 10k; proxy_ssl_name pods.test; proxy_ssl_server_name on;",
     "deny all;",
     "deny 10.0.0.0/8; allow all;",
+    "allow 10.0.0.1; deny 10.0.0.0/8; allow ::1; deny ::/0;",
     "if ($http_x_a ~* '(a|b)\\\"; }') { return 403 \"100% {\"; }",
     "if ($request_method !~ ^GET$) { set $f a; }",
     "if ($cookie_a != 'b;c') { set $f \"${f}b\"; }",

@@ -41,6 +41,7 @@ impl Parts<'_> {
         directive: &Directive,
     ) -> Result<(), SnippetErrors> {
         let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
+        self.headers.differences.extend(&location.differences);
         let location = NamedLocation::new(name, &location);
         let location = location.ok_or_else(|| {
             let reason = "a named location has one return, without conditions, and headers of it";
@@ -63,8 +64,7 @@ impl Parts<'_> {
         let compiled = errors.take(compiled)?;
         errors.check()?;
         let compiled = compiled.unwrap_or_default();
-        let differs = compiled.differences.get(&Difference::ConnectTimeout);
-        self.headers.differences.extend(differs);
+        self.headers.differences.extend(&compiled.differences);
         if compiled.proxy.is_some() && self.options.of_all_servers {
             let reason = "proxy_pass is supported only in snippets of an Ingress";
             return Err(SnippetError::new(directive.line, reason).into());

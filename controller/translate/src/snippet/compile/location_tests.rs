@@ -87,3 +87,24 @@ fn a_location_rewrites_to_redirect() {
         assert_eq!(contents(block, path), None, "{path} {block}");
     }
 }
+
+#[test]
+fn differences_of_a_location_are_those_of_its_server() {
+    const POD: &str = "proxy_pass http://web.default.svc.cluster.local;";
+    for (directive, difference) in [
+        ("add_header X-A $remote_addr;", Difference::AddsToErrors),
+        ("expires 1h;", Difference::WithoutDate),
+        (
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+            Difference::WithoutChain,
+        ),
+        ("proxy_connect_timeout 5s;", Difference::ConnectTimeout),
+    ] {
+        let text = format!("location /x {{ {directive} {POD} }}");
+        let differences = compiled(&text, Block::Server).unwrap().differences;
+        assert_eq!(differences, [difference].into(), "{directive}");
+    }
+    let named = "location @refused { add_header X-A $remote_addr; return 403; }";
+    let differences = compiled(named, Block::Server).unwrap().differences;
+    assert_eq!(differences, [Difference::AddsToErrors].into());
+}

@@ -151,6 +151,7 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
         scheme: PasswordScheme::Basic,
         realm: "r".to_owned(),
         users: SecretId::new("d/users/ca"),
+        user_headers: Vec::new(),
     };
     let authentication = Authentication {
         tenant: "d".to_owned(),

@@ -126,6 +126,8 @@ const STATEMENTS: &[&str] = &[
     "rewrite (.*) /all$1 break;",
     "limit_rate 10k; proxy_ssl_name pods.test; proxy_ssl_server_name on;",
     "deny all;",
+    "satisfy any;",
+    "proxy_set_header X-Remote-User $remote_user; proxy_set_header X-Request-Start \"t=${msec}\\\"\";",
     "deny 10.0.0.0/8; allow all;",
     "allow 10.0.0.1; deny 10.0.0.0/8; allow ::1; deny ::/0;",
     "if ($http_x_a ~* '(a|b)\\\"; }') { return 403 \"100% {\"; }",

@@ -9,7 +9,8 @@ mod rules;
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderVariant, Hostname, IpAccess, Policy, UpstreamHeader,
+    DirectResponse, ExternalAuth, Filter, HeaderName, HeaderVariant, Hostname, IpAccess,
+    PasswordScheme, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
@@ -26,7 +27,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
-    NamedLocation, PathChange, ServerSnippet, SnippetShare, Upstream,
+    NamedLocation, PathChange, Satisfy, ServerSnippet, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -105,12 +106,16 @@ pub(super) struct Effect {
     pub(super) path_changes: Vec<PathChange>,
     /// Lists of networks for its routes, if it has any.
     pub(super) access: Option<IpAccess>,
+    /// An allowed address or authentication is enough.
+    pub(super) satisfies_any: bool,
     /// Requests to its routes are not logged.
     pub(super) access_log_off: bool,
     /// Headers of requests to its authentication service.
     pub(super) auth_request: AuthRequest,
     /// Headers of requests to pods from the response of its authentication service.
     pub(super) auth_headers: Vec<UpstreamHeader>,
+    /// Headers of requests to pods with the name of the user.
+    pub(super) user_headers: Vec<HeaderName>,
     /// Of its responses, and of connections to its pods.
     pub(super) upstream: Upstream,
     /// Rules of its web application firewall.
@@ -140,6 +145,8 @@ pub(super) struct Settings<'a> {
     pub(super) has_upstream_tls: bool,
     /// It has an authentication service of its own.
     pub(super) has_auth_service: bool,
+    /// `satisfy` is set.
+    pub(super) says_satisfy: bool,
     pub(super) is_canary: bool,
     pub(super) globals: &'a Globals,
     pub(super) data_plane: Option<DataPlane>,
@@ -163,6 +170,14 @@ impl Settings<'_> {
             .external
             .as_ref()
             .filter(|_| self.has_auth_service)
+    }
+
+    /// Every request that comes to pods has a password that was right, with a name in plain text.
+    fn knows_users(&self) -> bool {
+        let authentication = self.policy.authentication.as_ref();
+        let authentication = authentication.filter(|it| !it.satisfy_any);
+        let passwords = authentication.and_then(|it| it.passwords.as_ref());
+        passwords.is_some_and(|it| it.scheme == PasswordScheme::Basic)
     }
 
     fn permit(self, snippet: Snippet<'_>) -> bool {
@@ -257,6 +272,15 @@ impl Effect {
         if let Some(rules) = self.rules.take() {
             policy.waf = policy.waf.map(|waf| rules::with_rules(waf, rules));
         }
+        if let Some(authentication) = policy.authentication.as_mut() {
+            authentication.satisfy_any |= self.satisfies_any;
+            if let Some(passwords) = authentication.passwords.as_mut() {
+                passwords.user_headers = std::mem::take(&mut self.user_headers);
+                let names = passwords.user_headers.iter().cloned();
+                let names = policy.auth_headers.drain(..).chain(names).collect();
+                (policy.auth_headers, _) = spelled(names, globals);
+            }
+        }
         let authentication = policy.authentication.as_mut();
         if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
             std::mem::take(&mut self.auth_request).apply_to(service);
@@ -279,11 +303,13 @@ impl Effect {
             path_changes,
             server_rewrites: rewrites,
             access,
+            satisfy,
             access_log_off,
             locations,
             named,
             auth_request,
             auth_headers,
+            user_headers,
             connections,
             proxy: _,
             upstream,
@@ -310,8 +336,10 @@ impl Effect {
                 self.header_variants = header_variants;
                 self.path_changes = path_changes;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
+                self.satisfies_any = satisfy == Some(Satisfy::Any);
                 self.access_log_off = access_log_off;
                 self.auth_headers = auth_headers;
+                self.user_headers = user_headers;
                 self.upstream = upstream;
             }
         }

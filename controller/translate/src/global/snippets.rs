@@ -92,6 +92,7 @@ fn compiled(
                 speaks_grpc,
                 underscores: config.underscores_in_headers,
                 forwarded: &config.forwarded,
+                knows_users: false,
                 hidden: &config.hidden_headers,
                 // To Envoy each is a program for every path, however many there are (see `MAX_CONDITIONAL_HEADERS`).
                 adds_to_errors: block == Block::Location && data_plane != Some(DataPlane::Nginx),

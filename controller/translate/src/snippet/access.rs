@@ -13,6 +13,14 @@ pub(super) struct Access {
     lists: IpAccess,
     named: usize,
     rest: Rest,
+    satisfy: Option<Satisfy>,
+}
+
+/// `satisfy`: all of lists and authentication, or any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Satisfy {
+    All,
+    Any,
 }
 
 /// Everybody who is in no list.
@@ -47,6 +55,21 @@ impl Access {
         self.named += 1;
         let networks = self.lists.allow.len() + self.lists.deny.len();
         (self.named.max(networks) <= MAX_NETWORKS).then_some(())
+    }
+
+    /// Takes `satisfy`, which nginx does not take twice.
+    pub(super) fn satisfy(&mut self, how: &str) -> Option<()> {
+        let satisfy = match how {
+            "all" => Satisfy::All,
+            "any" => Satisfy::Any,
+            _ => return None,
+        };
+        self.satisfy.replace(satisfy).is_none().then_some(())
+    }
+
+    /// What is said of authentication beside the lists.
+    pub(super) fn satisfied_by(&self) -> Option<Satisfy> {
+        self.satisfy
     }
 
     pub(super) fn finish(mut self) -> IpAccess {

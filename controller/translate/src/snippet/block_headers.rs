@@ -151,6 +151,7 @@ mod tests {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: false,
             hidden: &[],
             adds_to_errors: false,
         };

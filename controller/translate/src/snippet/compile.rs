@@ -17,7 +17,7 @@ mod blocks;
 
 use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
 
-use super::access::Access;
+use super::access::{Access, Satisfy};
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
@@ -256,6 +256,7 @@ impl<'a> Parts<'a> {
                 Some(())
             }
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
+            (["satisfy", how], None) if block == Block::Location => self.access.satisfy(how),
             (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) if self.differs_in_server(words) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
@@ -326,6 +327,13 @@ impl<'a> Parts<'a> {
         let mut differences = std::mem::take(&mut self.headers.differences);
         differences.extend(self.upstream.differences(self.options.data_plane));
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
+        let user_headers = std::mem::take(&mut self.headers.user_headers);
+        if self.access.satisfied_by() == Some(Satisfy::Any) && !user_headers.is_empty() {
+            let line = all.first().map_or(1, |directive| directive.line);
+            let reason =
+                "$remote_user is not supported beside satisfy any: not all users are known";
+            return Err(SnippetError::new(line, reason).into());
+        }
         let (filters, route_headers) = self.headers.finish(all)?;
         let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
             && connections::is_beyond_envoy(self.connections, self.options.header_buffers);
@@ -361,12 +369,14 @@ impl<'a> Parts<'a> {
             header_variants: answers.header_variants,
             path_changes,
             server_rewrites,
+            satisfy: self.access.satisfied_by(),
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
             named,
             auth_request: AuthRequest::default(),
             auth_headers,
+            user_headers,
             connections: self.connections,
             proxy,
             upstream: self.upstream.finish(),

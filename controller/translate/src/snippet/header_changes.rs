@@ -31,6 +31,9 @@ use super::reserved_headers::{
 use super::tree::Directive;
 use crate::route_names::{RouteHeader, RouteNames};
 
+/// Variable with the name of the user.
+const REMOTE_USER: &str = "$remote_user";
+
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
 pub(crate) struct HeaderOptions<'a> {
@@ -42,6 +45,8 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) underscores: bool,
     /// Things that are believed of clients, and told to pods.
     pub(crate) forwarded: &'a Forwarded,
+    /// Users are known by their passwords (Basic), all of them.
+    pub(crate) knows_users: bool,
     /// Headers of pods that the operator hides.
     pub(crate) hidden: &'a [HeaderName],
     /// Headers that nginx would not send with errors are sent with them, too.
@@ -54,6 +59,8 @@ pub(super) struct HeaderChanges<'a> {
     variables: AuthVariables,
     /// Request headers from the response of an authentication service.
     pub(super) auth_headers: Vec<UpstreamHeader>,
+    /// Request headers with the name of the user.
+    pub(super) user_headers: Vec<HeaderName>,
     request: HeaderModification,
     /// Request headers whose values name the route.
     route_headers: Vec<RouteHeader>,
@@ -121,6 +128,7 @@ impl<'a> HeaderChanges<'a> {
             options,
             variables,
             auth_headers: Vec::new(),
+            user_headers: Vec::new(),
             request: HeaderModification::default(),
             route_headers: Vec::new(),
             response: HeaderModification::default(),
@@ -231,6 +239,9 @@ impl<'a> HeaderChanges<'a> {
         if let Some(source) = self.variables.header(value).cloned() {
             return self.set_by_service(&lower, source);
         }
+        if harmless_headers::bare(value).eq_ignore_ascii_case(REMOTE_USER) {
+            return self.set_by_password(&lower);
+        }
         if RouteNames::are_in(value) {
             let longest = RouteNames::longest();
             let known = expression::for_headers_with(value, |name| longest.get(name)).ok()?;
@@ -238,7 +249,7 @@ impl<'a> HeaderChanges<'a> {
             self.route_headers.push(RouteHeader::parse(name, value)?);
             return Some(());
         }
-        let value = expression::for_headers(value).ok()?;
+        let value = expression::for_requests(value).ok()?;
         if value == Expression::default() {
             self.request.remove.push(name);
             return Some(());
@@ -308,6 +319,14 @@ impl<'a> HeaderChanges<'a> {
         let is_safe = !self.options.underscores || name.spellings().is_some();
         let is_known = is_safe && !is_cookie(&source);
         is_known.then(|| self.auth_headers.push(UpstreamHeader { name, source }))
+    }
+
+    /// Of other spellings as well.
+    fn set_by_password(&mut self, name: &str) -> Option<()> {
+        let name = HeaderName::parse(name).ok()?;
+        let is_safe = !self.options.underscores || name.spellings().is_some();
+        let is_known = is_safe && self.options.knows_users;
+        is_known.then(|| self.user_headers.push(name))
     }
 
     fn name(&self, name: &str) -> Option<HeaderName> {

@@ -50,7 +50,7 @@ mod tuning;
 mod upstream;
 mod variables;
 
-pub(crate) use access::{behind as access_behind, size as access_size};
+pub(crate) use access::{Satisfy, behind as access_behind, size as access_size};
 pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
 pub(crate) use comparable::Comparable;

@@ -54,6 +54,14 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
+/// As [`for_headers`], of requests to pods, which also have the time (`$msec`).
+pub fn for_requests(text: &str) -> Parsed<Expression> {
+    without_cookies(parse_with(text, |name| {
+        let is_time = canonical(name) == "msec";
+        is_time.then_some(ExpressionPart::Variable(Variable::Time))
+    })?)
+}
+
 /// A URL to redirect to, with `$scheme`, `$host`, `$request_uri`, `$is_args` and `$args` in it. A path is one of the same host.
 pub fn for_redirects(text: &str) -> Parsed<Expression> {
     const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host, $request_uri, $is_args and \
@@ -172,9 +180,12 @@ pub fn for_headers_with<'a>(
     text: &str,
     constant: impl Fn(&str) -> Option<&'a str>,
 ) -> Parsed<Expression> {
-    let expression = parse_with(text, |name| {
+    without_cookies(parse_with(text, |name| {
         constant(name).map(|value| ExpressionPart::Text(value.to_owned()))
-    })?;
+    })?)
+}
+
+fn without_cookies(expression: Expression) -> Parsed<Expression> {
     let has_cookie = expression
         .0
         .iter()

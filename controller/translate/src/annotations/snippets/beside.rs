@@ -6,8 +6,7 @@ use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
 use crate::annotations::snippet_obstacle::Obstacle;
 use crate::snippet::{
-    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, Upstream,
-    compile,
+    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, compile,
 };
 
 /// Compiles a snippet, as far as the settings beside it let it.
@@ -47,6 +46,7 @@ pub(super) fn with_options<T>(
             speaks_grpc: settings.speaks_grpc,
             underscores: settings.globals.config.underscores_in_headers,
             forwarded: &settings.globals.config.forwarded,
+            knows_users: settings.knows_users(),
             hidden: &settings.globals.config.hidden_headers,
             adds_to_errors: false,
         },
@@ -74,7 +74,7 @@ fn check(
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
-    if let Some(reason) = upstream_conflict(&compiled.upstream, settings) {
+    if let Some(reason) = policy_conflict(compiled, settings) {
         return Err(Obstacle::Conflict(reason.into()));
     }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
@@ -95,11 +95,11 @@ fn check(
 }
 
 /// nginx takes no directive twice.
-pub(super) fn upstream_conflict(
-    upstream: &Upstream,
-    settings: Settings<'_>,
-) -> Option<&'static str> {
-    if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
+pub(super) fn policy_conflict(compiled: &Compiled, settings: Settings<'_>) -> Option<&'static str> {
+    let upstream = &compiled.upstream;
+    if compiled.satisfy.is_some() && settings.says_satisfy {
+        Some("satisfy is set by the annotation, too")
+    } else if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
         Some("limit_rate is set by limit-rate, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
         Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")

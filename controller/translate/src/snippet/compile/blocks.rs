@@ -4,7 +4,7 @@ use super::super::block::Block;
 use super::super::checks::check_rewrites;
 use super::super::compiled::Compiled;
 use super::super::error::{SnippetError, SnippetErrors};
-use super::super::header_changes::Difference;
+use super::super::header_changes::{Difference, HeaderOptions};
 use super::super::locations::{LocationPath, MAX_LOCATIONS};
 use super::super::named::{self, NamedLocation};
 use super::super::proxy_pass::ProxyPass;
@@ -97,6 +97,11 @@ fn location(
     };
     let options = CompileOptions {
         of_all_servers: false,
+        // As no annotation applies to it, nobody is asked for a password.
+        headers: HeaderOptions {
+            knows_users: false,
+            ..options.headers
+        },
         ..options
     };
     let compiled = compile_directives(all, block, path, options)?;

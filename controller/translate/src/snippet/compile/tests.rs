@@ -17,6 +17,7 @@ fn compiled_for(
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: false,
             hidden: &[],
             adds_to_errors: false,
         },

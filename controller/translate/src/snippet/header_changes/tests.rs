@@ -1,6 +1,8 @@
 use super::*;
 use crate::snippet::reserved_headers::OF_RESPONSES;
-use crate::snippet::{Block, Comparable, CompileOptions, Compiled, SnippetErrors, compile};
+use crate::snippet::{
+    Block, Comparable, CompileOptions, Compiled, Satisfy, SnippetErrors, compile,
+};
 
 fn compiled(text: &str) -> Result<Compiled, SnippetErrors> {
     compiled_for(text, false)
@@ -13,6 +15,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
             speaks_grpc,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: true,
             hidden: &[HeaderName::from_static("server")],
             adds_to_errors: false,
         },
@@ -162,6 +165,7 @@ fn a_server_is_added_where_pods_have_none() {
         speaks_grpc: false,
         underscores: false,
         forwarded: &forwarded,
+        knows_users: false,
         hidden: &[],
         adds_to_errors: false,
     };
@@ -378,4 +382,32 @@ fn pods_have_the_headers_of_their_protocol() {
             "{shown}"
         );
     }
+}
+
+#[test]
+fn pods_are_told_the_user_and_the_time() {
+    let users = |text| compiled(text).map(|it| it.user_headers);
+    assert_eq!(
+        users("proxy_set_header X-Remote-User ${remote_user};").unwrap(),
+        [HeaderName::from_static("x-remote-user")]
+    );
+    assert_eq!(
+        shown("proxy_set_header X-Request-Start \"t=${msec}\";"),
+        r#"[{"request_headers":{"set":[{"name":"X-Request-Start","value":"t=$msec"}]}}]"#
+    );
+    for bad in [
+        "proxy_set_header X-A 'by $remote_user';",
+        "proxy_set_header X-A $remote_user; proxy_set_header x-a b;",
+        "proxy_set_header X-Real-IP $remote_user;",
+        "more_set_headers 'X-A: $remote_user';",
+        "more_set_headers 'X-A: $msec';",
+        "satisfy any; proxy_set_header X-A $remote_user;",
+        "satisfy any; satisfy any;",
+        "satisfy some;",
+    ] {
+        assert!(compiled(bad).is_err(), "{bad}");
+    }
+    let satisfy = |text| compiled(text).unwrap().satisfy;
+    assert_eq!(satisfy("satisfy any;"), Some(Satisfy::Any));
+    assert_eq!(satisfy("satisfy all; deny all;"), Some(Satisfy::All));
 }

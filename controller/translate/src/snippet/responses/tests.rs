@@ -22,6 +22,7 @@ pub(super) fn responses_of(
                 speaks_grpc: false,
                 underscores: false,
                 forwarded: &Forwarded::default(),
+                knows_users: false,
                 hidden: &[],
                 adds_to_errors: false,
             },

@@ -156,6 +156,7 @@ const STATEMENTS: &[&str] = &[
     "rewrite 'a b\"; } #' 'https://b.test/$1/%20\"' redirect;",
     "proxy_read_timeout 5;",
     "location = /health { auth_basic off; default_type text/plain; return 200 'a\"; } b {'; }",
+    "location = /auth { internal; proxy_pass http://login.test/\"; proxy_pass_request_body off; }",
     "location /metrics { allow 10.0.0.0/8; deny all; }",
     "location ^~ /.git { return 404; }",
     "location @refused { more_set_headers 'X-A: \"; }'; return 403 'a\"; } b {'; }",

@@ -63,6 +63,10 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "if ($http_x_forwarded_proto != 'https') { return 403; }",
     ),
     ("if ($http_x_forwarded_for) { return 403; }", ""),
+    (
+        "location = /metrics { internal; proxy_pass http://127.0.0.1:9; proxy_pass_request_body off; }\nlocation /shop { internal; }",
+        "if ($http_x_key) { return 403; }",
+    ),
     ("", "allow 127.0.0.1; deny 127.0.0.0/8;"),
     ("allow 127.0.0.2; deny 127.0.0.0/8; allow all;", ""),
     (

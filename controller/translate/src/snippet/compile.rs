@@ -191,6 +191,8 @@ struct Parts<'a> {
     access: Access,
     access_log_off: bool,
     locations: Vec<Location>,
+    /// One of them is for nginx's own requests.
+    has_internal: bool,
     named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     proxy: ProxyDirectives,
@@ -213,6 +215,7 @@ impl<'a> Parts<'a> {
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
+            has_internal: false,
             named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             proxy: ProxyDirectives::default(),
@@ -354,7 +357,7 @@ impl<'a> Parts<'a> {
         let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);
         differences.extend(of_normalised);
         let direct_responses = answers.direct_responses;
-        check_proxied(&self.locations, &server_rewrites, all)?;
+        check_proxied(&self.locations, self.has_internal, &server_rewrites, all)?;
         let paths = self.locations.iter().map(|location| &location.path);
         check_rewrites(&direct_responses, paths, all)?;
         let too_long = || SnippetError::new(1, "a named location that is too long");

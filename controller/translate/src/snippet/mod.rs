@@ -33,6 +33,7 @@ mod harmless_headers;
 mod header_changes;
 mod header_variants;
 mod host_groups;
+mod internal;
 mod location_snippet;
 mod locations;
 mod media_type;

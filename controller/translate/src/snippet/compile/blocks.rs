@@ -5,6 +5,7 @@ use super::super::checks::check_rewrites;
 use super::super::compiled::Compiled;
 use super::super::error::{SnippetError, SnippetErrors};
 use super::super::header_changes::{Difference, HeaderOptions};
+use super::super::internal::{self, is_internal};
 use super::super::locations::{LocationPath, MAX_LOCATIONS};
 use super::super::named::{self, NamedLocation};
 use super::super::proxy_pass::ProxyPass;
@@ -60,7 +61,7 @@ impl Parts<'_> {
         let mut errors = SnippetErrors::default();
         let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
         let path = errors.take(path.ok_or_else(unsupported))?;
-        let compiled = location(directive, path.as_ref(), self.options);
+        let compiled = self.location(directive, path.as_ref());
         let compiled = errors.take(compiled)?;
         errors.check()?;
         let compiled = compiled.unwrap_or_default();
@@ -69,6 +70,7 @@ impl Parts<'_> {
             let reason = "proxy_pass is supported only in snippets of an Ingress";
             return Err(SnippetError::new(directive.line, reason).into());
         }
+        self.has_internal |= is_internal(directive.block.as_deref().unwrap_or_default());
         let location = path.and_then(|path| compiled.into_location(path));
         let location = location.ok_or_else(unsupported)?;
         if self
@@ -82,15 +84,26 @@ impl Parts<'_> {
         directive.at_most(self.locations.len(), MAX_LOCATIONS, "locations")?;
         Ok(())
     }
+
+    fn location(
+        &self,
+        directive: &Directive,
+        path: Option<&LocationPath>,
+    ) -> Result<Compiled, SnippetErrors> {
+        let all = directive.block.as_deref().unwrap_or_default();
+        match is_internal(all) {
+            true => internal::check(all).map(|()| Compiled::default()),
+            false => location(all, path, self.options),
+        }
+    }
 }
 
 /// The block of a location of a server.
 fn location(
-    directive: &Directive,
+    all: &[Directive],
     path: Option<&LocationPath>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    let all = directive.block.as_deref().unwrap_or_default();
     let block = match all.iter().any(|it| it.name() == "proxy_pass") {
         true => Block::ProxiedLocation,
         false => Block::LocationOfServer,

@@ -75,7 +75,7 @@ async fn clients_name_no_other_user_than_the_one_with_the_password(plane: Plane)
                 });
                 let is_ada = users.all(|(_, values)| values.iter().all(|value| value == "ada"));
                 ensure!(
-                    is_ada && request.header(NAME).as_deref() == Some("ada"),
+                    is_ada && request.header("x-remote-user").as_deref() == Some("ada"),
                     "{path} {headers:?}: {request:?}"
                 );
                 ensure!(request.header("authorization").is_none(), "{request:?}");

@@ -17,8 +17,9 @@ use crate::http::blocked::BlockedConf;
 use crate::http::needs::Needs;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
+use crate::location::client_headers::{self, ResponseHeaders};
 use crate::location::cors;
-use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
+use crate::location::headers::{self, Line, client_header, client_variable};
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
 use crate::settings::{Engine, Settings};
@@ -314,7 +315,7 @@ impl<'a> GlobalConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             no_gzip: compression.no_gzip.as_ref().map(no_gzip),
-            hsts: hsts.as_ref().map(headers::hsts),
+            hsts: hsts.as_ref().map(client_headers::hsts),
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),
             pods: headers::for_upstream(global, Vec::new()),

@@ -242,7 +242,6 @@ impl Annotations {
             has_forwarded_prefix: paths.forwarded_prefix.is_some(),
             has_upstream_tls: view.text("proxy-ssl-secret").is_some(),
             has_auth_service: view.text("auth-url").is_some(),
-            says_satisfy: view.text("satisfy").is_some(),
             is_canary: canary.is_some(),
             speaks_grpc: backend.transport.protocol == Protocol::Http2,
             globals,

@@ -145,8 +145,6 @@ pub(super) struct Settings<'a> {
     pub(super) has_upstream_tls: bool,
     /// It has an authentication service of its own.
     pub(super) has_auth_service: bool,
-    /// `satisfy` is set.
-    pub(super) says_satisfy: bool,
     pub(super) is_canary: bool,
     pub(super) globals: &'a Globals,
     pub(super) data_plane: Option<DataPlane>,
@@ -158,6 +156,8 @@ struct Context<'a> {
     settings: Settings<'a>,
     /// The annotation of allowed networks, as it is written.
     allowlist: &'a str,
+    /// `satisfy` is set.
+    says_satisfy: bool,
     /// All hosts that they are for, where they are known.
     hosts: Option<&'a [Hostname]>,
 }
@@ -192,6 +192,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let context = Context {
         settings,
         allowlist: view.written_name("allowlist-source-range"),
+        says_satisfy: view.text("satisfy").is_some(),
         hosts: hosts.as_deref(),
     };
     for snippet in std::mem::take(&mut view.snippets) {

@@ -67,7 +67,7 @@ impl Access {
         self.satisfy.replace(satisfy).is_none().then_some(())
     }
 
-    /// What is said of authentication beside the lists.
+    /// `satisfy`, if it is said.
     pub(super) fn satisfied_by(&self) -> Option<Satisfy> {
         self.satisfy
     }

@@ -14,6 +14,9 @@
 //! ```
 
 mod blocks;
+mod of_block;
+
+use std::collections::BTreeSet;
 
 use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
 
@@ -35,7 +38,7 @@ use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::{self, UpstreamDirectives, UpstreamOptions};
+use super::upstream::UpstreamDirectives;
 use crate::support::DataPlane;
 
 /// Settings that decide what of a snippet can be served.
@@ -273,44 +276,6 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// True of a directive that a block of this kind alone has a setting for.
-    fn is_of_block(&self, words: &[&str]) -> bool {
-        match (self.block, words) {
-            (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
-            (Block::Server, [name, ..]) => {
-                !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
-            }
-            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
-            _ => false,
-        }
-    }
-
-    /// Takes one of them.
-    fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
-        match self.block {
-            Block::ProxiedLocation => self.proxy.add(words),
-            Block::Server => connections::add(&mut self.connections, words),
-            // A default that is said is none.
-            _ if has_no_effect(words, self.block) => Some(()),
-            _ => {
-                let options = UpstreamOptions {
-                    hosts: self.options.hosts,
-                    speaks_grpc: self.options.headers.speaks_grpc,
-                    data_plane: self.options.data_plane,
-                };
-                self.upstream.add(words, options)
-            }
-        }
-    }
-
-    /// Notes a directive that locations inherit in nginx alone.
-    fn differs_in_server(&mut self, words: &[&str]) -> bool {
-        let is_inherited = self.block == Block::Server && !self.options.of_all_servers;
-        let difference = upstream::difference_of_server(words).filter(|_| is_inherited);
-        self.headers.differences.extend(difference);
-        difference.is_some()
-    }
-
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
         let by_data_plane = || {
             let name = words.first().filter(|_| self.block == Block::Location);
@@ -322,13 +287,24 @@ impl<'a> Parts<'a> {
         reason.is_some()
     }
 
+    /// Differences of its directives one by one.
+    fn take_differences(&mut self) -> BTreeSet<Difference> {
+        let mut differences = std::mem::take(&mut self.headers.differences);
+        differences.extend(self.upstream.differences(self.options.data_plane));
+        let on_envoy = self.options.data_plane != Some(DataPlane::Nginx);
+        let is_beyond = connections::is_beyond_envoy(self.connections, self.options.header_buffers);
+        differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
+        let has_others = connections::has_others(self.connections);
+        differences.extend((on_envoy && has_others).then_some(Difference::Connections));
+        differences
+    }
+
     fn finish(
         mut self,
         all: &[Directive],
         proxy: Option<ProxyPass>,
     ) -> Result<Compiled, SnippetErrors> {
-        let mut differences = std::mem::take(&mut self.headers.differences);
-        differences.extend(self.upstream.differences(self.options.data_plane));
+        let mut differences = self.take_differences();
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
         let user_headers = std::mem::take(&mut self.headers.user_headers);
         if self.access.satisfied_by() == Some(Satisfy::Any) && !user_headers.is_empty() {
@@ -338,12 +314,6 @@ impl<'a> Parts<'a> {
             return Err(SnippetError::new(line, reason).into());
         }
         let (filters, route_headers) = self.headers.finish(all)?;
-        let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
-            && connections::is_beyond_envoy(self.connections, self.options.header_buffers);
-        differences.extend(is_beyond.then_some(Difference::HeaderRoom));
-        let has_others = self.options.data_plane != Some(DataPlane::Nginx)
-            && connections::has_others(self.connections);
-        differences.extend(has_others.then_some(Difference::Connections));
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);

@@ -11,11 +11,7 @@ use crate::snippet::{
 
 /// Compiles a snippet, as far as the settings beside it let it.
 pub(super) fn compiled(snippet: Snippet<'_>, context: Context<'_>) -> Result<Compiled, Obstacle> {
-    let Context {
-        settings,
-        allowlist,
-        ..
-    } = context;
+    let settings = context.settings;
     let block = snippet.block().ok_or(Obstacle::Kind)?;
     if block == Block::Location && settings.is_redirect {
         return Err(Obstacle::Conflict(
@@ -27,7 +23,7 @@ pub(super) fn compiled(snippet: Snippet<'_>, context: Context<'_>) -> Result<Com
         compile(snippet.text, block, options)
     });
     let compiled = compiled.map_err(Obstacle::Content)?;
-    check(&compiled, block, settings, allowlist)?;
+    check(&compiled, block, context)?;
     Ok(compiled)
 }
 
@@ -65,16 +61,16 @@ pub(super) fn with_options<T>(
 }
 
 /// Checks that no other setting has a say about the same.
-fn check(
-    compiled: &Compiled,
-    block: Block,
-    settings: Settings<'_>,
-    allowlist: &str,
-) -> Result<(), Obstacle> {
+fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), Obstacle> {
+    let Context {
+        settings,
+        allowlist,
+        ..
+    } = context;
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
-    if let Some(reason) = policy_conflict(compiled, settings) {
+    if let Some(reason) = policy_conflict(compiled, context) {
         return Err(Obstacle::Conflict(reason.into()));
     }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
@@ -95,9 +91,9 @@ fn check(
 }
 
 /// nginx takes no directive twice.
-pub(super) fn policy_conflict(compiled: &Compiled, settings: Settings<'_>) -> Option<&'static str> {
-    let upstream = &compiled.upstream;
-    if compiled.satisfy.is_some() && settings.says_satisfy {
+pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Option<&'static str> {
+    let (settings, upstream) = (context.settings, &compiled.upstream);
+    if compiled.satisfy.is_some() && context.says_satisfy {
         Some("satisfy is set by the annotation, too")
     } else if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
         Some("limit_rate is set by limit-rate, too")

@@ -24,7 +24,7 @@ pub(super) fn behind(
         let name = &of_configmap.name;
         Obstacle::Conflict(format!("not supported together with {name}: {reason}").into())
     })?;
-    match policy_conflict(&both, context.settings) {
+    match policy_conflict(&both, context) {
         Some(reason) => Err(Obstacle::Conflict(reason.into())),
         None => Ok(both),
     }
@@ -44,7 +44,7 @@ pub(super) fn alone(
             )
         })
     })?;
-    match policy_conflict(&compiled, context.settings) {
+    match policy_conflict(&compiled, context) {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(compiled),
     }

@@ -88,7 +88,7 @@ fn each_word_is_a_header_whose_name_ends_at_a_colon_or_a_blank() {
     }
 }
 
-/// Which only one of the data planes would send as two.
+/// Envoy would write both in one line.
 #[test]
 fn a_server_is_added_where_pods_have_none() {
     assert!(compiled("add_header Server shop always;").is_ok());

@@ -262,7 +262,11 @@ impl<'a> Parts<'a> {
                 Some(())
             }
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
-            (["satisfy", how], None) if block == Block::Location => self.access.satisfy(how),
+            (["satisfy", how], None)
+                if block == Block::Location && !self.options.of_all_servers =>
+            {
+                self.access.satisfy(how)
+            }
             (words, None) if has_no_effect(words, block) => Some(()),
             (words, None) if self.differs_in_server(words) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),

@@ -51,7 +51,7 @@ The text of a snippet never gets into a data plane. A `configuration-snippet` or
 
 [variables.md](variables.md) lists the variables of values, conditions and URLs. A header is changed by one directive (but for those that are hidden or cleared first)
 and is not read by another. It is none of [Sluice's own](#headers-that-snippets-do-not-change), and no other setting of its Ingress or of the ConfigMap
-changes it; but `Strict-Transport-Security` takes the place of the ConfigMap's. Address lists of a `configuration-snippet` cannot be combined with those of annotations.
+changes it; but `Strict-Transport-Security` takes the place of the ConfigMap's, and `hide-headers` is about those of pods. Address lists of a `configuration-snippet` cannot be combined with those of annotations.
 
 Conditions compare what nginx compares. A variable has to be set on every way to where it is read (`set $flag 0;` first), and its name
 must not be one of nginx's or of ingress-nginx's. Envoy has normalised a path before it is compared, so there `$request_uri` is compared

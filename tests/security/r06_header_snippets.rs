@@ -1,5 +1,5 @@
 //! R6: a snippet that is served guards as it is written: what it takes out of requests reaches no pod, however the request goes
-//! on. One that takes headers out of responses is not served.
+//! on, and what it takes out of responses no client (`r06_hidden_headers`).
 
 use anyhow::{Result, ensure};
 use sluice_tests::http::{self, Request, Response};

@@ -68,6 +68,8 @@ const CONDITIONS: &[&str] = &[
     "$http_cookie = ''",
     "$host != other.test",
     "$scheme = https",
+    "$http_x_forwarded_proto != https",
+    "$http_x_forwarded_proto = http",
     "$flag",
     "$flag = 1",
     "$flag != 1",
@@ -117,6 +119,12 @@ const HEADERS: &[Headers] = &[
     &[("cookie", "xkey=secret;KEY = secret")],
     &[("cookie", "key; key=secret ")],
     &[("cookie", "a=b"), ("cookie", "key=secret")],
+    &[("x-forwarded-proto", "https"), ("x-forwarded-port", "443")],
+    &[
+        ("X-Forwarded-Proto", "http"),
+        ("x-forwarded-for", "192.0.2.1"),
+        ("x-sluice-sent-x-forwarded-proto", "https"),
+    ],
 ];
 
 /// SplitMix64.

@@ -11,7 +11,7 @@ use sluice_translate::AddressPolicy;
 use sluice_xds_server::{AuthzDecision, AuthzRequest, AuthzService, Changes};
 
 use crate::access_list::{self, ListMatch};
-use crate::basic::BasicAuthenticator;
+use crate::basic::{self, BasicAuthenticator};
 use crate::deny::deny;
 use crate::digest::DigestAuthenticator;
 use crate::external::{self, Backends, ExternalAuthenticator, Settings};
@@ -116,13 +116,17 @@ impl Authorizer {
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<Changes, AuthzDecision> {
+        let mut named = Vec::new();
         if let Some(asked) = &route.authentication.passwords {
             self.password(asked, route, policies, check).await?;
+            named = basic::headers_of_user(asked, check);
         }
-        match &route.authentication.external {
-            Some(external) => self.external.check(external, route, check).await,
-            None => Ok(Changes::default()),
-        }
+        let mut changes = match &route.authentication.external {
+            Some(external) => self.external.check(external, route, check).await?,
+            None => Changes::default(),
+        };
+        changes.set.extend(named);
+        Ok(changes)
     }
 
     /// nginx: the first that lets in, does; else a 401 says more than a 403.

@@ -36,7 +36,8 @@ fn of_variable(variable: &Variable, request: &Request) -> String {
         Variable::RemoteAddress
         | Variable::EscapedRequestUri
         | Variable::ScriptName
-        | Variable::RequestId => variable.to_string(),
+        | Variable::RequestId
+        | Variable::Time => variable.to_string(),
     }
 }
 

@@ -36,6 +36,33 @@ impl Cidr {
     pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
+
+    /// Networks that have the addresses of this one that are in none of the others; `None`: more than `most`.
+    #[must_use]
+    pub fn without(self, others: &[Cidr], most: usize) -> Option<Vec<Cidr>> {
+        let inside: Vec<Cidr> = others
+            .iter()
+            .copied()
+            .filter(|it| it.overlaps(self))
+            .collect();
+        if inside.is_empty() {
+            return (most > 0).then(|| vec![self]);
+        }
+        if inside.iter().any(|other| other.0.contains(&self.0)) {
+            return Some(Vec::new());
+        }
+        // Something smaller is inside, so there are halves.
+        let halves = self.0.subnets(self.prefix_len() + 1).ok()?;
+        let mut rest = Vec::new();
+        for half in halves.map(Cidr) {
+            rest.extend(half.without(&inside, most - rest.len())?);
+        }
+        Some(rest)
+    }
+
+    fn overlaps(self, other: Cidr) -> bool {
+        self.0.contains(&other.0) || other.0.contains(&self.0)
+    }
 }
 
 /// Error of a text that is neither an IP address nor a CIDR.
@@ -111,6 +138,40 @@ mod tests {
         assert_eq!(cidr("2001:db8::1", 32).unwrap(), "2001:db8::/32");
         assert_eq!(cidr("::1", 0).unwrap(), "::/0");
         assert_eq!((cidr("10.0.0.0", 33), cidr("::", 129)), (None, None));
+    }
+
+    #[test]
+    fn what_is_left_of_a_network_is_what_no_other_has() {
+        let left = |network: &str, others: &[&str], most| {
+            let others: Vec<Cidr> = others.iter().map(|it| it.parse().unwrap()).collect();
+            let left = network.parse::<Cidr>().unwrap().without(&others, most)?;
+            let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+            Some(left.join(" "))
+        };
+        for (network, others, expected) in [
+            ("10.0.0.0/8", &[][..], "10.0.0.0/8"),
+            ("10.0.0.0/8", &["11.0.0.0/8", "::/0"], "10.0.0.0/8"),
+            ("10.0.0.0/8", &["10.0.0.0/8"], ""),
+            ("10.0.0.0/8", &["0.0.0.0/0"], ""),
+            ("10.0.0.0/30", &["10.0.0.1"], "10.0.0.0/32 10.0.0.2/31"),
+            (
+                "10.0.0.0/30",
+                &["10.0.0.1", "10.0.0.2"],
+                "10.0.0.0/32 10.0.0.3/32",
+            ),
+            ("10.0.0.0/30", &["10.0.0.0/31", "10.0.0.2/31"], ""),
+            ("::/126", &["::2", "::3"], "::/127"),
+        ] {
+            assert_eq!(
+                left(network, others, 9).as_deref(),
+                Some(expected),
+                "{network}"
+            );
+        }
+        assert_eq!(left("10.0.0.0/8", &["10.0.0.1"], 23), None);
+        assert!(left("10.0.0.0/8", &["10.0.0.1"], 24).is_some());
+        assert_eq!(left("::/0", &["::1"], 127), None);
+        assert_eq!(left("10.0.0.0/8", &[], 0), None);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub enum Variable {
     ScriptName,
     /// `X-Request-ID`, the client's or a new one.
     RequestId,
+    /// Seconds since 1970, with milliseconds, when the request came. Only in headers of requests.
+    Time,
     /// The port that the client connected to.
     ServerPort,
     /// A header, by its name in lower case.
@@ -85,6 +87,7 @@ impl std::fmt::Display for Variable {
             Variable::Path => f.write_str("$uri"),
             Variable::ScriptName => f.write_str("$fastcgi_script_name"),
             Variable::RequestId => f.write_str("$request_id"),
+            Variable::Time => f.write_str("$msec"),
             Variable::ServerPort => f.write_str("$server_port"),
             Variable::Header(name) => write!(f, "${{header {name}}}"),
             Variable::Cookie(name) => write!(f, "${{cookie {name}}}"),

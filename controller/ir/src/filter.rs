@@ -14,7 +14,8 @@ pub enum Filter {
     ResponseHeaders(HeaderModification),
 }
 
-/// Modification of headers, in this order: set, remove, add. nginx adds headers (`add_header`) behind all that replaces or removes them.
+/// Modification of headers, in this order: hide, set, remove, add. nginx adds headers (`add_header`) behind all that replaces or removes
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HeaderModification {
     /// Replace what is there.
@@ -26,6 +27,9 @@ pub struct HeaderModification {
     /// Are taken away.
     #[serde(skip_serializing_if = "is_default")]
     pub remove: Vec<HeaderName>,
+    /// Are taken away from responses of pods, whatever else sets them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hide: Vec<HeaderName>,
     /// Before all of them, of responses without an error: how long they may be kept.
     #[serde(skip_serializing_if = "is_default")]
     pub expires: Option<Expires>,
@@ -108,6 +112,7 @@ impl HeaderModification {
         self.set.extend(second.set);
         self.add.extend(second.add);
         self.remove.extend(second.remove);
+        self.hide.extend(second.hide);
         self.expires = second.expires.or(self.expires);
         self
     }
@@ -116,7 +121,7 @@ impl HeaderModification {
     #[must_use]
     pub fn size(&self) -> usize {
         let expires = usize::from(self.expires.is_some());
-        self.set.len() + self.add.len() + self.remove.len() + expires
+        self.set.len() + self.add.len() + self.remove.len() + self.hide.len() + expires
     }
 }
 
@@ -127,6 +132,8 @@ pub struct HeaderChange {
     pub name: HeaderName,
     /// Values that are there already are taken away.
     pub replaces: bool,
+    /// Those of pods are.
+    pub hides: bool,
     /// Values that come in their place, or beside them.
     pub values: Vec<HeaderValue>,
 }
@@ -172,18 +179,24 @@ pub fn response_expires<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Op
 fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> Vec<HeaderChange> {
     let mut changes = Vec::new();
     for HeaderModification {
-        set, add, remove, ..
+        set,
+        add,
+        remove,
+        hide,
+        ..
     } in modifications
     {
+        for name in hide {
+            change(&mut changes, name).hides = true;
+        }
         for header in set {
-            *change(&mut changes, &header.name) = HeaderChange {
-                name: header.name.clone(),
-                replaces: true,
-                values: vec![HeaderValue {
-                    value: header.value.clone(),
-                    unless_error: false,
-                }],
-            };
+            let change = change(&mut changes, &header.name);
+            change.name = header.name.clone();
+            change.replaces = true;
+            change.values = vec![HeaderValue {
+                value: header.value.clone(),
+                unless_error: false,
+            }];
         }
         for name in remove {
             let change = change(&mut changes, name);
@@ -214,6 +227,7 @@ fn change<'a>(changes: &'a mut Vec<HeaderChange>, name: &HeaderName) -> &'a mut 
         changes.push(HeaderChange {
             name: name.clone(),
             replaces: false,
+            hides: false,
             values: Vec::new(),
         });
         changes.len() - 1
@@ -266,6 +280,36 @@ mod tests {
             let found: Vec<String> = found.map(|it| it.value.to_string()).collect();
             assert_eq!(found, values, "{first:?} {second:?}");
             assert!(change.replaces, "{first:?} {second:?}");
+        }
+    }
+
+    /// nginx: `proxy_hide_header` takes a header from pods' responses, before `more_set_headers` and `add_header`, wherever these are.
+    #[test]
+    fn a_header_of_pods_that_is_hidden_is_no_header_that_is_set() {
+        let hide = HeaderModification {
+            hide: vec![header("x-A", "").name],
+            ..HeaderModification::default()
+        };
+        let set = HeaderModification {
+            set: vec![header("X-A", "1")],
+            ..HeaderModification::default()
+        };
+        let add = HeaderModification {
+            add: vec![header("X-A", "1").into()],
+            ..HeaderModification::default()
+        };
+        for other in [set, add] {
+            for (first, second) in [(&hide, &other), (&other, &hide)] {
+                let filters = [first, second].map(|it| Filter::ResponseHeaders(it.clone()));
+                let both = first.clone().followed_by(second.clone());
+                for all in [&filters[..], &[Filter::ResponseHeaders(both)]] {
+                    let changes = response_header_changes(all);
+                    let [change] = changes.as_slice() else {
+                        panic!("{changes:?}")
+                    };
+                    assert!(change.hides && change.values.len() == 1, "{change:?}");
+                }
+            }
         }
     }
 

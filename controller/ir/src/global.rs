@@ -13,6 +13,14 @@ pub const MAX_LOOPS: u32 = 4;
 /// A name for a Sluice that was given none.
 const CDN_ID: &str = "sluice";
 const KEPT_BODY: u64 = 8 << 20;
+/// Headers about clients that data planes write themselves, and that conditions may compare as clients have sent them
+/// ([`GlobalConfig::compares_sent_headers`]).
+pub const SENT_HEADERS: [&str; 4] = [
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+];
 
 /// Settings of all connections and requests. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,6 +46,9 @@ pub struct GlobalConfig {
     /// Names of headers may hold an underscore. Without this such headers are dropped.
     #[serde(skip_serializing_if = "is_default")]
     pub underscores_in_headers: bool,
+    /// Conditions of routes may compare [`SENT_HEADERS`].
+    #[serde(skip_serializing_if = "is_default")]
+    pub compares_sent_headers: bool,
     /// Bytes of a request's body where a route says nothing else; `None` is no limit.
     #[serde(skip)]
     pub max_body_size: Option<u64>,
@@ -87,6 +98,7 @@ impl Default for GlobalConfig {
             hidden_headers: vec![HeaderName::from_static("server")],
             generate_request_id: true,
             underscores_in_headers: false,
+            compares_sent_headers: false,
             max_body_size: Some(1 << 20),
             buffering: Buffering::default(),
             blocked: Blocked::default(),

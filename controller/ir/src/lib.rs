@@ -65,7 +65,7 @@ pub use filter::{
     request_header_changes, response_expires, response_header_changes,
 };
 pub use global::{
-    Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
+    Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, SENT_HEADERS, TextMatch,
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use header_variant::HeaderVariant;
@@ -87,7 +87,7 @@ pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
 pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
 pub use route_match::{HeaderMatch, MatchPrecedence, QueryMatch, RouteMatch, ValueMatch};
-pub use server::{HeaderRoom, Server};
+pub use server::{ConnectionSettings, Server};
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};

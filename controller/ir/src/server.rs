@@ -23,22 +23,40 @@ pub struct Server {
     /// Server order of ciphers rather than the client's, if set.
     #[serde(skip_serializing_if = "is_default")]
     pub prefer_server_ciphers: Option<bool>,
-    /// Room for headers of requests, where it is not that of all hosts. Only nginx has one for each host.
+    /// Settings of its clients' connections, where they are not those of all hosts. Only nginx has them for each host.
     #[serde(skip_serializing_if = "is_default")]
-    pub header_room: HeaderRoom,
+    pub connections: ConnectionSettings,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub routes: Vec<HttpRoute>,
 }
 
-/// Room for headers of requests.
+/// Room for headers of requests, and timeouts in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct HeaderRoom {
-    /// Bytes of the first buffer.
+pub struct ConnectionSettings {
+    /// Bytes of the first buffer for headers.
     #[serde(skip_serializing_if = "is_default")]
-    pub first: Option<u32>,
+    pub header_buffer: Option<u32>,
     /// Further ones.
     #[serde(skip_serializing_if = "is_default")]
-    pub large: Option<HeaderBuffers>,
+    pub large_header_buffers: Option<HeaderBuffers>,
+    /// Time for the headers of a request.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_timeout: Option<u32>,
+    /// Time between two reads of a body.
+    #[serde(skip_serializing_if = "is_default")]
+    pub body_timeout: Option<u32>,
+    /// Time between two writes of a response.
+    #[serde(skip_serializing_if = "is_default")]
+    pub send_timeout: Option<u32>,
+    /// Time that an idle connection is kept.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep_alive_timeout: Option<u32>,
+    /// Time after which a connection takes no more requests.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep_alive_time: Option<u32>,
+    /// Requests after which a connection is closed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep_alive_requests: Option<u32>,
 }
 
 impl Server {

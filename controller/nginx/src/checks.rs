@@ -12,7 +12,7 @@ use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::{self, media_types};
 use crate::location::module::Module;
-use crate::location::{conditional_headers, errors, redirect};
+use crate::location::{client_headers, conditional_headers, errors, redirect};
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
@@ -104,6 +104,7 @@ fn check_responses(
     let status = "redirects with captured groups and another status than 301 and 302";
     let filters = "header filters of one of several backends";
     let span_name = "opentelemetry-operation-name: a name that is longer than nginx reads";
+    let server = "a Server header of a snippet: with ngx_wasm_module nginx names itself beside it";
     let word = "redirects with groups of a condition on $uri and another status than 301 and 302";
     let all = [
         (has_long_span_name(route), (span_name, false)),
@@ -118,6 +119,10 @@ fn check_responses(
             (word, true),
         ),
         (has_different_filters(route), (filters, false)),
+        (
+            context.settings.engine.is_kongs() && client_headers::names_server(route),
+            (server, false),
+        ),
     ];
     all.into_iter()
         .filter_map(|(is_so, what)| is_so.then_some(what))

@@ -70,6 +70,7 @@ fn name(variable: &Variable) -> String {
         Variable::Path => PATH.to_owned(),
         Variable::ScriptName => "fastcgi_script_name".to_owned(),
         Variable::RequestId => REQUEST_ID.to_owned(),
+        Variable::Time => "msec".to_owned(),
         Variable::ServerPort => PORT.to_owned(),
         Variable::Header(name) => format!("http_{name}"),
         Variable::Cookie(name) => format!("cookie_{name}"),

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, ClientCertificates, HeaderRoom, HttpRoute, RouteId, Server, ServerName};
+use sluice_ir::{
+    Blocked, ClientCertificates, ConnectionSettings, HttpRoute, RouteId, Server, ServerName,
+};
 use sluice_pattern::Subject;
 
 use crate::checks;
@@ -39,7 +41,7 @@ pub(crate) struct ServerConf<'a> {
     clients: Option<(ClientTls, Option<DirectResponses>)>,
     ciphers: Option<Word>,
     prefers_its_ciphers: Option<bool>,
-    header_room: HeaderRoom,
+    connections: ConnectionSettings,
     /// Requests for unknown hosts are denied.
     rejects: bool,
     /// Pattern that the subject of a client certificate has to match.
@@ -91,7 +93,7 @@ impl<'a> ServerConf<'a> {
             clients: clients(host, context),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefer_server_ciphers,
-            header_room: server.header_room,
+            connections: server.connections,
             rejects: global.tls.reject_unknown_names && *name == ServerName::CatchAll,
             subject: host.server.client_certificates.as_ref().and_then(subject),
             blocks: global.blocked != Blocked::default(),
@@ -121,7 +123,7 @@ impl<'a> ServerConf<'a> {
             clients,
             ciphers,
             prefers_its_ciphers,
-            header_room,
+            connections,
             subject,
             app_root,
             waf_files,
@@ -146,7 +148,7 @@ impl<'a> ServerConf<'a> {
         let has_more = clients.is_some()
             || ciphers.is_some()
             || prefers_its_ciphers.is_some()
-            || *header_room != HeaderRoom::default()
+            || *connections != ConnectionSettings::default()
             || subject.is_some()
             || app_root.is_some()
             || auth_location.is_some()

@@ -46,6 +46,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         scheme: PasswordScheme::Basic,
         realm: "r".to_owned(),
         users: SecretId::new("d/users/ca"),
+        user_headers: Vec::new(),
     };
     let mirror = Mirror {
         backend: copies.clone(),

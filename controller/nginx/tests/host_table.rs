@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sluice_host_table::Shard;
 use sluice_ir::{
-    Action, Authentication, BackendId, Config, ErrorPages, Expression, HeaderRoom, HttpRoute,
-    HttpsRedirect, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId, Server,
-    ServerName,
+    Action, Authentication, BackendId, Config, ConnectionSettings, ErrorPages, Expression,
+    HttpRoute, HttpsRedirect, Mirror, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId,
+    Server, ServerName,
 };
 use sluice_nginx::{Engine, Rendered, Settings, render};
 
@@ -151,6 +151,7 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
         scheme: PasswordScheme::Basic,
         realm: "r".to_owned(),
         users: SecretId::new("d/users/ca"),
+        user_headers: Vec::new(),
     };
     let authentication = Authentication {
         tenant: "d".to_owned(),
@@ -212,16 +213,16 @@ fn with_more_in_servers() -> Vec<(&'static str, Server)> {
         prefer_server_ciphers: Some(false),
         ..plain()
     };
-    let header_room = Server {
-        header_room: HeaderRoom {
-            first: Some(4096),
-            large: None,
+    let connections = Server {
+        connections: ConnectionSettings {
+            header_buffer: Some(4096),
+            ..ConnectionSettings::default()
         },
         ..plain()
     };
     vec![
         ("aliases", aliases),
-        ("room for headers", header_room),
+        ("settings of connections", connections),
         ("app-root", app_root),
         ("ciphers", ciphers),
         ("the order of ciphers", order),

@@ -87,6 +87,8 @@ fn variable(variable: &Variable) -> wire::Variable {
         Variable::QuestionMark => wire::Variable::Plain(Plain::IsArgs),
         Variable::Path | Variable::ScriptName => wire::Variable::Plain(Plain::Uri),
         Variable::RequestId => header("x-request-id"),
+        // Translation lets it through to headers of requests only; no header has this name.
+        Variable::Time => header(""),
         Variable::ServerPort => header("x-forwarded-port"),
         Variable::Header(name) => header(name),
         Variable::Cookie(name) => wire::Variable::Cookie(name.to_ascii_lowercase()),

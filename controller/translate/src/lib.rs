@@ -30,6 +30,7 @@ mod ext_auth_url;
 mod flags;
 pub mod global;
 mod ingresses;
+mod limit_status;
 mod limits;
 mod options;
 mod resources;

@@ -88,7 +88,7 @@ pub const PLACES: &[Place] = &[
 /// Names beside those of [`Plain`].
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
-    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "namespace",
+    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "msec", "namespace",
     "remote_user", "request_id", "service_name", "service_port",
 ];
 
@@ -107,6 +107,8 @@ fn is_served(snippet: &str) -> bool {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: true,
+            hidden: &[],
             adds_to_errors: false,
         },
         has_auth_service: false,

@@ -244,7 +244,6 @@ fn snippets_that_cannot_be_combined_are_reported_to_the_ingress() {
             "if ($http_x_b) { return 403; }",
             true,
         ),
-        ("allow 10.0.0.0/8;", "deny 10.1.0.0/16; return 403;", true),
         (
             "if ($http_x_a) { add_header X-A b; }",
             "set $c 0; if ($http_x_b) { set $c 1; } if ($c) { return 403; }",

@@ -1,7 +1,7 @@
 //! Settings of the operator's for all hosts: no tenant takes them from others, or goes round them by how a path is written.
 
 use serde_json::{Value, json};
-use sluice_ir::{Config, HeaderRoom, ServerName};
+use sluice_ir::{Config, ConnectionSettings, ServerName};
 use sluice_translate::{Object, ObjectKey, Options, Resources, translate};
 
 fn config(ingress: &Value, settings: &Value) -> Config {
@@ -85,7 +85,11 @@ fn room_for_headers_of_all_hosts_is_not_a_tenants() {
         (Some("a.test"), ServerName::parse("a.test").unwrap()),
     ] {
         let config = config(&ingress(host, "/", &snippet), &settings);
-        let room = config.servers[&name].header_room;
-        assert_eq!(room == HeaderRoom::default(), host.is_none(), "{name}");
+        let room = config.servers[&name].connections;
+        assert_eq!(
+            room == ConnectionSettings::default(),
+            host.is_none(),
+            "{name}"
+        );
     }
 }

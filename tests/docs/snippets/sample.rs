@@ -165,6 +165,7 @@ fn lint(all: &[Found], plane: &str) -> Result<Vec<[Verdict; 2]>> {
         "data": {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical"},
     });
     let ingresses = all.iter().enumerate().map(|(id, found)| ingress(id, found));
+    let ingresses = ingresses.chain((0..all.len()).map(passwords));
     let documents = std::iter::once(config_map).chain(ingresses);
     let documents: Vec<String> = documents.map(|document| document.to_string()).collect();
     fs::write(&manifests, documents.join("\n---\n"))?;
@@ -206,6 +207,15 @@ fn verdict(remarks: &[Value], kind: &str) -> Verdict {
     // Alternatives are the same for every snippet.
     let reason = reason.split("; use ").next().unwrap_or_default();
     (outcome, reason.replace('|', "\\|"))
+}
+
+/// The Secret that `auth-secret` of an Ingress names, which a cluster has.
+fn passwords(id: usize) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "passwords", "namespace": format!("n{id}")},
+        "stringData": {"auth": "ada:{PLAIN}secret\n"},
+    })
 }
 
 fn ingress(id: usize, found: &Found) -> Value {

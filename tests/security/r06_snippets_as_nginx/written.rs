@@ -58,6 +58,29 @@ pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
 pub(super) const WRITTEN: &[(&str, &str)] = &[
     ("", "if ($http_x_key != secret) { return 403; }"),
     ("", "if ($cookie_key = '') { return 403; }"),
+    (
+        "",
+        "if ($http_x_forwarded_proto != 'https') { return 403; }",
+    ),
+    ("if ($http_x_forwarded_for) { return 403; }", ""),
+    (
+        "location = /metrics { internal; proxy_pass http://127.0.0.1:9; proxy_pass_request_body off; }\nlocation /shop { internal; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    ("", "allow 127.0.0.1; deny 127.0.0.0/8;"),
+    ("allow 127.0.0.2; deny 127.0.0.0/8; allow all;", ""),
+    (
+        "",
+        "allow 127.0.0.2; deny 127.0.0.0/30; allow 127.0.0.0/8; deny all;",
+    ),
+    (
+        "location /metrics { allow 127.0.0.0/31; deny 127.0.0.0/8; deny 10.0.0.0/8; return 410; }",
+        "allow 10.0.0.0/8; deny 0.0.0.0/1;",
+    ),
+    (
+        "location /metrics { if ($http_x_forwarded_port !~ ^443$) { return 403; } return 410; }",
+        "if ($http_x_forwarded_host = '') { return 404; }",
+    ),
     ("", "if ($uri = '/a b') { return 403; }"),
     ("", "if ($uri = /shop/a) { return 403; } deny 10.0.0.0/8;"),
     ("", "if ($uri ~ \\.php$) { return 403; }"),

@@ -21,6 +21,7 @@ fn config_with(scheme: PasswordScheme, users: &str, any: bool, allow: &[Cidr]) -
         scheme,
         realm: "the shop".to_owned(),
         users: id.clone(),
+        user_headers: Vec::new(),
     };
     let policy = Policy {
         authentication: Some(Authentication {

@@ -87,6 +87,19 @@ impl std::fmt::Debug for BasicAuthenticator {
     }
 }
 
+/// Headers with the name of a user whose password was right. One that is no text of a header is in none.
+pub(crate) fn headers_of_user(asked: &PasswordAuth, check: &AuthzRequest) -> Vec<(String, String)> {
+    let credentials = check.header("authorization").and_then(Credentials::parse);
+    let user = credentials.and_then(|credentials| String::from_utf8(credentials.user).ok());
+    let Some(user) = user.filter(|user| !user.chars().any(char::is_control)) else {
+        return Vec::new();
+    };
+    let names = asked.user_headers.iter();
+    names
+        .map(|name| (name.as_str().to_owned(), user.clone()))
+        .collect()
+}
+
 /// The realm has no quotes and no backslashes: the translation lets none through.
 fn challenge(realm: &str) -> AuthzDecision {
     let challenge = format!("Basic realm=\"{realm}\"");

@@ -24,6 +24,7 @@ fn asked() -> PasswordAuth {
         scheme: PasswordScheme::Digest,
         realm: REALM.to_owned(),
         users: SecretId::new("default/creds/digest-users"),
+        user_headers: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ExternalAuth, SecretId, Sensitive, is_default};
+use crate::{ExternalAuth, HeaderName, SecretId, Sensitive, is_default};
 
 /// Authentication that a route requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -29,6 +29,10 @@ pub struct PasswordAuth {
     pub realm: String,
     /// Known users: one of [`crate::Config::users`].
     pub users: SecretId,
+    /// Headers of requests to upstreams with the name of the user, of [`PasswordScheme::Basic`]; each is also in
+    /// [`crate::Policy::auth_headers`].
+    #[serde(skip_serializing_if = "is_default")]
+    pub user_headers: Vec<HeaderName>,
 }
 
 /// A file of users, in the format of its scheme.

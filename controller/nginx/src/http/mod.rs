@@ -17,8 +17,9 @@ use crate::http::blocked::BlockedConf;
 use crate::http::needs::Needs;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
+use crate::location::client_headers::{self, ResponseHeaders};
 use crate::location::cors;
-use crate::location::headers::{self, Line, ResponseHeaders, client_header, client_variable};
+use crate::location::headers::{self, Line, client_header, client_variable};
 use crate::location::joined_headers;
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
@@ -289,6 +290,8 @@ impl<'a> GlobalConf<'a> {
             hidden_headers: _,
             generate_request_id: _,
             underscores_in_headers: _,
+            // nginx has them as they were sent.
+            compares_sent_headers: _,
             max_body_size: _,
             buffering,
             blocked: _,
@@ -319,7 +322,7 @@ impl<'a> GlobalConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             no_gzip: compression.no_gzip.as_ref().map(no_gzip),
-            hsts: hsts.as_ref().map(headers::hsts),
+            hsts: hsts.as_ref().map(client_headers::hsts),
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),
             pods: joined_headers::for_pods(global, Vec::new(), settings),

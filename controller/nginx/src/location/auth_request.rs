@@ -72,10 +72,7 @@ impl AuthRequest {
         let signs_in = external.is_some_and(|external| external.signin_url.is_some());
         let cookies =
             (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
-        let upstream_headers = external
-            .into_iter()
-            .flat_map(|external| &external.upstream_headers);
-        let upstream_headers = upstream_headers.map(|UpstreamHeader { name, .. }| {
+        let upstream_headers = answered_headers(authentication).map(|name| {
             (
                 kept(name),
                 answered(&format!("{UPSTREAM_HEADER}{}", name.as_str())),
@@ -136,6 +133,15 @@ fn answered(header: &str) -> Value {
         .quoted()
 }
 
+/// Request headers that the controller's answers have: those of the service's, and those with the user.
+fn answered_headers(authentication: &Authentication) -> impl Iterator<Item = &HeaderName> {
+    let external = authentication.external.iter();
+    let of_service = external.flat_map(|external| &external.upstream_headers);
+    let of_service = of_service.map(|UpstreamHeader { name, .. }| name);
+    let passwords = authentication.passwords.iter();
+    of_service.chain(passwords.flat_map(|passwords| &passwords.user_headers))
+}
+
 /// Request headers that external authentication sets or removes for upstreams: with the variable of the service's answer, or
 /// empty where it answers none.
 pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
@@ -145,14 +151,9 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
         .is_some_and(|authentication| authentication.passwords.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
-    let external = policy
-        .authentication
-        .iter()
-        .filter_map(|authentication| authentication.external.as_ref());
-    let answered: BTreeMap<&str, &HeaderName> = external
-        .flat_map(|external| &external.upstream_headers)
-        .map(|header| (header.name.as_str(), &header.name))
-        .collect();
+    let answered = policy.authentication.iter().flat_map(answered_headers);
+    let answered: BTreeMap<&str, &HeaderName> =
+        answered.map(|name| (name.as_str(), name)).collect();
     let mut seen = BTreeSet::new();
     let known = policy.auth_headers.iter().map(HeaderName::as_str);
     known

@@ -5,10 +5,12 @@
 use askama::filters::Safe;
 use sluice_ir::{Expires, GlobalConfig, HttpRoute};
 
-use crate::conf::{Quoted, Text, Value, value};
+use crate::conf::{Quoted, Text, Value, value, word};
 use crate::context::RenderContext;
+use crate::location::client_headers::{
+    AddedLine, HIDDEN_BY_DEFAULT, ResponseHeaders, directive_of,
+};
 use crate::location::direct_response::If;
-use crate::location::headers::{AddedLine, ResponseHeaders, directive_of};
 
 /// Name and value of a line, and whether errors have it.
 type HeaderLine = (Quoted, Quoted, bool);
@@ -118,8 +120,13 @@ fn has(names: &[Quoted], name: &Quoted) -> bool {
     names.iter().any(|known| known.is_same_name(name))
 }
 
+/// With `Server`, which nginx hides although nobody says so.
 fn hidden(headers: &ResponseHeaders) -> Vec<Quoted> {
-    headers.hidden.iter().map(|name| name.0.clone()).collect()
+    let mut hidden: Vec<_> = headers.hidden.iter().map(|name| name.0.clone()).collect();
+    if headers.is_without_server() && !hidden.iter().any(|name| name.is(HIDDEN_BY_DEFAULT)) {
+        hidden.push(word(HIDDEN_BY_DEFAULT).0);
+    }
+    hidden
 }
 
 impl ConditionalHeaders {
@@ -164,7 +171,7 @@ impl ConditionalHeaders {
         let variants = variants.collect();
         let of_some = replaced.names.into_iter();
         let of_some = of_some.filter(|name| !has(&own_hidden, name));
-        clients.hidden.extend(of_some.map(Safe));
+        of_some.for_each(|name| clients.hide(Safe(name)));
         Some(ConditionalHeaders {
             base,
             expires: varies.then_some(EXPIRES),

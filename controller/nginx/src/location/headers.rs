@@ -1,37 +1,22 @@
-//! Request and response headers. nginx inherits none of them into a location that sets one of its own, so such a location
-//! sets all of them.
+//! Request headers. nginx inherits none of them into a location that sets one of its own, so such a location sets all of them.
 
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    ClientCertificates, Destination, ErrorRequest, Expires, Filter, GlobalConfig, Header,
-    HeaderChange, HeaderModification, HeaderName, Hsts, HttpRoute, Policy, request_header_changes,
-    response_expires, response_header_changes,
+    ClientCertificates, Destination, ErrorRequest, Filter, GlobalConfig, Header, HeaderChange,
+    HttpRoute, request_header_changes,
 };
 
-use crate::conf::{Text, Value, Word, value, word};
+use crate::conf::{Text, Value, Word, word};
 use crate::expression::{
     AUTHORITY, HOST, OWN_PORT, PORT, REQUEST_ID, SCHEME, expression, template,
 };
 use crate::location::auth_request;
-use crate::location::cors;
-use crate::location::module::Module;
 use crate::tls;
 use crate::traces;
 
 /// A header and its value.
 pub(crate) type Line = (Word, Value);
-
-/// A header of responses.
-pub(crate) struct AddedLine {
-    pub(crate) name: Word,
-    pub(crate) value: Value,
-    /// Errors have it, too.
-    pub(crate) always: bool,
-}
-
-/// Upstream response header that nginx hides by default.
-const HIDDEN_BY_DEFAULT: &str = "server";
 
 /// The header with the client address.
 pub(crate) fn client_header(global: &GlobalConfig) -> &str {
@@ -80,7 +65,7 @@ pub(crate) fn lines(headers: Vec<(String, Text)>) -> Vec<Line> {
         .collect()
 }
 
-fn name_and_value(header: &Header) -> (String, Text) {
+pub(super) fn name_and_value(header: &Header) -> (String, Text) {
     (header.name.as_str().to_owned(), expression(&header.value))
 }
 
@@ -174,7 +159,7 @@ pub(crate) fn captured_prefix(route: &HttpRoute) -> Option<Value> {
 }
 
 /// Filters of a route and of its only backend; those of one of several are reported.
-fn filters(route: &HttpRoute) -> impl Iterator<Item = &Filter> {
+pub(super) fn filters(route: &HttpRoute) -> impl Iterator<Item = &Filter> {
     let of_backend = route.destination().map(Destination::backends);
     let of_backend = match of_backend {
         Some([only]) => only.filters.as_slice(),
@@ -230,144 +215,9 @@ pub(crate) fn for_error_service(error: &ErrorRequest) -> Vec<(String, Text)> {
     lines
 }
 
-/// Response headers to clients.
-#[derive(Default)]
-pub(crate) struct ResponseHeaders {
-    pub(crate) lines: Vec<AddedLine>,
-    /// How long they may be kept.
-    pub(crate) expires: Option<Expires>,
-    pub(crate) hidden: Vec<Word>,
-    pub(crate) passes_server: bool,
-}
-
-impl AddedLine {
-    fn always((name, text): (String, Text)) -> Self {
-        AddedLine {
-            name: word(name),
-            value: text.quoted(),
-            always: true,
-        }
-    }
-}
-
-/// Value of `expires`.
-pub(crate) fn directive_of(expires: Expires) -> String {
-    match expires {
-        Expires::Off => "off".to_owned(),
-        Expires::Epoch => "epoch".to_owned(),
-        Expires::Max => "max".to_owned(),
-        Expires::Seconds(seconds) => seconds.to_string(),
-    }
-}
-
-impl ResponseHeaders {
-    /// Those of all locations.
-    pub(crate) fn for_server(global: &GlobalConfig) -> Self {
-        ResponseHeaders::with(global, Vec::new())
-    }
-
-    /// Those of a location that sets some itself.
-    pub(crate) fn for_location(route: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
-        ResponseHeaders::with_filters(|| filters(route), &route.policy, global)
-    }
-
-    /// Those of one of its responses, with changes in place of those by its filters.
-    pub(crate) fn for_response(
-        own: &HeaderModification,
-        policy: &Policy,
-        global: &GlobalConfig,
-    ) -> Option<Self> {
-        let own = Filter::ResponseHeaders(own.clone());
-        ResponseHeaders::with_filters(|| std::iter::once(&own), policy, global)
-    }
-
-    fn with_filters<'a, F: Iterator<Item = &'a Filter>>(
-        filters: impl Fn() -> F,
-        policy: &Policy,
-        global: &GlobalConfig,
-    ) -> Option<Self> {
-        let changes = response_header_changes(filters());
-        let expires = response_expires(filters());
-        let own = policy.response_headers.iter().map(name_and_value);
-        let cors = policy.cors.iter().flat_map(cors::headers);
-        let own: Vec<_> = own.chain(cors).collect();
-        let has_cookies = policy
-            .authentication
-            .as_ref()
-            .is_some_and(|authentication| authentication.external.is_some());
-        let is_usual = !has_cookies && own.is_empty() && changes.is_empty() && expires.is_none();
-        (!is_usual).then(|| ResponseHeaders {
-            expires,
-            ..ResponseHeaders::with(global, own).changed(&changes)
-        })
-    }
-
-    /// With what filters do.
-    fn changed(mut self, changes: &[HeaderChange]) -> Self {
-        for change in changes {
-            let name = change.name.as_str();
-            if change.replaces {
-                self.lines.retain(|line| !line.name.0.is(name));
-                self.hidden.push(word(name));
-            }
-            self.lines.extend(change.values.iter().map(|it| AddedLine {
-                name: word(name),
-                value: expression(&it.value).quoted(),
-                always: !it.unless_error,
-            }));
-        }
-        self
-    }
-
-    fn with(global: &GlobalConfig, own: Vec<(String, Text)>) -> Self {
-        let hsts = global.hsts.iter().map(|_| {
-            (
-                "Strict-Transport-Security".to_owned(),
-                Text::default().variable("sluice_hsts"),
-            )
-        });
-        let mut lines: Vec<(String, Text)> = Vec::new();
-        for (name, text) in own
-            .into_iter()
-            .chain(global.response_headers.iter().map(name_and_value))
-            .chain(hsts)
-        {
-            if !lines
-                .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(&name))
-            {
-                lines.push((name, text));
-            }
-        }
-        let is_always = |name: &&str| name.eq_ignore_ascii_case(HIDDEN_BY_DEFAULT);
-        let replaced = lines.iter().map(|(name, _)| name.as_str());
-        let own = || global.hidden_headers.iter().map(HeaderName::as_str);
-        let hidden = own().filter(|name| !is_always(name)).chain(replaced);
-        ResponseHeaders {
-            hidden: hidden.map(word).collect(),
-            passes_server: !own().any(|name| is_always(&name)),
-            expires: None,
-            lines: lines.into_iter().map(AddedLine::always).collect(),
-        }
-    }
-
-    /// As the module sends them: only `proxy` hides `Server` by itself.
-    pub(crate) fn sent_by(mut self, module: Module) -> Self {
-        if module == Module::FastCgi && !self.passes_server {
-            self.hidden.push(word(HIDDEN_BY_DEFAULT));
-        }
-        self
-    }
-}
-
-/// `Strict-Transport-Security`, for answers over https.
-pub(crate) fn hsts(hsts: &Hsts) -> Value {
-    value(hsts.value())
-}
-
 #[cfg(test)]
 mod tests {
-    use sluice_ir::Expression;
+    use sluice_ir::{Expression, HeaderName};
 
     use super::*;
 

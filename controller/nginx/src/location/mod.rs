@@ -2,6 +2,7 @@
 
 pub mod auth_request;
 pub(crate) mod buffering;
+pub(crate) mod client_headers;
 pub(crate) mod conditional_headers;
 pub(crate) mod cors;
 pub(crate) mod direct_response;

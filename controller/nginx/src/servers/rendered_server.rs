@@ -134,7 +134,7 @@ fn may_be_in_table(server: &Server) -> bool {
         app_root: _,
         ciphers: _,
         prefer_server_ciphers: _,
-        header_room: _,
+        connections: _,
     } = server;
     let is_pattern = |route: &HttpRoute| matches!(route.matches.path, PathMatch::Regex(_));
     aliases.is_empty() && client_certificates.is_none() && !routes.iter().any(is_pattern)

@@ -309,6 +309,7 @@ fn policy(variant: usize) -> Policy {
                     scheme: PasswordScheme::Basic,
                     realm: "r".to_owned(),
                     users: SecretId::new("d/users"),
+                    user_headers: Vec::new(),
                 }),
                 external: None,
                 satisfy_any: false,

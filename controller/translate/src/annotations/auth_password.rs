@@ -76,6 +76,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<PasswordAuth> {
                 scheme,
                 realm,
                 users,
+                user_headers: Vec::new(),
             })
         }
         Err(error) => {

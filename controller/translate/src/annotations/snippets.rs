@@ -4,12 +4,14 @@
 mod beside;
 mod notes;
 mod operators;
+mod policy;
 mod rules;
 
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderVariant, Hostname, IpAccess, Policy, UpstreamHeader,
+    DirectResponse, ExternalAuth, Filter, HeaderName, HeaderVariant, Hostname, IpAccess,
+    PasswordScheme, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
@@ -17,7 +19,6 @@ use sluice_translate_engine::Severity;
 use self::beside::compiled;
 use self::notes::{note_differences, note_no_effect, note_not_needed};
 use super::alternatives::alternatives;
-use super::auth_external::spelled;
 use super::catalogue::{Annotation, Group, Scope, Value, annotation};
 use super::snippet_obstacle::Obstacle;
 use super::view::View;
@@ -26,7 +27,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
-    NamedLocation, PathChange, ServerSnippet, SnippetShare, Upstream,
+    NamedLocation, PathChange, Satisfy, ServerSnippet, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -105,12 +106,16 @@ pub(super) struct Effect {
     pub(super) path_changes: Vec<PathChange>,
     /// Lists of networks for its routes, if it has any.
     pub(super) access: Option<IpAccess>,
+    /// An allowed address or authentication is enough.
+    pub(super) satisfies_any: bool,
     /// Requests to its routes are not logged.
     pub(super) access_log_off: bool,
     /// Headers of requests to its authentication service.
     pub(super) auth_request: AuthRequest,
     /// Headers of requests to pods from the response of its authentication service.
     pub(super) auth_headers: Vec<UpstreamHeader>,
+    /// Headers of requests to pods with the name of the user.
+    pub(super) user_headers: Vec<HeaderName>,
     /// Of its responses, and of connections to its pods.
     pub(super) upstream: Upstream,
     /// Rules of its web application firewall.
@@ -151,6 +156,8 @@ struct Context<'a> {
     settings: Settings<'a>,
     /// The annotation of allowed networks, as it is written.
     allowlist: &'a str,
+    /// `satisfy` is set.
+    says_satisfy: bool,
     /// All hosts that they are for, where they are known.
     hosts: Option<&'a [Hostname]>,
 }
@@ -165,6 +172,14 @@ impl Settings<'_> {
             .filter(|_| self.has_auth_service)
     }
 
+    /// Every request that comes to pods has a password that was right, with a name in plain text.
+    fn knows_users(&self) -> bool {
+        let authentication = self.policy.authentication.as_ref();
+        let authentication = authentication.filter(|it| !it.satisfy_any);
+        let passwords = authentication.and_then(|it| it.passwords.as_ref());
+        passwords.is_some_and(|it| it.scheme == PasswordScheme::Basic)
+    }
+
     fn permit(self, snippet: Snippet<'_>) -> bool {
         !snippet.is_too_risky && self.globals.trust.admission.allow_snippets
     }
@@ -177,6 +192,7 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let context = Context {
         settings,
         allowlist: view.written_name("allowlist-source-range"),
+        says_satisfy: view.text("satisfy").is_some(),
         hosts: hosts.as_deref(),
     };
     for snippet in std::mem::take(&mut view.snippets) {
@@ -249,25 +265,6 @@ impl Effect {
 }
 
 impl Effect {
-    /// The policy of the routes, with what the snippets change of it.
-    pub(super) fn policy(&mut self, mut policy: Policy, globals: &Globals) -> Policy {
-        policy.access_log_off |= self.access_log_off;
-        policy.bandwidth_limit = self.upstream.bandwidth_limit.or(policy.bandwidth_limit);
-        policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
-        if let Some(rules) = self.rules.take() {
-            policy.waf = policy.waf.map(|waf| rules::with_rules(waf, rules));
-        }
-        let authentication = policy.authentication.as_mut();
-        if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
-            std::mem::take(&mut self.auth_request).apply_to(service);
-            let names = self.auth_headers.iter().map(|header| header.name.clone());
-            let names = policy.auth_headers.drain(..).chain(names).collect();
-            (policy.auth_headers, _) = spelled(names, globals);
-            service.upstream_headers.append(&mut self.auth_headers);
-        }
-        policy
-    }
-
     /// With several data planes a snippet is here once for each.
     fn take(&mut self, compiled: Compiled, block: Option<Block>) {
         let Compiled {
@@ -279,12 +276,14 @@ impl Effect {
             path_changes,
             server_rewrites: rewrites,
             access,
+            satisfy,
             access_log_off,
             locations,
             named,
             auth_request,
             auth_headers,
-            header_room,
+            user_headers,
+            connections,
             proxy: _,
             upstream,
             not_needed: _,
@@ -298,7 +297,7 @@ impl Effect {
                     access,
                     access_log_off,
                     locations,
-                    header_room,
+                    connections,
                     rewrites,
                 }));
             }
@@ -310,8 +309,10 @@ impl Effect {
                 self.header_variants = header_variants;
                 self.path_changes = path_changes;
                 self.access = Some(access).filter(|access| *access != IpAccess::default());
+                self.satisfies_any = satisfy == Some(Satisfy::Any);
                 self.access_log_off = access_log_off;
                 self.auth_headers = auth_headers;
+                self.user_headers = user_headers;
                 self.upstream = upstream;
             }
         }

@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use sluice_syntax::settings::body::max_body_size;
-use sluice_syntax::{Parsed, value};
+use sluice_syntax::value;
 
 use super::keys::{Key, key};
 use super::view::View;
-use crate::DataPlane;
+use crate::limit_status::{connection_status, request_status};
 use crate::support::Support;
 
 #[rustfmt::skip]
@@ -50,34 +50,16 @@ impl Limits {
         view.set(&mut self.largest_body, "proxy-body-size", max_body_size);
         let served_by = view.served_by();
         view.set(&mut self.request_status, "limit-req-status-code", |text| {
-            limit_status(text, served_by)
+            request_status(text, served_by)
         });
         view.set(
             &mut self.connection_status,
             "limit-conn-status-code",
-            error_status,
+            connection_status,
         );
         view.set(&mut self.rate, "limit-rate", |text| {
             Ok(NonZeroU32::new(value::count(text)?))
         });
         view.set(&mut self.rate_after, "limit-rate-after", value::count);
     }
-}
-
-fn error_status(text: &str) -> Parsed<u16> {
-    text.parse()
-        .ok()
-        .filter(|status| (400..600).contains(status))
-        .ok_or_else(|| "a status from 400 to 599".into())
-}
-
-/// Envoy limits requests with statuses that have a name, and refuses others: of nginx's own, 444 and 499.
-fn limit_status(text: &str, served_by: Option<DataPlane>) -> Parsed<u16> {
-    let status = error_status(text)?;
-    let is_known =
-        matches!(status, 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 500..=508 | 510 | 511);
-    let is_nginx = served_by == Some(DataPlane::Nginx);
-    (is_known || is_nginx)
-        .then_some(status)
-        .ok_or_else(|| "a status that Envoy knows (RFC 9110)".into())
 }

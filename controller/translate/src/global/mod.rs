@@ -139,6 +139,9 @@ impl Globals {
         let (snippet, is_open) = snippets::of_locations(view, &self.config, effective, catalogues);
         self.location_snippet = snippet;
         self.closed |= !is_open;
+        self.config.compares_sent_headers = self.trust.admits_snippets()
+            || self.server_snippet.is_some()
+            || self.location_snippet.is_some();
         self.closed |= !view.judge_snippets(effective, catalogues.alternatives);
     }
 }

@@ -92,6 +92,8 @@ fn compiled(
                 speaks_grpc,
                 underscores: config.underscores_in_headers,
                 forwarded: &config.forwarded,
+                knows_users: false,
+                hidden: &config.hidden_headers,
                 // To Envoy each is a program for every path, however many there are (see `MAX_CONDITIONAL_HEADERS`).
                 adds_to_errors: block == Block::Location && data_plane != Some(DataPlane::Nginx),
             },
@@ -205,7 +207,6 @@ fn is_set_elsewhere(name: &HeaderName, block: Block, config: &GlobalConfig) -> b
     let set = config.response_headers.iter();
     let of_requests = config.request_headers.iter();
     let of_requests = of_requests.filter(|_| block == Block::Location);
-    let set = set.chain(of_requests).map(|header| &header.name);
-    let mut known = set.chain(&config.hidden_headers);
+    let mut known = set.chain(of_requests).map(|header| &header.name);
     known.any(|known| known.is_alike(name.as_str()))
 }

@@ -58,6 +58,11 @@ impl Default for Trust {
 }
 
 impl Trust {
+    /// Snippets of Ingresses may be served.
+    pub(super) fn admits_snippets(&self) -> bool {
+        self.risk == Risk::Critical && self.admission.allow_snippets
+    }
+
     pub(super) fn take(&mut self, view: &mut View<'_, '_>) {
         // Anything unknown is the lowest, as in ingress-nginx.
         self.risk = match view.text(RISK).map(|text| (text, Risk::parse(text))) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
+use sluice_ir::{ConnectionSettings, ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
 
 use super::Assembly;
@@ -170,9 +170,9 @@ fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option
 
 /// Room for headers that a snippet asks for.
 fn unused_room(snippet: &Option<Arc<ServerSnippet>>, builder: &ServerBuilder) -> Option<Unused> {
-    let room = snippet.as_ref().map(|snippet| &snippet.header_room);
-    let room = room.filter(|room| **room != HeaderRoom::default());
-    unused(room, Some(&builder.header_room))
+    let room = snippet.as_ref().map(|snippet| &snippet.connections);
+    let room = room.filter(|room| **room != ConnectionSettings::default());
+    unused(room, Some(&builder.connections))
 }
 
 fn some<T>(list: &[T]) -> Option<&[T]> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-use sluice_ir::{HeaderRoom, ReasonCode, ServerName};
+use sluice_ir::{ConnectionSettings, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
@@ -248,11 +248,11 @@ impl Assembly<'_> {
             builder.app_root.clone_from(&annotations.host.app_root);
         }
         let room = annotations.host.snippet.as_ref();
-        let room = room.map_or_else(HeaderRoom::default, |snippet| snippet.header_room);
+        let room = room.map_or_else(ConnectionSettings::default, |snippet| snippet.connections);
         // With that of the default server nginx reads requests for every host, until it knows which.
-        let is_of_all = *name == ServerName::CatchAll && room != HeaderRoom::default();
-        if builder.header_room == HeaderRoom::default() && !is_of_all {
-            builder.header_room = room;
+        let is_of_all = *name == ServerName::CatchAll && room != ConnectionSettings::default();
+        if builder.connections == ConnectionSettings::default() && !is_of_all {
+            builder.connections = room;
         }
         builder.prefer_server_ciphers = builder
             .prefer_server_ciphers
@@ -262,8 +262,8 @@ impl Assembly<'_> {
                 ReasonCode::Unsupported,
                 Severity::Warning,
                 SERVER_SNIPPET,
-                "client_header_buffer_size and large_client_header_buffers of an Ingress without a host: nginx reads requests for all \
-                 hosts with them; set them in the ConfigMap",
+                "settings of connections (client_header_buffer_size, keepalive_timeout ...) of an Ingress without a host: nginx reads \
+                 requests for all hosts with them; set them in the ConfigMap",
                 "not used",
             );
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, Expression, HeaderRoom, HostTls, Hostname, HttpRoute,
-    PathMatch, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
+    Action, BackendId, ClientCertificates, ConnectionSettings, Expression, HostTls, Hostname,
+    HttpRoute, PathMatch, ReasonCode, Redirect, RedirectTo, RouteId, Server, ServerName,
 };
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{
@@ -58,7 +58,7 @@ pub(super) struct ServerBuilder {
     pub(super) ciphers: Vec<String>,
     pub(super) prefer_server_ciphers: Option<bool>,
     /// Of the first `server-snippet` of the host's own namespace.
-    pub(super) header_room: HeaderRoom,
+    pub(super) connections: ConnectionSettings,
     /// The Ingresses that want TLS to end at the pods.
     pub(super) passthrough: Vec<ObjectRef>,
     /// Namespaces of which nothing is let through.
@@ -108,7 +108,7 @@ impl ServerBuilder {
             clients,
             ciphers,
             prefer_server_ciphers,
-            header_room,
+            connections,
             closed,
             snippets,
             tls,
@@ -142,7 +142,7 @@ impl ServerBuilder {
                 app_root: app_root.filter(|_| !globals.closed),
                 ciphers,
                 prefer_server_ciphers,
-                header_room,
+                connections,
                 routes: health.into_iter().chain(without_rules(routes)).collect(),
             },
             owners,

@@ -4,14 +4,23 @@ use std::net::IpAddr;
 
 use sluice_ir::{Cidr, IpAccess};
 
-/// Networks that one snippet may name.
+/// Networks that one snippet may name, and that may become of these.
 const MAX_NETWORKS: usize = 1000;
 
 /// The lists of a snippet in the making.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     lists: IpAccess,
+    named: usize,
     rest: Rest,
+    satisfy: Option<Satisfy>,
+}
+
+/// `satisfy`: all of lists and authentication, or any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Satisfy {
+    All,
+    Any,
 }
 
 /// Everybody who is in no list.
@@ -25,7 +34,8 @@ enum Rest {
 }
 
 impl Access {
-    /// Takes one directive. `None`: two lists of which that of denied networks comes first cannot say it.
+    /// Takes one directive. `None`: it names no network, or there are too many. The list of denied networks comes first, so it has what
+    /// no network has that was allowed before.
     pub(super) fn add(&mut self, directive: &str, network: &str) -> Option<()> {
         // What follows is never asked.
         if self.rest != Rest::Undecided {
@@ -36,10 +46,30 @@ impl Access {
             ("allow", "all") => self.rest = Rest::Allowed,
             ("deny", "all") => self.rest = Rest::Denied,
             ("allow", network) => allow.push(network.parse().ok()?),
-            ("deny", network) if allow.is_empty() => deny.push(network.parse().ok()?),
+            ("deny", network) => {
+                let network: Cidr = network.parse().ok()?;
+                deny.extend(network.without(allow, MAX_NETWORKS)?);
+            }
             _ => return None,
         }
-        (self.lists.allow.len() + self.lists.deny.len() <= MAX_NETWORKS).then_some(())
+        self.named += 1;
+        let networks = self.lists.allow.len() + self.lists.deny.len();
+        (self.named.max(networks) <= MAX_NETWORKS).then_some(())
+    }
+
+    /// Takes `satisfy`, which nginx does not take twice.
+    pub(super) fn satisfy(&mut self, how: &str) -> Option<()> {
+        let satisfy = match how {
+            "all" => Satisfy::All,
+            "any" => Satisfy::Any,
+            _ => return None,
+        };
+        self.satisfy.replace(satisfy).is_none().then_some(())
+    }
+
+    /// `satisfy`, if it is said.
+    pub(super) fn satisfied_by(&self) -> Option<Satisfy> {
+        self.satisfy
     }
 
     pub(super) fn finish(mut self) -> IpAccess {
@@ -113,19 +143,76 @@ mod tests {
             ("deny all; allow 10.0.0.1", "+ -0.0.0.0/0 ::/0"),
             ("deny 10.0.0.1; allow all", "+ -10.0.0.1/32"),
             ("allow 10.0.0.1", "+ -"),
+            (
+                "allow 10.0.0.1; deny 10.0.0.0/30",
+                "+ -10.0.0.0/32 10.0.0.2/31",
+            ),
+            (
+                "allow 10.0.0.1; deny 10.0.0.0/30; allow 10.0.0.0/29; deny all",
+                "+10.0.0.1/32 10.0.0.0/29 -10.0.0.0/32 10.0.0.2/31",
+            ),
+            ("allow 10.0.0.0/8; deny 10.0.0.1; allow all", "+ -"),
         ] {
             assert_eq!(shown(text).as_deref(), Some(lists), "{text}");
         }
     }
 
     #[test]
-    fn an_exception_from_what_is_denied_is_none() {
-        for text in [
-            "allow 10.0.0.1; deny 10.0.0.0/8",
-            "deny unix:",
-            "deny host.test",
-        ] {
+    fn only_networks_are_denied_and_not_too_many() {
+        for text in ["allow 10.0.0.1; deny unix:", "deny unix:", "deny host.test"] {
             assert_eq!(shown(text), None, "{text}");
+        }
+        let many = |count: usize, of: &str| of.repeat(count).trim_end_matches(';').to_owned();
+        assert!(read(&many(MAX_NETWORKS, "deny ::1;")).is_some());
+        assert_eq!(read(&many(MAX_NETWORKS + 1, "deny ::1;")), None);
+        // Each is cut into 127 others.
+        let cut = format!("allow ::1;{}", many(8, "deny ::/1;"));
+        assert_eq!(read(&cut), None);
+        assert_eq!(
+            read(&format!("allow ::/0;{}", many(1000, "deny ::1;"))),
+            None
+        );
+    }
+
+    /// nginx: the first that has an address decides.
+    #[test]
+    fn lists_let_in_whom_the_order_lets_in() {
+        let mut state = 11_usize;
+        let mut below = |most: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        for _ in 0..2000 {
+            let rules: Vec<(bool, String)> = (0..1 + below(6))
+                .map(|_| {
+                    let network = format!("10.0.0.{}/{}", below(16), 28 + below(5));
+                    let network = if below(8) == 0 {
+                        "all".to_owned()
+                    } else {
+                        network
+                    };
+                    (below(2) == 0, network)
+                })
+                .collect();
+            let text = rules.iter().map(|(allows, network)| {
+                let name = if *allows { "allow" } else { "deny" };
+                format!("{name} {network}")
+            });
+            let text = text.collect::<Vec<_>>().join(";");
+            let lists = read(&text).unwrap();
+            for last in 0..20_u8 {
+                let address = IpAddr::from([10, 0, 0, last]);
+                let has = |network: &str| {
+                    network == "all" || network.parse::<Cidr>().unwrap().contains(address)
+                };
+                let mut first = rules.iter().filter(|(_, network)| has(network));
+                let expected = first.next().is_none_or(|(allows, _)| *allows);
+                let is_in = |list: &[Cidr]| list.iter().any(|it| it.contains(address));
+                let got = !is_in(&lists.deny) && (lists.allow.is_empty() || is_in(&lists.allow));
+                assert_eq!(got, expected, "{text}: {address}");
+            }
         }
     }
 }

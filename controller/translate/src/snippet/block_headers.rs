@@ -151,6 +151,8 @@ mod tests {
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: false,
+            hidden: &[],
             adds_to_errors: false,
         };
         BlockHeaders::read(&directives(block).unwrap(), options)

@@ -20,10 +20,12 @@ pub(super) fn line_of_if(all: &[Directive]) -> usize {
 /// A path that was changed is looked for among locations that answer themselves.
 pub(super) fn check_proxied(
     locations: &[Location],
+    has_internal: bool,
     rewrites: &[ServerRewrite],
     all: &[Directive],
 ) -> Result<(), SnippetError> {
-    if rewrites.is_empty() || locations.iter().all(|it| it.proxy.is_none()) {
+    let has_proxied = has_internal || locations.iter().any(|it| it.proxy.is_some());
+    if rewrites.is_empty() || !has_proxied {
         return Ok(());
     }
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");

@@ -12,7 +12,7 @@ pub(crate) struct Comparable {
     pub(crate) received_target: bool,
     /// Headers in both spellings: with `enable-underscores-in-headers` `X_A` and `X-A` are one to nginx, and two to Envoy.
     pub(crate) headers: bool,
-    /// Headers about the client as it sent them. Envoy writes its own in their place.
+    /// All headers about the client as it sent them. Envoy writes its own in their place, and keeps a few ([`sluice_ir::SENT_HEADERS`]).
     pub(crate) received_headers: bool,
     /// The address of the client. Envoy chooses routes without it.
     pub(crate) client_address: bool,

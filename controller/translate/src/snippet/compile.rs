@@ -14,19 +14,22 @@
 //! ```
 
 mod blocks;
+mod of_block;
 
-use sluice_ir::{HeaderBuffers, HeaderRoom, Hostname};
+use std::collections::BTreeSet;
 
-use super::access::Access;
+use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
+
+use super::access::{Access, Satisfy};
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
 use super::checks::{check_proxied, check_rewrites, has_no_effect, line_of_if};
 use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
+use super::connections;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
-use super::header_room;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::named::NamedLocation;
@@ -35,7 +38,7 @@ use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
 use super::tree::{Directive, directives};
 use super::tuning;
-use super::upstream::{self, UpstreamDirectives};
+use super::upstream::UpstreamDirectives;
 use crate::support::DataPlane;
 
 /// Settings that decide what of a snippet can be served.
@@ -191,10 +194,12 @@ struct Parts<'a> {
     access: Access,
     access_log_off: bool,
     locations: Vec<Location>,
+    /// One of them is for nginx's own requests.
+    has_internal: bool,
     named: Vec<NamedLocation>,
     upstream: UpstreamDirectives,
     proxy: ProxyDirectives,
-    header_room: HeaderRoom,
+    connections: ConnectionSettings,
     not_needed: Vec<String>,
 }
 
@@ -213,10 +218,11 @@ impl<'a> Parts<'a> {
             access: Access::default(),
             access_log_off: false,
             locations: Vec::new(),
+            has_internal: false,
             named: Vec::new(),
             upstream: UpstreamDirectives::default(),
             proxy: ProxyDirectives::default(),
-            header_room: HeaderRoom::default(),
+            connections: ConnectionSettings::default(),
             not_needed: Vec::new(),
         }
     }
@@ -256,7 +262,13 @@ impl<'a> Parts<'a> {
                 Some(())
             }
             ([name @ ("allow" | "deny"), network], None) => self.access.add(name, network),
+            (["satisfy", how], None)
+                if block == Block::Location && !self.options.of_all_servers =>
+            {
+                self.access.satisfy(how)
+            }
             (words, None) if has_no_effect(words, block) => Some(()),
+            (words, None) if self.differs_in_server(words) => Some(()),
             (words, None) if self.add_not_needed(words, directive) => Some(()),
             (["auth_request_set", ..], None) if self.headers.knows_variable(directive) => Some(()),
             (words, None) => self.headers.add(words, block),
@@ -266,29 +278,6 @@ impl<'a> Parts<'a> {
         let changed = self.headers.count();
         directive.at_most(changed, HeaderChanges::MAX, "headers that are changed")?;
         Ok(())
-    }
-
-    /// True of a directive that a block of this kind alone has a setting for.
-    fn is_of_block(&self, words: &[&str]) -> bool {
-        match (self.block, words) {
-            (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
-            (Block::Server, [name, ..]) => {
-                !self.options.of_all_servers && header_room::DIRECTIVES.contains(name)
-            }
-            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
-            _ => false,
-        }
-    }
-
-    /// Takes one of them.
-    fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
-        match self.block {
-            Block::ProxiedLocation => self.proxy.add(words),
-            Block::Server => header_room::add(&mut self.header_room, words),
-            // A default that is said is none.
-            _ if has_no_effect(words, self.block) => Some(()),
-            _ => self.upstream.add(words, self.options.hosts),
-        }
     }
 
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {
@@ -302,17 +291,33 @@ impl<'a> Parts<'a> {
         reason.is_some()
     }
 
+    /// Differences of its directives one by one.
+    fn take_differences(&mut self) -> BTreeSet<Difference> {
+        let mut differences = std::mem::take(&mut self.headers.differences);
+        differences.extend(self.upstream.differences(self.options.data_plane));
+        let on_envoy = self.options.data_plane != Some(DataPlane::Nginx);
+        let is_beyond = connections::is_beyond_envoy(self.connections, self.options.header_buffers);
+        differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
+        let has_others = connections::has_others(self.connections);
+        differences.extend((on_envoy && has_others).then_some(Difference::Connections));
+        differences
+    }
+
     fn finish(
         mut self,
         all: &[Directive],
         proxy: Option<ProxyPass>,
     ) -> Result<Compiled, SnippetErrors> {
-        let mut differences = std::mem::take(&mut self.headers.differences);
+        let mut differences = self.take_differences();
         let auth_headers = std::mem::take(&mut self.headers.auth_headers);
+        let user_headers = std::mem::take(&mut self.headers.user_headers);
+        if self.access.satisfied_by() == Some(Satisfy::Any) && !user_headers.is_empty() {
+            let line = all.first().map_or(1, |directive| directive.line);
+            let reason =
+                "$remote_user is not supported beside satisfy any: not all users are known";
+            return Err(SnippetError::new(line, reason).into());
+        }
         let (filters, route_headers) = self.headers.finish(all)?;
-        let is_beyond = self.options.data_plane != Some(DataPlane::Nginx)
-            && header_room::is_beyond_envoy(self.header_room, self.options.header_buffers);
-        differences.extend(is_beyond.then_some(Difference::HeaderRoom));
         let path_changes = std::mem::take(&mut self.responses.path_changes);
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
@@ -326,7 +331,7 @@ impl<'a> Parts<'a> {
         let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);
         differences.extend(of_normalised);
         let direct_responses = answers.direct_responses;
-        check_proxied(&self.locations, &server_rewrites, all)?;
+        check_proxied(&self.locations, self.has_internal, &server_rewrites, all)?;
         let paths = self.locations.iter().map(|location| &location.path);
         check_rewrites(&direct_responses, paths, all)?;
         let too_long = || SnippetError::new(1, "a named location that is too long");
@@ -341,13 +346,15 @@ impl<'a> Parts<'a> {
             header_variants: answers.header_variants,
             path_changes,
             server_rewrites,
+            satisfy: self.access.satisfied_by(),
             access: self.access.finish(),
             access_log_off: self.access_log_off,
             locations: self.locations,
             named,
             auth_request: AuthRequest::default(),
             auth_headers,
-            header_room: self.header_room,
+            user_headers,
+            connections: self.connections,
             proxy,
             upstream: self.upstream.finish(),
             not_needed: self.not_needed,

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    DirectResponse, Filter, HeaderName, HeaderRoom, HeaderVariant, IpAccess, UpstreamHeader,
+    ConnectionSettings, DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader,
 };
 
+use super::access::Satisfy;
 use super::auth_request::AuthRequest;
 use super::header_changes::Difference;
 use super::locations::LocationPath;
@@ -44,6 +45,8 @@ pub(crate) struct Compiled {
     /// Paths that a server looks for in place of those that clients asked for.
     pub(crate) server_rewrites: Vec<ServerRewrite>,
     pub(crate) access: IpAccess,
+    /// Of a location alone.
+    pub(crate) satisfy: Option<Satisfy>,
     /// Requests are not logged.
     pub(crate) access_log_off: bool,
     pub(crate) locations: Vec<Location>,
@@ -53,8 +56,10 @@ pub(crate) struct Compiled {
     pub(crate) auth_request: AuthRequest,
     /// Request headers from the response of its authentication service.
     pub(crate) auth_headers: Vec<UpstreamHeader>,
+    /// Request headers with the name of the user whose password was right.
+    pub(crate) user_headers: Vec<HeaderName>,
     /// Of a server alone.
-    pub(crate) header_room: HeaderRoom,
+    pub(crate) connections: ConnectionSettings,
     /// Pods of a location of a server.
     pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.

@@ -1,7 +1,8 @@
 //! Conditions of `if`.
 
 use sluice_ir::{
-    Comparison, Condition, ExpressionPart, HeaderName, Hostname, RequestTest, Variable,
+    Comparison, Condition, ExpressionPart, HeaderName, Hostname, RequestTest, SENT_HEADERS,
+    Variable,
 };
 use sluice_pattern::{Subject, TargetPart};
 use sluice_syntax::expression;
@@ -204,7 +205,8 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
 
 fn header_test(name: &str, value: Comparison, comparable: Comparable) -> Option<RequestTest> {
     let name = HeaderName::parse(name).ok()?;
-    let is_received = comparable.received_headers && is_about_clients(&name);
+    let is_kept = || SENT_HEADERS.iter().any(|kept| name.is_alike(kept));
+    let is_received = is_about_clients(&name) && (comparable.received_headers || is_kept());
     let is_known = !name.is_alike("cookie") || comparable.compares_cookies(&value);
     let is_readable = is_known && (is_received || !is_reserved_in_requests(&name));
     (comparable.headers && is_readable).then_some(RequestTest::Header { name, value })
@@ -312,14 +314,25 @@ mod tests {
 
     #[test]
     fn headers_about_the_client_are_compared_where_they_stay_as_they_came() {
-        let condition = ["($http_x_forwarded_proto", "=", "http)"];
-        for received_headers in [true, false] {
+        let read_by = |variable: &str, received_headers| {
             let comparable = Comparable {
                 received_headers,
                 ..Comparable::ALL
             };
-            let read = read(&condition, |_| false, comparable);
-            assert_eq!(read.is_some(), received_headers);
+            let variable = format!("({variable}");
+            read(&[&variable, "=", "http)"], |_| false, comparable).is_some()
+        };
+        for (variable, is_kept) in [
+            ("$http_x_forwarded_proto", true),
+            ("$http_x_forwarded_port", true),
+            ("$http_x_forwarded_host", true),
+            ("$http_x_forwarded_for", true),
+            ("$http_x_forwarded_client_cert", false),
+            ("$http_x_original_forwarded_for", false),
+            ("$http_ssl_client_verify", false),
+        ] {
+            assert!(read_by(variable, true), "{variable}");
+            assert_eq!(read_by(variable, false), is_kept, "{variable}");
         }
         let of_sluice = ["($http_x_request_id", "=", "a)"];
         assert!(read(&of_sluice, |_| false, Comparable::ALL).is_none());

@@ -3,33 +3,32 @@
 //! ```text
 //!   more_set_headers "X-A: b"    response: set       proxy_set_header X-A b     request: set, or removed if b is empty
 //!   more_clear_headers Via       response: removed   more_set_input_headers     the same
-//!   proxy_hide_header Via        response: removed   more_clear_input_headers   request: removed
+//!   proxy_hide_header Via        pods': removed      more_clear_input_headers   request: removed
 //!   add_header X-A b always      response: added     expires 1h                 response: Cache-Control, Expires
 //! ```
 //!
-//! Filters remove before they add and know no order, so a header is changed by one statement alone, and no value reads a header
-//! that is changed.
+//! Filters remove before they add and know no order, so a header is changed by one statement alone, but for one that is taken from pods'
+//! responses and set anew, and no value reads a header that is changed.
 
+mod request;
 mod response;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{
-    Expression, ExpressionPart, Filter, Forwarded, Header, HeaderModification, HeaderName,
-    UpstreamHeader, Variable,
+    Expression, ExpressionPart, Filter, Forwarded, HeaderModification, HeaderName, UpstreamHeader,
+    Variable,
 };
-use sluice_syntax::expression;
 
 use super::auth_variables::{AuthVariables, is_cookie};
 use super::block::Block;
 use super::error::SnippetError;
-use super::forwarded::{self, Told};
-use super::harmless_headers;
+use super::forwarded;
 use super::reserved_headers::{
     is_own_in_requests, is_reserved_in_requests, is_reserved_in_responses,
 };
 use super::tree::Directive;
-use crate::route_names::{RouteHeader, RouteNames};
+use crate::route_names::RouteHeader;
 
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
@@ -42,6 +41,10 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) underscores: bool,
     /// Things that are believed of clients, and told to pods.
     pub(crate) forwarded: &'a Forwarded,
+    /// Users are known by their passwords (Basic), all of them.
+    pub(crate) knows_users: bool,
+    /// Headers of pods that the operator hides.
+    pub(crate) hidden: &'a [HeaderName],
     /// Headers that nginx would not send with errors are sent with them, too.
     pub(crate) adds_to_errors: bool,
 }
@@ -52,6 +55,8 @@ pub(super) struct HeaderChanges<'a> {
     variables: AuthVariables,
     /// Request headers from the response of an authentication service.
     pub(super) auth_headers: Vec<UpstreamHeader>,
+    /// Request headers with the name of the user.
+    pub(super) user_headers: Vec<HeaderName>,
     request: HeaderModification,
     /// Request headers whose values name the route.
     route_headers: Vec<RouteHeader>,
@@ -59,6 +64,8 @@ pub(super) struct HeaderChanges<'a> {
     /// Headers that are changed, in lower case.
     of_request: BTreeSet<String>,
     of_response: BTreeSet<String>,
+    /// Those of them that are only taken away, and may be set anew.
+    taken: BTreeMap<String, Taken>,
     /// Those of them that a directive of the next snippet may change once more.
     of_first: BTreeSet<String>,
     /// Request headers that `more_clear_input_headers` has cleared, in lower case.
@@ -69,6 +76,15 @@ pub(super) struct HeaderChanges<'a> {
     schemes: BTreeMap<String, String>,
     /// Differences from ingress-nginx that are served.
     pub(super) differences: BTreeSet<Difference>,
+}
+
+/// Responses that a header is taken away from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// All of them (`more_clear_headers`): nginx may add it behind that.
+    All,
+    /// Those of pods (`proxy_hide_header`): nginx may set it behind that, too.
+    OfPods,
 }
 
 /// Difference from ingress-nginx that is served.
@@ -87,6 +103,14 @@ pub(crate) enum Difference {
     ConnectTimeout,
     /// Of buffers for headers of one server: Envoy has the same for all.
     HeaderRoom,
+    /// Of timeouts of one server's clients: Envoy has the same for all.
+    Connections,
+    /// Of `grpc_next_upstream_timeout`: Envoy has no such time.
+    RetryTime,
+    /// Of `grpc_next_upstream` and the like in a server: pods are tried again as annotations of each path say.
+    GrpcRetries,
+    /// Of `grpc_buffer_size`: nginx has the same for all.
+    GrpcBuffer,
     /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
     WithoutQuery,
 }
@@ -100,11 +124,13 @@ impl<'a> HeaderChanges<'a> {
             options,
             variables,
             auth_headers: Vec::new(),
+            user_headers: Vec::new(),
             request: HeaderModification::default(),
             route_headers: Vec::new(),
             response: HeaderModification::default(),
             of_request: BTreeSet::new(),
             of_response: BTreeSet::new(),
+            taken: BTreeMap::new(),
             of_first: BTreeSet::new(),
             cleared: BTreeSet::new(),
             read: BTreeSet::new(),
@@ -136,14 +162,16 @@ impl<'a> HeaderChanges<'a> {
         let (directive, arguments) = words.split_first()?;
         let grpc = self.options.speaks_grpc;
         match (*directive, arguments) {
-            ("more_set_headers", pairs) if !pairs.is_empty() => pairs.iter().try_for_each(|pair| {
-                let (name, value) = pair.split_once(':')?;
-                self.set_response(name.trim(), value.trim())
-            }),
-            ("more_clear_headers", words) if !words.is_empty() => {
-                names(words).try_for_each(|name| self.remove_response(name))
+            ("more_set_headers", words) if !words.is_empty() => {
+                headers(words).try_for_each(|header| {
+                    let (name, value) = header?;
+                    self.set_response(name, value)
+                })
             }
-            ("proxy_hide_header", [name]) => self.remove_response(name),
+            ("more_clear_headers", words) if !words.is_empty() => {
+                headers(words).try_for_each(|header| self.remove_response(header?.0))
+            }
+            ("proxy_hide_header" | "grpc_hide_header", [name]) => self.hide_response(name),
             // ingress-nginx adds them itself.
             ("add_header", [name, value])
                 if name.eq_ignore_ascii_case("set-cookie")
@@ -160,130 +188,22 @@ impl<'a> HeaderChanges<'a> {
             ("grpc_set_header", [name, value]) if grpc => self.set_request(name, value),
             // nginx has them for pods of the other kind.
             ("proxy_set_header" | "grpc_set_header", [_, _]) => Some(()),
-            ("more_clear_input_headers", words) if !words.is_empty() => {
-                names(words).try_for_each(|name| {
+            ("more_clear_input_headers", words) if !words.is_empty() => headers(words)
+                .try_for_each(|header| {
+                    let (name, _) = header?;
                     self.set_request(name, "")?;
                     self.cleared.insert(name.to_ascii_lowercase());
                     Some(())
-                })
-            }
+                }),
             ("more_set_input_headers", words) if !words.is_empty() => {
-                pairs(words).try_for_each(|pair| {
-                    let (name, value) = pair?;
+                headers(words).try_for_each(|header| {
+                    let (name, value) = header?;
                     self.forget_cleared(name);
                     self.set_request(name, value)
                 })
             }
             _ => None,
         }
-    }
-
-    /// Takes back that a header is cleared, which another directive of the same module sets behind that.
-    fn forget_cleared(&mut self, name: &str) {
-        let lower = name.to_ascii_lowercase();
-        let is_other = |other: &HeaderName| !other.as_str().eq_ignore_ascii_case(&lower);
-        if self.cleared.remove(&lower) && !self.request.remove.iter().all(is_other) {
-            self.request.remove.retain(is_other);
-            self.of_request.remove(&lower);
-        }
-    }
-
-    fn set_request(&mut self, name: &str, value: &str) -> Option<()> {
-        if harmless_headers::is_set(name, value) {
-            return Some(());
-        }
-        if let Some(told) = forwarded::read(name, value, self.options.forwarded) {
-            return self.tell(name, told);
-        }
-        let name = self.request_name(name)?;
-        let lower = name.as_str().to_ascii_lowercase();
-        if !self.of_request.insert(lower.clone()) {
-            return None;
-        }
-        // Pods get it from the client anyway.
-        if !self.options.underscores && value == format!("$http_{}", lower.replace('-', "_")) {
-            return Some(());
-        }
-        if let Some(source) = self.variables.header(value).cloned() {
-            return self.set_by_service(&lower, source);
-        }
-        if RouteNames::are_in(value) {
-            let longest = RouteNames::longest();
-            let known = expression::for_headers_with(value, |name| longest.get(name)).ok()?;
-            self.read(&known, |_| true)?;
-            self.route_headers.push(RouteHeader::parse(name, value)?);
-            return Some(());
-        }
-        let value = expression::for_headers(value).ok()?;
-        if value == Expression::default() {
-            self.request.remove.push(name);
-            return Some(());
-        }
-        self.read(&value, |_| true)?;
-        self.request.set.push(Header { name, value });
-        Some(())
-    }
-
-    /// Tells pods something of the client.
-    fn tell(&mut self, name: &str, told: Told<'_>) -> Option<()> {
-        let lower = name.to_ascii_lowercase();
-        let value = match told {
-            Told::Anyway => return Some(()),
-            Told::WithChain => {
-                self.differences.insert(Difference::WithoutChain);
-                return Some(());
-            }
-            Told::Scheme(value) | Told::Port(value) => value,
-        };
-        let name = HeaderName::parse(&lower).ok()?;
-        let is_new = self.of_request.insert(lower.clone());
-        if !is_new || (self.options.is_set_elsewhere)(&name) {
-            return None;
-        }
-        match told {
-            Told::Scheme(_) => drop(self.schemes.insert(lower, value.to_owned())),
-            _ => self.request.set.push(Header {
-                name,
-                value: Expression::literal(value),
-            }),
-        }
-        Some(())
-    }
-
-    /// The scheme that pods are told, in all headers that have it: Envoy makes the others of the first.
-    fn tell_scheme(&mut self) -> Result<(), &'static str> {
-        let [first, ..] = forwarded::OF_SCHEME;
-        let Some(scheme) = self.schemes.get(first) else {
-            return if self.schemes.is_empty() {
-                Ok(())
-            } else {
-                Err("X-Scheme and X-Forwarded-Scheme follow X-Forwarded-Proto, which is not set")
-            };
-        };
-        if self.schemes.values().any(|other| other != scheme) {
-            return Err("X-Forwarded-Proto, X-Forwarded-Scheme and X-Scheme have to say the same");
-        }
-        for name in forwarded::OF_SCHEME.map(HeaderName::from_static) {
-            if (self.options.is_set_elsewhere)(&name) {
-                return Err(
-                    "another setting sets X-Forwarded-Scheme or X-Scheme, which follow X-Forwarded-Proto",
-                );
-            }
-            self.of_request.insert(name.as_str().to_owned());
-            self.request.set.push(Header {
-                name,
-                value: Expression::literal(scheme),
-            });
-        }
-        Ok(())
-    }
-
-    /// Other spellings of the header must be known: pods would take a client's for it.
-    fn set_by_service(&mut self, name: &str, source: HeaderName) -> Option<()> {
-        let name = HeaderName::parse(name).ok()?;
-        let is_safe = !self.options.underscores || name.spellings().is_some();
-        let is_known = is_safe && !is_cookie(&source);
-        is_known.then(|| self.auth_headers.push(UpstreamHeader { name, source }))
     }
 
     fn name(&self, name: &str) -> Option<HeaderName> {
@@ -356,19 +276,21 @@ impl<'a> HeaderChanges<'a> {
     }
 }
 
-/// Several names may stand in one word.
-fn names<'w>(words: &'w [&str]) -> impl Iterator<Item = &'w str> {
-    let names = words.iter().flat_map(|word| word.split([' ', ',']));
-    names.filter(|name| !name.is_empty())
-}
-
-/// `NAME: VALUE` in each word.
-fn pairs<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str)>> {
-    words.iter().map(|word| {
-        let (name, value) = word.split_once(':')?;
-        Some((name.trim(), value.trim()))
+/// Headers as `ngx_http_headers_more_parse_header` reads them: one in each word, whose name ends at a colon or a blank. So `X-A: b` in two words
+/// is two headers without a value. `None`: an option (`-s`), or a word that begins with a blank, of which the module takes another name.
+fn headers<'w>(words: &'w [&str]) -> impl Iterator<Item = Option<(&'w str, &'w str)>> {
+    let is_end = |letter: char| letter == ':' || letter.is_ascii_whitespace();
+    let words = words.iter().filter(|word| !word.is_empty());
+    words.map(move |word| {
+        if word.starts_with('-') || word.starts_with(is_end) {
+            return None;
+        }
+        let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
+        Some((name, rest.trim_start_matches(is_end).trim_end()))
     })
 }
 
+#[cfg(test)]
+mod response_tests;
 #[cfg(test)]
 mod tests;

@@ -63,12 +63,15 @@ impl LocationSnippet {
             server_rewrites: _,
             path_changes: _,
             access,
+            // Nobody is asked for a password there.
+            satisfy: _,
             access_log_off,
             locations: _,
             named: _,
             auth_request: _,
             auth_headers: _,
-            header_room: _,
+            user_headers: _,
+            connections: _,
             proxy: _,
             upstream,
             not_needed: _,
@@ -76,7 +79,7 @@ impl LocationSnippet {
         let mut policy = route.policy;
         let own = Arc::make_mut(&mut policy);
         own.access_log_off |= access_log_off;
-        own.bandwidth_limit = upstream.bandwidth_limit.or(own.bandwidth_limit);
+        upstream.apply_to(own);
         own.ip_access = access::behind(&own.ip_access, &access);
         HttpRoute {
             filters,

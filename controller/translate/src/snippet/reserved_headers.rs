@@ -12,7 +12,6 @@ pub(super) const OF_RESPONSES: &[&str] = &[
     "date",
     "keep-alive",
     "location",
-    "server",
     "set-cookie",
     "trailer",
     "upgrade",

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    AddedHeader, DirectResponse, Filter, Header, HeaderModification, HeaderName, HeaderRoom,
-    HttpRoute, IpAccess,
+    AddedHeader, ConnectionSettings, DirectResponse, Filter, Header, HeaderModification,
+    HeaderName, HttpRoute, IpAccess,
 };
 
 use super::access;
@@ -26,7 +26,7 @@ pub(crate) struct ServerSnippet {
     /// Routes of its own.
     pub(crate) locations: Vec<Location>,
     /// Room for headers of requests on a host of its namespace.
-    pub(crate) header_room: HeaderRoom,
+    pub(crate) connections: ConnectionSettings,
     /// Paths that are looked for in place of others.
     pub(crate) rewrites: Vec<ServerRewrite>,
 }
@@ -40,7 +40,7 @@ impl From<Compiled> for ServerSnippet {
             access: compiled.access,
             access_log_off: compiled.access_log_off,
             locations: compiled.locations,
-            header_room: compiled.header_room,
+            connections: compiled.connections,
             rewrites: compiled.server_rewrites,
         }
     }
@@ -95,7 +95,7 @@ impl ServerSnippet {
         let adds_own = route.filters.iter().any(adds);
         let inherited = self.inherited_headers(&route, adds_own);
         if inherited.size() > 0 {
-            route.filters.insert(0, Filter::ResponseHeaders(inherited));
+            prepend(inherited, &mut route.filters);
         }
         // A block inherits as its location does.
         let mut variants = std::mem::take(&mut route.header_variants);
@@ -124,11 +124,25 @@ impl ServerSnippet {
             };
             let mut all = all.clone();
             all.set.retain(|header| is_left(&header));
+            all.remove.retain(|name| !is_set_by_policy(route, name));
+            all.hide.retain(|name| !is_set_by_policy(route, name));
             let is_added = |added: &AddedHeader| !adds_own && is_left(&&added.header);
             all.add.retain(is_added);
             inherited = inherited.followed_by(all);
         }
         inherited
+    }
+}
+
+/// As one modification: nginx adds headers of the server behind all that the location takes away.
+fn prepend(inherited: HeaderModification, filters: &mut Vec<Filter>) {
+    let own = filters.iter_mut().find_map(|filter| match filter {
+        Filter::ResponseHeaders(own) => Some(own),
+        Filter::RequestHeaders(_) => None,
+    });
+    match own {
+        Some(own) => *own = inherited.followed_by(std::mem::take(own)),
+        None => filters.insert(0, Filter::ResponseHeaders(inherited)),
     }
 }
 
@@ -212,9 +226,9 @@ mod tests {
         let server = changes(&["x-a"], &["x-b"]);
         let of = |location: &[Filter]| inherited(&server, location, Policy::default());
         assert_eq!(of(&[]), "=x-a +x-b");
-        assert_eq!(of(&[changes(&["x-c"], &[])]), "=x-a +x-b =x-c");
+        assert_eq!(of(&[changes(&["x-c"], &[])]), "=x-a =x-c +x-b");
         assert_eq!(of(&[changes(&[], &["x-c"])]), "=x-a +x-c");
-        assert_eq!(of(&[changes(&["x-a"], &[])]), "=x-a +x-b =x-a");
+        assert_eq!(of(&[changes(&["x-a"], &[])]), "=x-a =x-a +x-b");
     }
 
     /// Headers within an `if` of the location.

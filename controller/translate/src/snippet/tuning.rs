@@ -4,7 +4,7 @@
 #[rustfmt::skip]
 const TUNING: &[&str] = &[
     "aio", "aio_write", "client_body_buffer_size", "client_body_in_single_buffer", "client_body_temp_path", "connection_pool_size", "directio",
-    "directio_alignment", "error_log", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
+    "directio_alignment", "error_log", "grpc_socket_keepalive", "lingering_close", "lingering_time", "lingering_timeout", "log_not_found", "log_subrequest",
     "open_file_cache", "open_file_cache_errors", "open_file_cache_min_uses", "open_file_cache_valid", "open_log_file_cache",
     "output_buffers", "postpone_output", "proxy_headers_hash_bucket_size", "proxy_headers_hash_max_size",
     "proxy_max_temp_file_size", "proxy_send_lowat", "proxy_socket_keepalive", "proxy_ssl_session_reuse",

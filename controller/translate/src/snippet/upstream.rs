@@ -4,21 +4,41 @@
 //!   limit_rate 100k             bandwidth of one response
 //!   proxy_ssl_name a.test       name of pods over TLS ...
 //!   proxy_ssl_server_name on    ... which they are told
+//!   limit_req_status 429        status of requests beyond a limit that annotations set
+//!   grpc_next_upstream error    pods that are tried where they speak gRPC
 //! ```
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU32};
 
-use sluice_ir::Hostname;
+use sluice_ir::{Hostname, Policy, RetryOn};
+use sluice_syntax::settings::retries::{conditions, time_limit, tries};
 use sluice_syntax::value;
 
 use super::harmless_headers::bare;
+use super::header_changes::Difference;
+use crate::limit_status::{connection_status, request_status};
+use crate::support::DataPlane;
 
 /// Their names.
-pub(super) const DIRECTIVES: [&str; 3] = ["limit_rate", "proxy_ssl_name", "proxy_ssl_server_name"];
+pub(super) const DIRECTIVES: [&str; 9] = [
+    "grpc_buffer_size",
+    "grpc_next_upstream",
+    "grpc_next_upstream_timeout",
+    "grpc_next_upstream_tries",
+    "limit_conn_status",
+    "limit_rate",
+    "limit_req_status",
+    "proxy_ssl_name",
+    "proxy_ssl_server_name",
+];
+/// Those of them that only pods are told of which speak gRPC.
+const OF_GRPC: &str = "grpc_";
 
 /// Host of ingress-nginx's `proxy_pass`, which pods are told where no other is said.
 pub(super) const UPSTREAM: &str = "upstream_balancer";
 const KIB: u64 = 1024;
+/// Bytes that nginx has for a part of a response of gRPC.
+const GRPC_BUFFER: u64 = 64 * KIB;
 
 /// Settings of a snippet for responses and for connections to pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,22 +47,89 @@ pub(crate) struct Upstream {
     pub(crate) bandwidth_limit: Option<NonZeroU32>,
     /// SNI.
     pub(crate) server_name: Option<String>,
+    /// Status beyond a rate of requests.
+    request_status: Option<u16>,
+    /// Status beyond a number of concurrent requests.
+    connection_status: Option<u16>,
+    /// Failures after which another pod is tried.
+    retry_on: Option<RetryOn>,
+    attempts: Option<NonZeroU8>,
+    /// Seconds in which that happens, if limited.
+    retry_time: Option<Option<NonZeroU32>>,
+}
+
+impl Upstream {
+    /// In place of what annotations and the ConfigMap say.
+    pub(crate) fn apply_to(&self, policy: &mut Policy) {
+        policy.bandwidth_limit = self.bandwidth_limit.or(policy.bandwidth_limit);
+        if let Some(limits) = &mut policy.limits {
+            limits.status = self.request_status.unwrap_or(limits.status);
+            if let (Some(limit), Some(status)) = (&mut limits.connections, self.connection_status) {
+                limit.status = status;
+            }
+        }
+        let retries = &mut policy.retries;
+        if let Some(on) = &self.retry_on {
+            retries.on.clone_from(on);
+        }
+        retries.attempts = self.attempts.unwrap_or(retries.attempts);
+        retries.timeout = self.retry_time.unwrap_or(retries.timeout);
+    }
+}
+
+/// Settings that decide about them.
+#[derive(Clone, Copy)]
+pub(super) struct UpstreamOptions<'a> {
+    /// All hosts that they are for, where they are known.
+    pub(super) hosts: Option<&'a [Hostname]>,
+    /// Pods are spoken to in gRPC.
+    pub(super) speaks_grpc: bool,
+    /// `None`: several.
+    pub(super) data_plane: Option<DataPlane>,
 }
 
 /// The same in the making. nginx takes no directive twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpstreamDirectives {
-    rate: Option<NonZeroU32>,
-    name: Option<String>,
+    said: Upstream,
     sends_name: Option<bool>,
+    grpc_buffer: Option<u64>,
 }
 
 impl UpstreamDirectives {
-    /// Takes one directive. `None`: it is none of these. `hosts`: all that it is for, where they are known.
-    pub(super) fn add(&mut self, words: &[&str], hosts: Option<&[Hostname]>) -> Option<()> {
+    /// Takes one directive. `None`: it is none of these.
+    pub(super) fn add(&mut self, words: &[&str], options: UpstreamOptions<'_>) -> Option<()> {
+        let said = &mut self.said;
         let is_first = match *words {
-            ["limit_rate", size] => self.rate.replace(kib(size)?).is_none(),
-            ["proxy_ssl_name", name] => self.name.replace(server_name(name, hosts)?).is_none(),
+            [name, ..] if name.starts_with(OF_GRPC) && !options.speaks_grpc => true,
+            ["grpc_buffer_size", size] => {
+                let size = value::size(size).ok()?;
+                self.grpc_buffer.replace(size).is_none()
+            }
+            ["grpc_next_upstream", ref on @ ..] if !on.is_empty() => {
+                let on = conditions(&on.join(" ")).ok()?;
+                said.retry_on.replace(on).is_none()
+            }
+            ["grpc_next_upstream_tries", number] => {
+                said.attempts.replace(tries(number).ok()?).is_none()
+            }
+            ["grpc_next_upstream_timeout", time] => {
+                let time = time_limit(time.strip_suffix('s').unwrap_or(time)).ok()?;
+                said.retry_time.replace(time).is_none()
+            }
+            ["limit_req_status", status] => {
+                let status = request_status(status, options.data_plane).ok()?;
+                said.request_status.replace(status).is_none()
+            }
+            ["limit_conn_status", status] => {
+                let status = connection_status(status).ok()?;
+                said.connection_status.replace(status).is_none()
+            }
+            ["limit_rate", size] => said.bandwidth_limit.replace(kib(size)?).is_none(),
+            ["proxy_ssl_name", name] => {
+                let name = server_name(name, options.hosts)?;
+                said.server_name.replace(name).is_none()
+            }
             ["proxy_ssl_server_name", "on"] => self.sends_name.replace(true).is_none(),
             ["proxy_ssl_server_name", "off"] => self.sends_name.replace(false).is_none(),
             _ => return None,
@@ -51,11 +138,39 @@ impl UpstreamDirectives {
     }
 
     pub(super) fn finish(self) -> Upstream {
-        let name = || self.name.unwrap_or_else(|| UPSTREAM.to_owned());
+        let name = self.said.server_name;
+        let name = || name.unwrap_or_else(|| UPSTREAM.to_owned());
         Upstream {
-            bandwidth_limit: self.rate,
             server_name: self.sends_name.unwrap_or_default().then(name),
+            ..self.said
         }
+    }
+
+    /// Differences of a data plane. `None`: several.
+    pub(super) fn differences(
+        &self,
+        data_plane: Option<DataPlane>,
+    ) -> impl Iterator<Item = Difference> + use<> {
+        let has_time = self.said.retry_time.flatten().is_some();
+        let of_envoy = has_time && data_plane != Some(DataPlane::Nginx);
+        let of_nginx = self.grpc_buffer.is_some_and(|size| size != GRPC_BUFFER)
+            && data_plane != Some(DataPlane::Envoy);
+        let of_envoy = of_envoy.then_some(Difference::RetryTime);
+        of_envoy
+            .into_iter()
+            .chain(of_nginx.then_some(Difference::GrpcBuffer))
+    }
+}
+
+/// Difference of a directive of a server, which locations inherit in nginx.
+pub(super) fn difference_of_server(words: &[&str]) -> Option<Difference> {
+    match words {
+        ["grpc_next_upstream", _, ..]
+        | ["grpc_next_upstream_timeout" | "grpc_next_upstream_tries", _] => {
+            Some(Difference::GrpcRetries)
+        }
+        ["grpc_buffer_size", _] => Some(Difference::GrpcBuffer),
+        _ => None,
     }
 }
 
@@ -77,6 +192,8 @@ fn kib(size: &str) -> Option<NonZeroU32> {
 
 #[cfg(test)]
 mod tests {
+    use sluice_ir::{ClientLimits, ConnectionLimit};
+
     use super::*;
 
     fn read(directives: &[&str]) -> Option<Upstream> {
@@ -84,12 +201,91 @@ mod tests {
     }
 
     fn read_for(directives: &[&str], hosts: Option<&[Hostname]>) -> Option<Upstream> {
+        let options = UpstreamOptions {
+            hosts,
+            speaks_grpc: true,
+            data_plane: None,
+        };
+        read_with(directives, options).map(UpstreamDirectives::finish)
+    }
+
+    fn read_with(directives: &[&str], options: UpstreamOptions<'_>) -> Option<UpstreamDirectives> {
         let mut upstream = UpstreamDirectives::default();
         for directive in directives {
             let words: Vec<&str> = directive.split(' ').collect();
-            upstream.add(&words, hosts)?;
+            upstream.add(&words, options)?;
         }
-        Some(upstream.finish())
+        Some(upstream)
+    }
+
+    fn limited() -> Policy {
+        let limits = ClientLimits {
+            status: 503,
+            connections: Some(ConnectionLimit {
+                max: NonZeroU32::MIN,
+                status: 503,
+            }),
+            ..ClientLimits::default()
+        };
+        Policy {
+            limits: Some(limits),
+            ..Policy::default()
+        }
+    }
+
+    #[test]
+    fn statuses_are_those_of_limits_that_annotations_set() {
+        let mut policy = limited();
+        let statuses = ["limit_req_status 429", "limit_conn_status 420"];
+        read(&statuses).unwrap().apply_to(&mut policy);
+        let limits = policy.limits.unwrap();
+        assert_eq!(
+            (limits.status, limits.connections.unwrap().status),
+            (429, 420)
+        );
+        let mut unlimited = Policy::default();
+        read(&statuses).unwrap().apply_to(&mut unlimited);
+        assert_eq!(unlimited, Policy::default());
+        for bad in [
+            "limit_req_status 200",
+            "limit_req_status 444",
+            "limit_req_status +429",
+            "limit_conn_status 600",
+            "limit_conn_status $a",
+        ] {
+            assert_eq!(read(&[bad]), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn pods_of_grpc_are_tried_again_as_written() {
+        let mut policy = Policy::default();
+        let directives = [
+            "grpc_next_upstream error http_503 non_idempotent",
+            "grpc_next_upstream_tries 5",
+            "grpc_next_upstream_timeout 10s",
+            "grpc_buffer_size 64000k",
+        ];
+        let options = |speaks_grpc, data_plane| UpstreamOptions {
+            hosts: None,
+            speaks_grpc,
+            data_plane,
+        };
+        let several = read_with(&directives, options(true, None)).unwrap();
+        let differences: Vec<_> = several.differences(None).collect();
+        assert_eq!(differences, [Difference::RetryTime, Difference::GrpcBuffer]);
+        let on_nginx: Vec<_> = several.differences(Some(DataPlane::Nginx)).collect();
+        assert_eq!(on_nginx, [Difference::GrpcBuffer]);
+        several.finish().apply_to(&mut policy);
+        let retries = &policy.retries;
+        assert!(retries.on.non_idempotent && !retries.on.timeout);
+        assert_eq!(retries.attempts.get(), 5);
+        assert_eq!(retries.timeout, NonZeroU32::new(10));
+        let of_http = read_with(&directives, options(false, None)).unwrap();
+        assert_eq!(of_http.finish(), Upstream::default());
+        for bad in ["grpc_next_upstream maybe", "grpc_next_upstream_tries -1"] {
+            assert_eq!(read(&[bad]), None, "{bad}");
+        }
     }
 
     #[test]

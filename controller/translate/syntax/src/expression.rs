@@ -54,6 +54,14 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
+/// As [`for_headers`], of requests to pods, which also have the time (`$msec`).
+pub fn for_requests(text: &str) -> Parsed<Expression> {
+    without_cookies(parse_with(text, |name| {
+        let is_time = canonical(name) == "msec";
+        is_time.then_some(ExpressionPart::Variable(Variable::Time))
+    })?)
+}
+
 /// A URL to redirect to, with `$scheme`, `$host`, `$request_uri`, `$is_args` and `$args` in it. A path is one of the same host.
 pub fn for_redirects(text: &str) -> Parsed<Expression> {
     const EXPECTED: &str = "a URL with http://, https:// or $scheme://, or a path, of variables with $scheme, $host, $request_uri, $is_args and \
@@ -172,9 +180,12 @@ pub fn for_headers_with<'a>(
     text: &str,
     constant: impl Fn(&str) -> Option<&'a str>,
 ) -> Parsed<Expression> {
-    let expression = parse_with(text, |name| {
+    without_cookies(parse_with(text, |name| {
         constant(name).map(|value| ExpressionPart::Text(value.to_owned()))
-    })?;
+    })?)
+}
+
+fn without_cookies(expression: Expression) -> Parsed<Expression> {
     let has_cookie = expression
         .0
         .iter()
@@ -250,150 +261,4 @@ fn variable(name: &str) -> Option<Variable> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(text: &str) -> String {
-        serde_json::to_string(&parse(text).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn variables_stand_between_texts() {
-        assert_eq!(
-            shown("a-${remote_addr}b$scheme"),
-            "\"a-$remote_addrb$scheme\""
-        );
-        assert_eq!(
-            shown("$http_X_User_Id/$cookie_Sid"),
-            "\"${header x-user-id}/${cookie Sid}\""
-        );
-        assert_eq!(shown("plain"), "\"plain\"");
-    }
-
-    #[test]
-    fn constants_are_text_and_count() {
-        let long = "x".repeat(MAX_HEADER_BYTES / 2);
-        let constant = |name: &str| match name {
-            "service_name" => Some("web"),
-            "namespace" => Some(long.as_str()),
-            _ => None,
-        };
-        let read = |text| for_headers_with(text, constant);
-        assert_eq!(
-            read("a.${service_name}.b").unwrap(),
-            Expression::literal("a.web.b")
-        );
-        assert_eq!(read("$service_name$scheme").unwrap().0.len(), 2);
-        assert!(read("$namespace$namespace").is_ok());
-        assert!(read("$namespace-$namespace").is_err(), "too long");
-        assert!(parse("$service_name").is_err());
-    }
-
-    #[test]
-    fn an_app_root_is_a_path_of_the_same_host() {
-        let shown = |text: &str| serde_json::to_string(&for_app_root(text).unwrap()).unwrap();
-        assert_eq!(shown("/a b"), "\"/a%20b\"");
-        assert_eq!(
-            shown("/${host}/x$uri$is_args$args"),
-            "\"/$host/x$request_uri\""
-        );
-        assert_eq!(shown("$request_uri"), "\"$request_uri\"");
-        let hosts = |count: usize| format!("/{}", "$host".repeat(count));
-        assert!(for_app_root(&hosts(11)).is_ok() && for_app_root(&hosts(12)).is_err());
-        assert!(for_redirects(&hosts(12)).is_err());
-        let long = format!("/{}", " ".repeat(MAX_HEADER_BYTES / 3));
-        for bad in [
-            "",
-            "a",
-            "$host/a",
-            "$scheme",
-            "/$uri",
-            "/$1",
-            "/$",
-            "/$remote_addr",
-            "/a?b",
-            "/$http_a",
-            "/$is_arg",
-            &long,
-        ] {
-            assert!(for_app_root(bad).is_err(), "{bad:?}");
-        }
-    }
-
-    /// As in nginx: without a query there is no question mark.
-    #[test]
-    fn a_url_of_a_redirect_has_the_query() {
-        let shown = |text: &str| serde_json::to_string(&for_redirects(text).unwrap()).unwrap();
-        for (text, expected) in [
-            ("/y$is_args$args", "$scheme://$host/y$is_args$args"),
-            ("https://h.test/x?$args", "https://h.test/x?$args"),
-            (
-                "https://h.test/x?a=1&${query_string}",
-                "https://h.test/x?a=1&$args",
-            ),
-            (
-                "https://$http_host$request_uri",
-                "https://$host$request_uri",
-            ),
-            ("$request_uri/", "$scheme://$host$request_uri/"),
-            (
-                "https://h.test$uri$is_args$args",
-                "https://h.test$request_uri",
-            ),
-        ] {
-            assert_eq!(shown(text), format!("{expected:?}"), "{text}");
-        }
-        for bad in [
-            "https://h.test$uri",
-            "https://h.test$argsx",
-            "$args",
-            "/$arg_a",
-            "$request_urix",
-        ] {
-            assert!(for_redirects(bad).is_err(), "{bad}");
-        }
-        assert!(parse("$args").is_err() && for_ext_auth("$is_args").is_err());
-    }
-
-    #[test]
-    fn a_body_has_variables_that_every_request_has() {
-        let shown = |text: &str| serde_json::to_string(&for_bodies(text).unwrap()).unwrap();
-        assert_eq!(
-            shown("hi $server_name,\n${remote_addr}?$query_string"),
-            r#""hi $host,\n$remote_addr?$args""#
-        );
-        for bad in [
-            "5 $",
-            "$request_id",
-            "$http_a",
-            "$cookie_a",
-            "$arg_a",
-            "$uri",
-            "$1",
-        ] {
-            assert!(for_bodies(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_cache_key_has_the_whole_header_in_place_of_the_user_in_it() {
-        let key = for_cache_key("$remote_user$http_authorization-$host").unwrap();
-        assert_eq!(
-            serde_json::to_string(&key).unwrap(),
-            "\"${header authorization}${header authorization}-$host\""
-        );
-        assert!(for_ext_auth("$remote_user").is_err());
-    }
-
-    #[test]
-    fn what_no_data_plane_has_is_named() {
-        assert!(
-            parse("$upstream_addr")
-                .unwrap_err()
-                .contains("$upstream_addr")
-        );
-        for bad in ["$", "a$ b", "${}", "${a", "$http_", "a\nb"] {
-            assert!(parse(bad).is_err(), "{bad:?}");
-        }
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ use sluice_ir::PathMatch;
 use super::LOOKUP_FILTER;
 use super::policy::{POLICY, without_limit};
 use super::proto::switched_on;
+use super::replaced_headers;
 use super::route::matching::{absent, match_of, matches, only_for};
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 
@@ -75,13 +76,18 @@ pub(super) fn unresolved(name: String, status: u32) -> Route {
         status,
         ..DirectResponseAction::default()
     };
+    let switched = [
+        (LOOKUP_FILTER, switched_on()),
+        (POLICY, without_limit()),
+        (replaced_headers::FILTER, switched_on()),
+    ];
     Route {
         name,
         r#match: Some(match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
             "/".to_owned(),
         )))),
         action: Some(Action::DirectResponse(answer)),
-        typed_per_filter_config: [(LOOKUP_FILTER, switched_on()), (POLICY, without_limit())]
+        typed_per_filter_config: switched
             .into_iter()
             .filter_map(|(name, config)| Some((name.to_owned(), config?)))
             .collect(),

@@ -71,6 +71,7 @@ fn operator(variable: &Variable) -> String {
         Variable::QuestionMark => "%CEL(request.query == '' ? '' : '?')%".to_owned(),
         Variable::Path | Variable::ScriptName => "%PATH(NQ)%".to_owned(),
         Variable::RequestId => "%REQ(x-request-id)%".to_owned(),
+        Variable::Time => "%START_TIME(%s.%3f)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),
         Variable::Header(name) => format!("%REQ({name})%"),
         // Envoy has no operator for one, so translation lets none of them through to headers.

@@ -16,7 +16,7 @@ use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
-use sluice_ir::Forwarded;
+use sluice_ir::{Forwarded, GlobalConfig, SENT_HEADERS};
 
 use super::header::{add, append, remove, remove_prefix, set};
 use super::proto::{cidr_range, extension, yes};
@@ -27,6 +27,8 @@ const ORIGINAL_FOR: &str = "x-original-forwarded-for";
 const ORIGINAL_HOST: &str = "x-original-forwarded-host";
 const PORT: &str = "x-forwarded-port";
 const PROTO: &str = "x-forwarded-proto";
+/// Copy of a header about the client, as it was sent.
+const SENT: &str = "x-sluice-sent-";
 const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
 /// The host that clients see, when what is in front is believed: of several, the first.
 pub(super) const BELIEVED_HOST: &str = "%DYNAMIC_METADATA(sluice:host)%";
@@ -41,7 +43,8 @@ pub(super) const ENVOYS_OWN: [&str; 4] = [
 
 /// Before Envoy looks at anything: no client header steers Envoy or the filter, and what is not trusted is moved away. `port` is
 /// the one that clients know the listener by.
-pub(super) fn early_header_mutations(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
+pub(super) fn early_header_mutations(global: &GlobalConfig, port: u16) -> Vec<HeaderMutation> {
+    let forwarded = &global.forwarded;
     let client_header = forwarded
         .client_header
         .as_deref()
@@ -52,6 +55,8 @@ pub(super) fn early_header_mutations(forwarded: &Forwarded, port: u16) -> Vec<He
         remove_prefix("x-envoy-"),
         remove("proxy"),
     ];
+    let copies = names_of_copies(global).zip(SENT_HEADERS);
+    mutations.extend(copies.map(|(copy, name)| append(set(&copy, &format!("%REQ({name})%")))));
     for (original, header) in [
         (ORIGINAL_FOR, client_header.as_str()),
         (ORIGINAL_HOST, HOST),
@@ -92,6 +97,20 @@ pub(super) fn as_sent(header: &str) -> &str {
         FOR => ORIGINAL_FOR,
         HOST => ORIGINAL_HOST,
         other => other,
+    }
+}
+
+/// Copies of headers about the client that conditions may compare, for who hides them from pods.
+pub(super) fn names_of_copies(global: &GlobalConfig) -> impl Iterator<Item = String> + use<> {
+    let names = global.compares_sent_headers.then_some(SENT_HEADERS);
+    names.into_iter().flatten().map(compared)
+}
+
+/// The header to compare where a condition compares this one: by the time that Envoy looks for a route some are its own.
+pub(super) fn compared(header: &str) -> String {
+    match SENT_HEADERS.contains(&header) {
+        true => format!("{SENT}{header}"),
+        false => header.to_owned(),
     }
 }
 
@@ -170,8 +189,41 @@ pub(super) fn first_host() -> HeaderToMetadata {
 mod tests {
     use super::*;
 
+    fn global(forwarded: &Forwarded) -> GlobalConfig {
+        GlobalConfig {
+            forwarded: forwarded.clone(),
+            ..GlobalConfig::default()
+        }
+    }
+
     fn names(forwarded: &Forwarded) -> String {
-        format!("{:?}", early_header_mutations(forwarded, 80))
+        format!("{:?}", early_header_mutations(&global(forwarded), 80))
+    }
+
+    #[test]
+    fn headers_that_are_compared_are_copied_before_anything_is_written_to_them() {
+        let comparing = GlobalConfig {
+            compares_sent_headers: true,
+            ..GlobalConfig::default()
+        };
+        let early = early_header_mutations(&comparing, 80);
+        let copied = early.iter().position(|it| {
+            *it == append(set(
+                "x-sluice-sent-x-forwarded-proto",
+                "%REQ(x-forwarded-proto)%",
+            ))
+        });
+        let removed = early.iter().position(|it| *it == remove(PROTO));
+        let forged = early
+            .iter()
+            .position(|it| *it == remove_prefix(HEADER_PREFIX));
+        assert!(forged < copied && copied < removed, "{early:?}");
+        assert_eq!(
+            early.len(),
+            early_header_mutations(&GlobalConfig::default(), 80).len() + SENT_HEADERS.len()
+        );
+        assert_eq!(compared(PROTO), "x-sluice-sent-x-forwarded-proto");
+        assert_eq!(compared("x-a"), "x-a");
     }
 
     #[test]
@@ -198,7 +250,7 @@ mod tests {
                 ..Forwarded::default()
             },
         ] {
-            let early = early_header_mutations(&forwarded, 80);
+            let early = early_header_mutations(&global(&forwarded), 80);
             assert_eq!(
                 early[..2],
                 [remove_prefix(HEADER_PREFIX), remove_prefix("x-envoy-")]

@@ -9,12 +9,15 @@ use envoy_types::pb::envoy::config::route::v3::Route;
 use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use sluice_ir::{
-    Expression, Filter, Header, HeaderChange, request_header_changes, response_expires,
-    response_header_changes,
+    Expression, Filter, GlobalConfig, Header, HeaderChange, HeaderValue as ModelValue,
+    request_header_changes, response_expires, response_header_changes,
 };
 
 use super::format::{format, format_unless_error};
-use super::hsts;
+use super::{hsts, replaced_headers};
+
+/// Headers that say how long a response may be kept.
+const EXPIRES: [&str; 2] = ["cache-control", "expires"];
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
     HeaderMutation {
@@ -44,6 +47,7 @@ pub(super) fn set(header: &str, format: &str) -> HeaderValueOption {
 /// Applies header filters to the requests and responses of a route.
 pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
     route: &mut Route,
+    global: &GlobalConfig,
     filters: impl Fn() -> F,
 ) {
     for change in request_header_changes(filters()) {
@@ -53,17 +57,20 @@ pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
             &mut route.request_headers_to_remove,
         );
     }
-    modify_response(route, filters);
+    modify_response(route, global, filters);
 }
 
 /// Applies those of responses.
 pub(super) fn modify_response<'a, F: Iterator<Item = &'a Filter>>(
     route: &mut Route,
+    global: &GlobalConfig,
     filters: impl Fn() -> F,
 ) {
-    if let Some(expires) = response_expires(filters()) {
-        let kept = ("cache-control", expires.cache_control());
-        let until = ("expires", expires.date().map(str::to_owned));
+    let expires = response_expires(filters());
+    if let Some(expires) = expires {
+        let [kept, until] = EXPIRES;
+        let kept = (kept, expires.cache_control());
+        let until = (until, expires.date().map(str::to_owned));
         for (name, value) in [kept, until] {
             let value = value.map(|value| format_unless_error(&Expression::literal(&value)));
             route
@@ -71,7 +78,18 @@ pub(super) fn modify_response<'a, F: Iterator<Item = &'a Filter>>(
                 .extend(value.map(|value| set(name, &value)));
         }
     }
-    for change in response_header_changes(filters()) {
+    let changes = response_header_changes(filters());
+    // The route writes them behind what is taken away.
+    let is_written = |change: &HeaderChange| {
+        let mut names = EXPIRES.iter();
+        expires.is_some() && names.any(|name| change.name.is_alike(name))
+    };
+    let by_filter = changes.iter().filter(|change| !is_written(change));
+    let by_filter = replaced_headers::on_route(by_filter, global);
+    route
+        .typed_per_filter_config
+        .extend(by_filter.map(|config| (replaced_headers::FILTER.to_owned(), config)));
+    for change in changes {
         if change.name.is_alike(hsts::HEADER) {
             let of_route = hsts::on_route(&change);
             route
@@ -93,19 +111,22 @@ fn change_header(
     remove: &mut Vec<String>,
 ) {
     let name = change.name.as_str();
-    if change.replaces {
+    if change.replaces || change.hides {
         remove.push(name.to_owned());
     }
-    add.extend(change.values.iter().map(|it| {
-        let format = match it.unless_error {
-            true => format_unless_error(&it.value),
-            false => format(&it.value),
-        };
-        HeaderValueOption {
-            append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
-            ..set(name, &format)
-        }
-    }));
+    add.extend(change.values.iter().map(|it| value_of(name, it)));
+}
+
+/// A value of a header, beside others.
+pub(super) fn value_of(name: &str, value: &ModelValue) -> HeaderValueOption {
+    let format = match value.unless_error {
+        true => format_unless_error(&value.value),
+        false => format(&value.value),
+    };
+    HeaderValueOption {
+        append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+        ..set(name, &format)
+    }
 }
 
 /// In a format, a text that means itself.

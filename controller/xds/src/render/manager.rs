@@ -24,8 +24,8 @@ use super::policy::upgrades::PROTOCOLS;
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, access_log_service, compress,
-    encoded, forwarded, header_case, hidden_headers, hsts, local_reply, policy, request_headers,
-    route_specifier, tracing,
+    encoded, forwarded, header_case, hidden_headers, hsts, local_reply, policy, replaced_headers,
+    request_headers, route_specifier, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -78,7 +78,7 @@ pub(super) fn manager(
         routes,
     } = *front;
     let detection = forwarded::original_ip_detection(&global.forwarded);
-    let mut mutations = forwarded::early_header_mutations(&global.forwarded, scheme.port());
+    let mut mutations = forwarded::early_header_mutations(global, scheme.port());
     mutations.extend(request_headers::copies(global));
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&trust_name(trust)))));
@@ -152,7 +152,6 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         ));
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
-    filters.push(filter("sluice.hidden", hidden_headers::of_upgrades(global)));
     // Before all that a route decides about.
     filters.push(unless_known(ours(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
@@ -162,9 +161,15 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         config_type: compressor.typed_config.map(ConfigType::TypedConfig),
         ..HttpFilter::default()
     }));
+    // Of responses the last of these comes first.
     if let (Scheme::Https, Some(value)) = (scheme, &global.hsts) {
         filters.push(filter(hsts::FILTER, hsts::of_all(value)));
     }
+    filters.push(unless_known(filter(
+        replaced_headers::FILTER,
+        replaced_headers::of_all(),
+    )));
+    filters.push(filter("sluice.hidden", hidden_headers::of_upgrades(global)));
     if global.forwarded.trust_forwarded {
         filters.push(filter(
             "envoy.filters.http.header_to_metadata",

@@ -31,6 +31,7 @@ mod patterns;
 mod policy;
 mod probe;
 mod proto;
+mod replaced_headers;
 mod request_headers;
 mod route;
 mod route_specifier;

@@ -6,17 +6,12 @@ use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
 use crate::annotations::snippet_obstacle::Obstacle;
 use crate::snippet::{
-    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, Upstream,
-    compile,
+    self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, compile,
 };
 
 /// Compiles a snippet, as far as the settings beside it let it.
 pub(super) fn compiled(snippet: Snippet<'_>, context: Context<'_>) -> Result<Compiled, Obstacle> {
-    let Context {
-        settings,
-        allowlist,
-        ..
-    } = context;
+    let settings = context.settings;
     let block = snippet.block().ok_or(Obstacle::Kind)?;
     if block == Block::Location && settings.is_redirect {
         return Err(Obstacle::Conflict(
@@ -28,7 +23,7 @@ pub(super) fn compiled(snippet: Snippet<'_>, context: Context<'_>) -> Result<Com
         compile(snippet.text, block, options)
     });
     let compiled = compiled.map_err(Obstacle::Content)?;
-    check(&compiled, block, settings, allowlist)?;
+    check(&compiled, block, context)?;
     Ok(compiled)
 }
 
@@ -47,6 +42,8 @@ pub(super) fn with_options<T>(
             speaks_grpc: settings.speaks_grpc,
             underscores: settings.globals.config.underscores_in_headers,
             forwarded: &settings.globals.config.forwarded,
+            knows_users: settings.knows_users(),
+            hidden: &settings.globals.config.hidden_headers,
             adds_to_errors: false,
         },
         has_auth_service: settings
@@ -64,16 +61,16 @@ pub(super) fn with_options<T>(
 }
 
 /// Checks that no other setting has a say about the same.
-fn check(
-    compiled: &Compiled,
-    block: Block,
-    settings: Settings<'_>,
-    allowlist: &str,
-) -> Result<(), Obstacle> {
+fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), Obstacle> {
+    let Context {
+        settings,
+        allowlist,
+        ..
+    } = context;
     if block == Block::AuthRequest {
         check_auth_request(&compiled.auth_request, settings)?;
     }
-    if let Some(reason) = upstream_conflict(&compiled.upstream, settings) {
+    if let Some(reason) = policy_conflict(compiled, context) {
         return Err(Obstacle::Conflict(reason.into()));
     }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
@@ -94,11 +91,11 @@ fn check(
 }
 
 /// nginx takes no directive twice.
-pub(super) fn upstream_conflict(
-    upstream: &Upstream,
-    settings: Settings<'_>,
-) -> Option<&'static str> {
-    if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
+pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Option<&'static str> {
+    let (settings, upstream) = (context.settings, &compiled.upstream);
+    if compiled.satisfy.is_some() && context.says_satisfy {
+        Some("satisfy is set by the annotation, too")
+    } else if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
         Some("limit_rate is set by limit-rate, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
         Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")
@@ -142,9 +139,7 @@ pub(super) fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> boo
             if snippet::told_by(variable).is_some_and(|told| name.is_alike(told)))
     });
     let headers = set().map(|header| &header.name);
-    let headers = headers
-        .chain(&policy.auth_headers)
-        .chain(&global.hidden_headers);
+    let headers = headers.chain(&policy.auth_headers);
     let lower = name.as_str().to_ascii_lowercase();
     is_read
         || headers

@@ -63,6 +63,19 @@ pub(super) fn note_differences(
                 "Envoy has the same room for headers on all hosts: 60 KiB, or what large-client-header-buffers of the ConfigMap says (not \
                  with --data-plane nginx)"
             }
+            Difference::Connections => {
+                "Envoy has the same timeouts and keep-alive for clients of all hosts: those of the ConfigMap (not with --data-plane nginx)"
+            }
+            Difference::RetryTime => {
+                "grpc_next_upstream_timeout: Envoy tries again without a limit of time (not with --data-plane nginx)"
+            }
+            Difference::GrpcRetries => {
+                "grpc_next_upstream and the like of a server: pods are tried again as proxy-next-upstream and \
+                 proxy-next-upstream-tries say"
+            }
+            Difference::GrpcBuffer => {
+                "grpc_buffer_size: nginx has 64 KiB for all paths (not with --data-plane envoy)"
+            }
             Difference::OfNormalised => {
                 "headers within if ($request_uri ...) are those of the normalised target (not with --data-plane nginx)"
             }

@@ -3,7 +3,7 @@
 use sluice_ir::{HeaderName, IpAccess, ReasonCode};
 use sluice_translate_engine::Severity;
 
-use super::beside::{is_set_elsewhere, upstream_conflict, with_options};
+use super::beside::{is_set_elsewhere, policy_conflict, with_options};
 use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::alternatives;
 use crate::annotations::snippet_obstacle::Obstacle;
@@ -24,7 +24,7 @@ pub(super) fn behind(
         let name = &of_configmap.name;
         Obstacle::Conflict(format!("not supported together with {name}: {reason}").into())
     })?;
-    match upstream_conflict(&both.upstream, context.settings) {
+    match policy_conflict(&both, context) {
         Some(reason) => Err(Obstacle::Conflict(reason.into())),
         None => Ok(both),
     }
@@ -44,7 +44,7 @@ pub(super) fn alone(
             )
         })
     })?;
-    match upstream_conflict(&compiled.upstream, context.settings) {
+    match policy_conflict(&compiled, context) {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(compiled),
     }

@@ -4,7 +4,8 @@ use super::super::block::Block;
 use super::super::checks::check_rewrites;
 use super::super::compiled::Compiled;
 use super::super::error::{SnippetError, SnippetErrors};
-use super::super::header_changes::Difference;
+use super::super::header_changes::{Difference, HeaderOptions};
+use super::super::internal::{self, is_internal};
 use super::super::locations::{LocationPath, MAX_LOCATIONS};
 use super::super::named::{self, NamedLocation};
 use super::super::proxy_pass::ProxyPass;
@@ -41,6 +42,7 @@ impl Parts<'_> {
         directive: &Directive,
     ) -> Result<(), SnippetErrors> {
         let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
+        self.headers.differences.extend(&location.differences);
         let location = NamedLocation::new(name, &location);
         let location = location.ok_or_else(|| {
             let reason = "a named location has one return, without conditions, and headers of it";
@@ -59,16 +61,16 @@ impl Parts<'_> {
         let mut errors = SnippetErrors::default();
         let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
         let path = errors.take(path.ok_or_else(unsupported))?;
-        let compiled = location(directive, path.as_ref(), self.options);
+        let compiled = self.location(directive, path.as_ref());
         let compiled = errors.take(compiled)?;
         errors.check()?;
         let compiled = compiled.unwrap_or_default();
-        let differs = compiled.differences.get(&Difference::ConnectTimeout);
-        self.headers.differences.extend(differs);
+        self.headers.differences.extend(&compiled.differences);
         if compiled.proxy.is_some() && self.options.of_all_servers {
             let reason = "proxy_pass is supported only in snippets of an Ingress";
             return Err(SnippetError::new(directive.line, reason).into());
         }
+        self.has_internal |= is_internal(directive.block.as_deref().unwrap_or_default());
         let location = path.and_then(|path| compiled.into_location(path));
         let location = location.ok_or_else(unsupported)?;
         if self
@@ -82,21 +84,37 @@ impl Parts<'_> {
         directive.at_most(self.locations.len(), MAX_LOCATIONS, "locations")?;
         Ok(())
     }
+
+    fn location(
+        &self,
+        directive: &Directive,
+        path: Option<&LocationPath>,
+    ) -> Result<Compiled, SnippetErrors> {
+        let all = directive.block.as_deref().unwrap_or_default();
+        match is_internal(all) {
+            true => internal::check(all).map(|()| Compiled::default()),
+            false => location(all, path, self.options),
+        }
+    }
 }
 
 /// The block of a location of a server.
 fn location(
-    directive: &Directive,
+    all: &[Directive],
     path: Option<&LocationPath>,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    let all = directive.block.as_deref().unwrap_or_default();
     let block = match all.iter().any(|it| it.name() == "proxy_pass") {
         true => Block::ProxiedLocation,
         false => Block::LocationOfServer,
     };
     let options = CompileOptions {
         of_all_servers: false,
+        // As no annotation applies to it, nobody is asked for a password.
+        headers: HeaderOptions {
+            knows_users: false,
+            ..options.headers
+        },
         ..options
     };
     let compiled = compile_directives(all, block, path, options)?;

@@ -87,3 +87,43 @@ fn a_location_rewrites_to_redirect() {
         assert_eq!(contents(block, path), None, "{path} {block}");
     }
 }
+
+#[test]
+fn differences_of_a_location_are_those_of_its_server() {
+    const POD: &str = "proxy_pass http://web.default.svc.cluster.local;";
+    for (directive, difference) in [
+        ("add_header X-A $remote_addr;", Difference::AddsToErrors),
+        ("expires 1h;", Difference::WithoutDate),
+        (
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+            Difference::WithoutChain,
+        ),
+        ("proxy_connect_timeout 5s;", Difference::ConnectTimeout),
+    ] {
+        let text = format!("location /x {{ {directive} {POD} }}");
+        let differences = compiled(&text, Block::Server).unwrap().differences;
+        assert_eq!(differences, [difference].into(), "{directive}");
+    }
+    let named = "location @refused { add_header X-A $remote_addr; return 403; }";
+    let differences = compiled(named, Block::Server).unwrap().differences;
+    assert_eq!(differences, [Difference::AddsToErrors].into());
+}
+
+#[test]
+fn an_internal_location_is_404_to_clients() {
+    let auth = "internal; proxy_pass http://login.shop.svc.cluster.local:3000/validate; proxy_pass_request_body off;\n\
+                proxy_set_header Content-Length ''; proxy_set_header X-Original-URI $request_uri;";
+    let text = format!("location = /auth {{ {auth} }}\nlocation /x {{ return 403; }}");
+    let locations = compiled(&text, Block::Server).unwrap().locations;
+    assert_eq!(locations.len(), 2);
+    let first = &locations[0];
+    assert!(first.proxy.is_none() && first.direct_responses.is_empty() && first.filters.is_empty());
+    for (bad, line) in [
+        ("location /a {\ninternal; return 200;\n}", 2),
+        ("location /a {\ninternal;\nif ($a) { return 403; }\n}", 3),
+        ("location /a {\ninternal on;\n}", 2),
+        ("location /a { internal; }\nrewrite ^/b /a last;", 2),
+    ] {
+        assert_eq!(line_of_error(bad, Block::Server), Some(line), "{bad}");
+    }
+}

@@ -17,6 +17,8 @@ fn compiled_for(
             speaks_grpc: false,
             underscores: false,
             forwarded: &Forwarded::default(),
+            knows_users: false,
+            hidden: &[],
             adds_to_errors: false,
         },
         has_auth_service: true,

@@ -4,8 +4,7 @@ use sluice_ir::{AddedHeader, Expires, Expression, Header, HeaderName, Variable};
 use sluice_syntax::expression;
 
 use super::super::expires;
-use super::super::harmless_headers;
-use super::{Difference, HeaderChanges};
+use super::{Difference, HeaderChanges, Taken};
 
 const HSTS: &str = "strict-transport-security";
 /// Headers that `add_header` replaces.
@@ -16,16 +15,22 @@ impl HeaderChanges<'_> {
         if value.is_empty() {
             return self.remove_response(name);
         }
-        let is_written = expires::WRITTEN
-            .iter()
-            .any(|it| name.eq_ignore_ascii_case(it));
-        if is_written && self.response.expires.is_some() {
-            return None;
-        }
-        let name = self.response_name(name)?;
+        self.is_free_of_expires(name)?;
+        let name = match self.taken.get(&name.to_ascii_lowercase()) {
+            Some(Taken::OfPods) => self.name(name)?,
+            _ => self.response_name(name)?,
+        };
         let value = self.response_value(value)?;
+        self.taken.remove(&name.as_str().to_ascii_lowercase());
         self.response.set.push(Header { name, value });
         Some(())
+    }
+
+    /// `None`: `expires` writes it.
+    fn is_free_of_expires(&self, name: &str) -> Option<()> {
+        let mut written = expires::WRITTEN.iter();
+        let is_written = written.any(|it| name.eq_ignore_ascii_case(it));
+        (!is_written || self.response.expires.is_none()).then_some(())
     }
 
     pub(super) fn add_response(
@@ -57,8 +62,14 @@ impl HeaderChanges<'_> {
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
         let mut added = self.response.add.iter();
         let is_added = added.any(|it| is_same(it.header.name.as_str()));
+        // Envoy would write both in one line.
+        if name.eq_ignore_ascii_case("server") && !self.is_hidden(name) {
+            return None;
+        }
         // nginx adds behind all that replaces or removes, also where another snippet does.
-        let is_beside = is_added || self.of_first.contains(&name.to_ascii_lowercase());
+        let lower = name.to_ascii_lowercase();
+        let is_beside =
+            is_added || self.of_first.contains(&lower) || self.taken.contains_key(&lower);
         let name = if is_beside {
             self.name(name)?
         } else {
@@ -98,18 +109,56 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// Only names of software: Envoy leaves the others in the response of a pod that refuses an upgrade.
+    /// Not `Strict-Transport-Security`: the operator's is sent whatever an Ingress says.
     pub(super) fn remove_response(&mut self, name: &str) -> Option<()> {
-        if !harmless_headers::names_software(&[name.to_owned()]) {
+        self.is_free_of_expires(name)?;
+        if name.eq_ignore_ascii_case(HSTS) {
             return None;
         }
-        // It is never sent, unless the operator lets it pass.
-        if name.eq_ignore_ascii_case("server") {
-            return Some(());
-        }
-        let name = self.response_name(name)?;
+        let name = self.taken_name(name, Taken::All)?;
         self.response.remove.push(name);
         Some(())
+    }
+
+    /// Whatever else is said of it.
+    pub(super) fn hide_response(&mut self, name: &str) -> Option<()> {
+        let lower = name.to_ascii_lowercase();
+        let is_set = |it: &Header| it.name.as_str().eq_ignore_ascii_case(name);
+        let name = if self.response.set.iter().any(is_set) {
+            self.name(name)?
+        } else {
+            self.taken_name(name, Taken::OfPods)?
+        };
+        let is_new = !self.response.hide.iter().any(|it| it.is_alike(&lower));
+        self.response.hide.extend(is_new.then_some(name));
+        Some(())
+    }
+
+    /// A header that is taken away, whatever is added behind that.
+    fn taken_name(&mut self, name: &str, taken: Taken) -> Option<HeaderName> {
+        let lower = name.to_ascii_lowercase();
+        let is_same = |known: &str| known.eq_ignore_ascii_case(name);
+        let mut added = self.response.add.iter();
+        let is_added = added.any(|it| is_same(it.header.name.as_str()));
+        let is_taken = self.taken.contains_key(&lower);
+        let name = match is_added || is_taken {
+            true => self.name(name)?,
+            false => self.response_name(name)?,
+        };
+        // More is taken away by the one of them.
+        let known = self.taken.get(&lower).copied();
+        let taken = if known == Some(Taken::All) {
+            Taken::All
+        } else {
+            taken
+        };
+        self.taken.insert(lower, taken);
+        Some(name)
+    }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        let mut hidden = self.options.hidden.iter();
+        hidden.any(|known| known.is_alike(name))
     }
 
     /// Only of a header that pods' responses have anyway: nginx hides some of them, the operator may hide more, and what a client sends
@@ -119,6 +168,7 @@ impl HeaderChanges<'_> {
         let name = HeaderName::parse(name).ok()?;
         let lower = name.as_str().to_ascii_lowercase();
         let is_hidden = HIDDEN.contains(&lower.as_str()) || lower.starts_with("x-accel-");
+        let is_hidden = is_hidden || self.is_hidden(&lower);
         (!is_hidden && !(self.options.is_set_elsewhere)(&name)).then_some(())
     }
 

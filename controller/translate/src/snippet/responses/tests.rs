@@ -22,6 +22,8 @@ pub(super) fn responses_of(
                 speaks_grpc: false,
                 underscores: false,
                 forwarded: &Forwarded::default(),
+                knows_users: false,
+                hidden: &[],
                 adds_to_errors: false,
             },
             has_auth_service: false,

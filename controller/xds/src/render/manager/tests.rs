@@ -20,9 +20,10 @@ fn names(scheme: Scheme, global: &GlobalConfig) -> Vec<String> {
 fn what_a_route_asks_comes_before_the_filter_and_the_router() {
     let order = [
         "envoy.filters.http.cdn_loop",
+        "sluice.lookup",
+        "sluice.lookup",
+        "sluice.headers",
         "sluice.hidden",
-        "sluice.lookup",
-        "sluice.lookup",
         "sluice.policy",
         "sluice.lookup",
         "sluice",

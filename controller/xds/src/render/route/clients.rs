@@ -117,7 +117,12 @@ fn refusal(
         }
         Some(RefusalPage::Response(response)) => {
             let status = u32::from(response.status);
-            direct_response::route(&answer(http_route, global, status), response, &[], server)
+            direct_response::route(
+                &answer(http_route, global, status),
+                response,
+                &[],
+                (server, global),
+            )
         }
         None => answer(http_route, global, 400),
     }

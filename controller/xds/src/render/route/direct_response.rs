@@ -7,8 +7,8 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use envoy_types::pb::google::protobuf::Struct;
 use sluice_ir::{
-    Comparison, Condition, DirectResponse, Expression, Filter, HttpRoute, RequestTest,
-    ResponseContent, ServerName,
+    Comparison, Condition, DirectResponse, Expression, Filter, GlobalConfig, HttpRoute,
+    RequestTest, ResponseContent, ServerName,
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
@@ -16,6 +16,7 @@ use super::matching::{PROTO, decoded, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
 use crate::render::format::format;
+use crate::render::forwarded;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
 
@@ -26,7 +27,7 @@ const CLOSED: u16 = 503;
 pub(super) fn routes(
     route: &Route,
     http_route: &HttpRoute,
-    server: &ServerName,
+    around: (&ServerName, &GlobalConfig),
 ) -> (Vec<Route>, Vec<Route>) {
     let (first, others): (Vec<_>, Vec<_>) = http_route
         .direct_responses
@@ -34,7 +35,7 @@ pub(super) fn routes(
         .partition(|direct| direct.precedes_preflight);
     let routes = |all: Vec<&DirectResponse>| {
         let all = all.into_iter();
-        all.map(|direct| self::route(route, direct, &http_route.filters, server))
+        all.map(|direct| self::route(route, direct, &http_route.filters, around))
             .collect()
     };
     (routes(first), routes(others))
@@ -45,15 +46,15 @@ pub(super) fn route(
     route: &Route,
     direct: &DirectResponse,
     filters: &[Filter],
-    server: &ServerName,
+    (server, global): (&ServerName, &GlobalConfig),
 ) -> Route {
     let mut route = route.clone();
     match &direct.headers {
         Some(own) => {
             let own = Filter::ResponseHeaders(own.clone());
-            header::modify_response(&mut route, || std::iter::once(&own));
+            header::modify_response(&mut route, global, || std::iter::once(&own));
         }
-        None => header::modify_response(&mut route, || filters.iter()),
+        None => header::modify_response(&mut route, global, || filters.iter()),
     }
     answering(&route, direct, server)
 }
@@ -157,7 +158,10 @@ fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
         RequestTest::Method(comparison) if condition.negated => compared(":method", comparison),
         RequestTest::Method(comparison) => compared(":method", &in_any_case(comparison)),
         RequestTest::RequestUri(comparison) => compared(":path", comparison),
-        RequestTest::Header { name, value } => compared(&name.as_str().to_ascii_lowercase(), value),
+        RequestTest::Header { name, value } => {
+            let name = name.as_str().to_ascii_lowercase();
+            compared(&forwarded::compared(&name), value)
+        }
     };
     Some(match condition.negated {
         true => negated(matcher),

@@ -38,9 +38,11 @@ pub(super) fn routes(
         ..Route::default()
     };
     match &http_route.action {
-        Action::Forward(to) => in_order(&route, http_route, server, |route, http_route| {
-            to_backends(route, http_route, to, server, global)
-        }),
+        Action::Forward(to) => {
+            in_order(&route, http_route, (server, global), |route, http_route| {
+                to_backends(route, http_route, to, server, global)
+            })
+        }
         Action::Denied => {
             let denied = DirectResponseAction {
                 status: 503,
@@ -51,12 +53,17 @@ pub(super) fn routes(
                 ..route
             }]
         }
-        Action::Redirect(redirect) => in_order(&route, http_route, server, |route, http_route| {
-            redirect::routes(&answering(route, http_route), http_route, redirect, server)
-        }),
-        Action::Respond(status) => in_order(&route, http_route, server, |route, http_route| {
-            respond(route, http_route, *status, server, global)
-        }),
+        Action::Redirect(redirect) => {
+            in_order(&route, http_route, (server, global), |route, http_route| {
+                let answering = answering(route, http_route, global);
+                redirect::routes(&answering, http_route, redirect, server)
+            })
+        }
+        Action::Respond(status) => {
+            in_order(&route, http_route, (server, global), |route, http_route| {
+                respond(route, http_route, *status, server, global)
+            })
+        }
     }
 }
 
@@ -75,6 +82,7 @@ pub(super) fn to_https(
     let answering = answering(
         &with_response_headers(&route, &http_route.policy),
         http_route,
+        global,
     );
     let https = http_route.https_redirect.iter();
     let redirects = https.flat_map(|https| redirect::to_https(&answering, https, server));
@@ -88,9 +96,9 @@ pub(super) fn to_https(
 }
 
 /// A route for what the data plane answers itself: with the response headers that the pods' answers have, as in nginx.
-fn answering(route: &Route, http_route: &HttpRoute) -> Route {
+fn answering(route: &Route, http_route: &HttpRoute, global: &GlobalConfig) -> Route {
     let mut route = route.clone();
-    header::modify_response(&mut route, || http_route.filters.iter());
+    header::modify_response(&mut route, global, || http_route.filters.iter());
     route
 }
 
@@ -98,19 +106,19 @@ fn answering(route: &Route, http_route: &HttpRoute) -> Route {
 fn in_order(
     route: &Route,
     http_route: &HttpRoute,
-    server: &ServerName,
+    (server, global): (&ServerName, &GlobalConfig),
     act: impl Fn(&Route, &HttpRoute) -> Vec<Route>,
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let route = with_response_headers(route, policy);
-    let (mut first, mut routes) = direct_response::routes(&route, http_route, server);
+    let (mut first, mut routes) = direct_response::routes(&route, http_route, (server, global));
     for conditional in conditional_routes(http_route) {
         let all = act(&route, &conditional.route);
         routes.extend(direct_response::only_where(all, conditional.conditions).unwrap_or_default());
     }
     routes.extend(act(&route, http_route));
     first.extend(match &policy.cors {
-        Some(cors) => cors::routes(routes, &answering(&route, http_route), cors),
+        Some(cors) => cors::routes(routes, &answering(&route, http_route, global), cors),
         None => routes,
     });
     first
@@ -124,7 +132,7 @@ fn to_backends(
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let answering = answering(route, http_route);
+    let answering = answering(route, http_route, global);
     let mut routes: Vec<Route> = Vec::new();
     routes.extend(
         http_route
@@ -156,7 +164,7 @@ fn respond(
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let route = answering(route, http_route);
+    let mut route = answering(route, http_route, global);
     let redirects = http_route.https_redirect.iter();
     let mut routes: Vec<Route> = redirects
         .flat_map(|https| redirect::to_https(&route, https, server))
@@ -165,9 +173,10 @@ fn respond(
         status: status.into(),
         ..DirectResponseAction::default()
     };
+    let policies = policy::per_route(http_route, global, false);
+    route.typed_per_filter_config.extend(policies);
     routes.push(Route {
         action: Some(RouteKind::DirectResponse(response)),
-        typed_per_filter_config: policy::per_route(http_route, global, false),
         ..route
     });
     routes
@@ -223,7 +232,7 @@ fn upstream_routes(
             None => action.path_rewrite = SENT.to_owned(),
         }
         add_upstream_headers(&mut route, http_route);
-        header::modify(&mut route, filters);
+        header::modify(&mut route, global, filters);
         route
             .request_headers_to_remove
             .extend(request_headers::removed(global, policy));

@@ -122,6 +122,7 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
         .map(str::to_owned)
         .chain(of_patterns.into_iter().flatten())
         .chain(request_headers::names_of_copies(&config.global))
+        .chain(forwarded::names_of_copies(&config.global))
         .collect()
 }
 

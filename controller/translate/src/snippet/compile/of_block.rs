@@ -1,0 +1,48 @@
+//! Directives that one kind of block alone has a setting for.
+
+use super::super::block::Block;
+use super::super::checks::has_no_effect;
+use super::super::connections;
+use super::super::proxy_pass::ProxyDirectives;
+use super::super::upstream::{self, UpstreamOptions};
+use super::Parts;
+
+impl Parts<'_> {
+    /// True of a directive that a block of this kind alone has a setting for.
+    pub(super) fn is_of_block(&self, words: &[&str]) -> bool {
+        match (self.block, words) {
+            (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
+            (Block::Server, [name, ..]) => {
+                !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
+            }
+            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
+            _ => false,
+        }
+    }
+
+    /// Takes one of them.
+    pub(super) fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
+        match self.block {
+            Block::ProxiedLocation => self.proxy.add(words),
+            Block::Server => connections::add(&mut self.connections, words),
+            // A default that is said is none.
+            _ if has_no_effect(words, self.block) => Some(()),
+            _ => {
+                let options = UpstreamOptions {
+                    hosts: self.options.hosts,
+                    speaks_grpc: self.options.headers.speaks_grpc,
+                    data_plane: self.options.data_plane,
+                };
+                self.upstream.add(words, options)
+            }
+        }
+    }
+
+    /// Notes a directive that locations inherit in nginx alone.
+    pub(super) fn differs_in_server(&mut self, words: &[&str]) -> bool {
+        let is_inherited = self.block == Block::Server && !self.options.of_all_servers;
+        let difference = upstream::difference_of_server(words).filter(|_| is_inherited);
+        self.headers.differences.extend(difference);
+        difference.is_some()
+    }
+}

@@ -14,6 +14,7 @@ mod failover;
 mod fake_controller;
 mod fastcgi;
 mod filter_faults;
+mod firewall_example;
 #[path = "../e2e/fixture.rs"]
 mod fixture;
 mod gateway;

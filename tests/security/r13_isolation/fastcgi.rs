@@ -116,18 +116,6 @@ fn endless() -> Vec<(&'static str, Answer)> {
     };
     vec![
         (
-            "/endless-stderr",
-            for_ever(record(STDERR, b"evil\n").repeat(1000)),
-        ),
-        (
-            "/endless-long-stderr",
-            for_ever(record(STDERR, &[b'a'; 0xFFFF])),
-        ),
-        (
-            "/endless-empty-records",
-            for_ever(record(STDERR, b"").repeat(1000)),
-        ),
-        (
             "/endless-headers",
             for_ever(record(STDOUT, &b"X-A: a\r\n".repeat(1000))),
         ),

@@ -15,29 +15,38 @@ use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::extensions::filters::http::lua::v3::Lua;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
 use envoy_types::pb::google::protobuf::BoolValue;
-use sluice_ir::{Mirror, MirrorPath};
+use sluice_ir::Mirror;
 
 use super::cluster::upstream_filter;
-use super::format::QUERY;
 use super::header::{append, literal, remove, set};
 
-/// The target of the copy.
+/// Path of the copy; the query of the request comes behind it.
 const PATH: &str = "x-sluice-copy-path";
+/// Path in front of that of the request.
+const BELOW: &str = "x-sluice-copy-below";
 /// Present where the copy has no body.
 const BODILESS: &str = "x-sluice-copy-bodiless";
 
 /// Takes each piece of the body as it comes, so nothing is buffered. Requests that may have a body say that it is empty: without
 /// that, HTTP/1 would say that it comes in chunks.
 const SCRIPT: &str = r#"
+local function take(headers, name)
+  local value = headers:get(name)
+  if value then headers:remove(name) end
+  return value
+end
+
 function envoy_on_request(copy)
   local headers = copy:headers()
-  local path = headers:get("x-sluice-copy-path")
+  local sent = headers:get(":path")
+  local path = take(headers, "x-sluice-copy-path")
+  local below = take(headers, "x-sluice-copy-below")
   if path then
-    headers:replace(":path", path)
-    headers:remove("x-sluice-copy-path")
+    headers:replace(":path", path .. (sent:match("%?.*") or ""))
+  elseif below then
+    headers:replace(":path", below .. sent)
   end
-  if not headers:get("x-sluice-copy-bodiless") then return end
-  headers:remove("x-sluice-copy-bodiless")
+  if not take(headers, "x-sluice-copy-bodiless") then return end
   local method = headers:get(":method")
   if headers:get("content-length") or (method ~= "GET" and method ~= "HEAD") then
     headers:replace("content-length", "0")
@@ -68,22 +77,16 @@ pub(super) fn instructions(mirror: &Mirror) -> Vec<HeaderMutation> {
     if !mirror.is_altered() {
         return Vec::new();
     }
-    let path = mirror.path.as_ref();
-    let path = path.map_or_else(|| remove(PATH), |path| append(set(PATH, &target(path))));
-    let body = match mirror.bodiless {
-        true => append(set(BODILESS, "1")),
-        false => remove(BODILESS),
+    let path = |is_in_front: bool| {
+        let path = mirror.path.as_ref();
+        let path = path.filter(|path| path.request_uri == is_in_front);
+        path.map(|path| literal(&path.literal))
     };
-    vec![path, body]
-}
-
-fn target(path: &MirrorPath) -> String {
-    let rest = if path.request_uri {
-        "%REQ(:path)%"
-    } else {
-        QUERY
-    };
-    literal(&path.literal) + rest
+    let body = mirror.bodiless.then(|| "1".to_owned());
+    [(PATH, path(false)), (BELOW, path(true)), (BODILESS, body)]
+        .into_iter()
+        .map(|(name, value)| value.map_or_else(|| remove(name), |value| append(set(name, &value))))
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,8 +95,8 @@ mod tests {
 
     #[test]
     fn script_reads_the_headers_of_the_instructions() {
-        for name in [PATH, BODILESS] {
-            assert_eq!(SCRIPT.matches(&format!("\"{name}\"")).count(), 2);
+        for name in [PATH, BELOW, BODILESS] {
+            assert_eq!(SCRIPT.matches(&format!("\"{name}\"")).count(), 1);
         }
     }
 }

@@ -117,6 +117,10 @@ fn is_decided_elsewhere(check: &Check, explanation: &Value) -> bool {
 
 /// Compares what is said with what is expected of the data planes.
 fn compare(check: &Check, outcome: &Value) -> Result<(), String> {
+    // Whoever gets the connection as it is reads its requests.
+    if outcome.get("passthrough").is_some() {
+        return Ok(());
+    }
     let then = &check.then;
     let Some(status) = then.status.as_ref().and_then(Value::as_u64) else {
         return Ok(());

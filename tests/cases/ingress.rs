@@ -91,7 +91,8 @@ areas_of_hosts! {
 }
 
 areas! {
-    acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing snippets ssl status
+    acl admission affinity auth balancer canary class cors errors fastcgi firewall headers l4 limits redirect rewrite routing snippets
+    ssl status
 }
 
 pub(crate) fn file() -> Result<CaseFile> {

@@ -11,12 +11,13 @@ use sluice_tests::artifacts::{self, repository};
 use crate::flags::help;
 
 /// Folders with pages, and the pages of the root.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "",
     "docs",
     "envoy",
     "examples/hello",
     "examples/drop-in-envoy",
+    "examples/firewall",
     "nginx-wasm",
     "controller/deploy/helm/sluice",
     "tests/cases",

@@ -91,7 +91,7 @@ fn requests(recording: &Path) -> Result<usize> {
 #[test]
 fn cases_that_do_not_pass_are_told_to_users() -> Result<()> {
     let page = fs::read_to_string(artifacts::repository().join("docs/differences.md"))?;
-    for file in ["", "-nginx", "-kong"] {
+    for file in ["", "-envoy", "-nginx", "-kong"] {
         let file = artifacts::repository().join(format!("tests/cases/expected-failures{file}.txt"));
         let listed = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let ids = listed

@@ -14,6 +14,7 @@ mod failover;
 mod fake_controller;
 mod fastcgi;
 mod filter_faults;
+mod firewall_example;
 #[path = "../e2e/fixture.rs"]
 mod fixture;
 mod gateway;
@@ -30,7 +31,6 @@ mod log_format;
 mod lookaround;
 mod managed;
 mod metrics;
-mod mirrors;
 mod nginx_features;
 mod passthrough;
 mod pause;

@@ -48,6 +48,7 @@ mod r09_listeners;
 mod r09_names;
 mod r09_own_addresses;
 mod r09_references;
+mod r10_fastcgi_parameters;
 mod r10_header_lines;
 mod r10_hostile_text;
 mod r11_denials_are_final;

@@ -26,6 +26,7 @@ pub mod echo;
 pub mod envoy;
 #[cfg(feature = "cases")]
 pub mod fake;
+pub mod fastcgi;
 pub mod faults;
 pub mod fleet;
 pub mod hostile;

@@ -16,6 +16,7 @@ mod install;
 mod lint;
 mod notes;
 mod plugin;
+mod reproducible;
 mod run;
 mod setup;
 mod site;

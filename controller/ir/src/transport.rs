@@ -25,6 +25,9 @@ pub struct Transport {
     /// Most concurrent connections, or UDP sessions; `None` is no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub max_connections: Option<NonZeroU32>,
+    /// Requests are copies of others that have a path of their own, or no body.
+    #[serde(skip_serializing_if = "is_default")]
+    pub altered_copies: bool,
 }
 
 impl Default for Transport {
@@ -36,6 +39,7 @@ impl Default for Transport {
             proxy_protocol: false,
             keep_alive: KeepAlive::default(),
             max_connections: None,
+            altered_copies: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod backtracking;
 mod containment;
+mod fastcgi;
 mod headers;
 mod internal_names;
 mod patterns;

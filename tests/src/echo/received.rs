@@ -8,6 +8,7 @@ use hyper::http::request::Parts;
 use serde_json::{Value, json};
 
 use super::EchoIdentity;
+use crate::fastcgi::Params;
 
 /// One request, as the pod saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,40 @@ impl Received {
             headers,
             host: authority.or(host),
             http: format!("{:?}", parts.version),
+            body_bytes,
+            connection: from.clone(),
+        }
+    }
+
+    /// The request of an application of FastCGI.
+    pub(super) fn from_params(
+        identity: &EchoIdentity,
+        params: &Params,
+        body_bytes: usize,
+        from: &Transport,
+    ) -> Received {
+        let text = |name: &str| {
+            let value = params.get(name).map(Vec::as_slice).unwrap_or_default();
+            String::from_utf8_lossy(value).into_owned()
+        };
+        let target = text("REQUEST_URI");
+        let (path, query) = match target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (target.as_str(), None),
+        };
+        let headers = params.keys();
+        Received {
+            pod: identity.pod.clone(),
+            service: identity.service.clone(),
+            namespace: identity.namespace.clone(),
+            method: text("REQUEST_METHOD"),
+            path: path.to_owned(),
+            query: query.map(str::to_owned),
+            headers: headers
+                .map(|name| (name.to_ascii_lowercase(), vec![text(name)]))
+                .collect(),
+            host: params.get("HTTP_HOST").map(|_| text("HTTP_HOST")),
+            http: "FastCGI".to_owned(),
             body_bytes,
             connection: from.clone(),
         }

@@ -14,15 +14,15 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::received::{Received, Transport};
-use super::{Pod, Speaks};
-use crate::dns;
+use super::{Behaviour, Pod, Speaks};
 use crate::script::Answer;
+use crate::{dns, fastcgi};
 
 /// A pod whose client says nothing is not kept waiting for ever.
 const FIRST_BYTES: Duration = Duration::from_secs(10);
@@ -31,6 +31,8 @@ const PROXY_LINE: usize = 107;
 const TLS_HANDSHAKE: u8 = 0x16;
 /// How a message of DNS over TCP begins, when it is shorter than 256 bytes.
 const DNS_LENGTH: u8 = 0;
+/// How a record of FastCGI begins.
+const FASTCGI_VERSION: u8 = 1;
 /// Headers that a pod takes.
 const MOST_HEADERS: usize = 1000;
 
@@ -73,6 +75,9 @@ async fn converse(mut stream: TcpStream, pod: Arc<Pod>) -> Result<()> {
     if let (Some(address), 1, [DNS_LENGTH]) = (pod.setup.dns, peeked, first) {
         pod.hits.fetch_add(1, Ordering::Relaxed);
         return dns::answer(stream, address).await;
+    }
+    if peeked == 1 && first == [FASTCGI_VERSION] && pod.setup.speaks != Speaks::Tls {
+        return speak_fastcgi(stream, pod, transport).await;
     }
     match (&pod.setup.tls, wants_tls) {
         (Some(config), true) if pod.setup.speaks != Speaks::Plain => {
@@ -125,34 +130,72 @@ where
         .map_err(|error| anyhow!(error))
 }
 
+/// One request; its parameters stand where headers do.
+async fn speak_fastcgi(mut stream: TcpStream, pod: Arc<Pod>, transport: Transport) -> Result<()> {
+    let (params, body_bytes) = fastcgi::request(&mut stream).await?;
+    let turn = Turn::of_next_request(&pod);
+    let received = Received::from_params(&pod.identity, &params, body_bytes, &transport);
+    let answer = turn.take(&pod, &received).await?;
+    let mut text = format!("Status: {}\r\nX-Pod: {}\r\n", answer.status, received.pod);
+    for (name, value) in &answer.headers {
+        text += &format!("{name}: {value}\r\n");
+    }
+    text += "\r\n";
+    text += &answer
+        .body
+        .unwrap_or_else(|| received.to_json().to_string());
+    stream.write_all(&fastcgi::response(&text)).await?;
+    stream.shutdown().await?;
+    Ok(())
+}
+
 async fn answer(
     request: Request<Incoming>,
     pod: Arc<Pod>,
     transport: Arc<Transport>,
 ) -> Result<Response<Body>> {
-    pod.hits.fetch_add(1, Ordering::Relaxed);
-    let behaviour = Arc::clone(&pod.behaviour());
+    let turn = Turn::of_next_request(&pod);
     let (parts, body) = request.into_parts();
-    // The journal is in the order of arrival, also of requests whose answers are slow.
-    let n = behaviour.requests.fetch_add(1, Ordering::Relaxed);
     let body_bytes = count(body).await?;
     let received = Received::of(&pod.identity, &parts, body_bytes, &transport);
-    if let Some(journal) = &pod.setup.journal {
-        journal.add(received.clone());
-    }
-    let reflex = || pod.setup.reflex.and_then(|reflex| reflex(&received));
-    let answer = behaviour.script.answer_to(n, &received.path, reflex);
-    let delay = behaviour.script.delay + answer.delay;
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-    }
-    if behaviour.script.hang_up {
-        return Err(anyhow!("the script hangs up"));
-    }
+    let answer = turn.take(&pod, &received).await?;
     let is_grpc = |kind: String| kind.starts_with("application/grpc");
     match received.header("content-type").is_some_and(is_grpc) && received.http == "HTTP/2.0" {
         true => grpc_response(&answer, &pod.identity.pod),
         false => response(answer, &received),
+    }
+}
+
+/// The place of a request among those of a script.
+struct Turn {
+    behaviour: Arc<Behaviour>,
+    n: u64,
+}
+
+impl Turn {
+    fn of_next_request(pod: &Pod) -> Turn {
+        pod.hits.fetch_add(1, Ordering::Relaxed);
+        let behaviour = Arc::clone(&pod.behaviour());
+        let n = behaviour.requests.fetch_add(1, Ordering::Relaxed);
+        Turn { behaviour, n }
+    }
+
+    /// The answer, when it is time. The journal is in the order of arrival, also of requests whose answers are slow.
+    async fn take(self, pod: &Pod, received: &Received) -> Result<Answer> {
+        let script = &self.behaviour.script;
+        if let Some(journal) = &pod.setup.journal {
+            journal.add(received.clone());
+        }
+        let reflex = || pod.setup.reflex.and_then(|reflex| reflex(received));
+        let answer = script.answer_to(self.n, &received.path, reflex);
+        let delay = script.delay + answer.delay;
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        if script.hang_up {
+            return Err(anyhow!("the script hangs up"));
+        }
+        Ok(answer)
     }
 }
 

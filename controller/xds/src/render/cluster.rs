@@ -35,6 +35,7 @@ use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, KeepAlive, LoadBalance, Protocol, Transport};
 
+use super::altered_copies;
 use super::header::remove;
 use super::header_case;
 use super::manager::MAX_HEADERS;
@@ -194,17 +195,31 @@ fn protocol_options(transport: &Transport) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
-        http_filters: match transport.protocol {
-            Protocol::Http1 | Protocol::FastCgi => Vec::new(),
-            Protocol::Http2 => without_choice(),
-        },
+        http_filters: upstream_filters(transport),
         ..HttpProtocolOptions::default()
     })
 }
 
+/// Filters behind the choice of an endpoint; most clusters have none.
+fn upstream_filters(transport: &Transport) -> Vec<HttpFilter> {
+    let hidden = match transport.protocol {
+        Protocol::Http1 | Protocol::FastCgi => None,
+        Protocol::Http2 => Some(without_choice()),
+    };
+    let altered = transport.altered_copies.then(altered_copies::filter);
+    let mut filters: Vec<_> = hidden.into_iter().chain(altered).collect();
+    if !filters.is_empty() {
+        filters.push(upstream_filter(
+            "envoy.filters.http.upstream_codec",
+            UpstreamCodec {},
+        ));
+    }
+    filters
+}
+
 /// HTTP/2 has names with a colon, and pods refuse requests with one that they do not know. Taken away after the choice
 /// of the endpoint: on the route it would be gone before.
-fn without_choice() -> Vec<HttpFilter> {
+fn without_choice() -> HttpFilter {
     let request_mutations = [ENDPOINT_HEADER, BACKEND_HEADER].map(remove).into();
     let mutations = Mutations {
         request_mutations,
@@ -214,13 +229,10 @@ fn without_choice() -> Vec<HttpFilter> {
         mutations: Some(mutations),
         ..HeaderMutation::default()
     };
-    vec![
-        upstream_filter("envoy.filters.http.header_mutation", hide),
-        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
-    ]
+    upstream_filter("envoy.filters.http.header_mutation", hide)
 }
 
-fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
+pub(super) fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
     HttpFilter {
         name: name.to_owned(),
         config_type: any(config).map(ConfigType::TypedConfig),

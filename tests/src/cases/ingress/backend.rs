@@ -18,6 +18,8 @@ pub struct Backend {
     pub cert: Option<String>,
     /// Its responses.
     pub script: Script,
+    /// Pods that respond to some paths by themselves.
+    pub pods: BTreeMap<String, BTreeMap<String, Answer>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -26,6 +28,7 @@ struct Words {
     scheme: Option<String>,
     cert: Option<String>,
     responses: BTreeMap<String, Value>,
+    pods: BTreeMap<String, BTreeMap<String, Value>>,
     fail_first: u64,
     fail_status: Option<u16>,
     delay_s: f64,
@@ -58,10 +61,7 @@ impl Backend {
         let mut script = Script::echo().delay(seconds(words.delay_s)?);
         let mut fail = (words.fail_first, words.fail_status);
         for (path, response) in paths.into_iter().chain(words.responses) {
-            let response: Response = match response {
-                Value::Number(status) => read(serde_json::json!({ "status": status }))?,
-                response => read(response)?,
-            };
+            let response = Response::read(response)?;
             if response.fail_first > 0 {
                 fail = (response.fail_first, response.fail_status);
             }
@@ -70,16 +70,37 @@ impl Backend {
         if fail.0 > 0 {
             script = script.fail_first(fail.0, fail.1.unwrap_or(503));
         }
-        let Words { scheme, cert, .. } = words;
+        let Words {
+            scheme, cert, pods, ..
+        } = words;
+        let answers = |responses: BTreeMap<String, Value>| {
+            let answer = |response| Response::read(response)?.answer();
+            let answers = responses
+                .into_iter()
+                .map(|(path, response)| Ok((path, answer(response)?)));
+            answers.collect::<Result<_, String>>()
+        };
+        let pods = pods
+            .into_iter()
+            .map(|(pod, responses)| Ok((pod, answers(responses)?)));
         Ok(Backend {
             scheme,
             cert,
             script,
+            pods: pods.collect::<Result<_, String>>()?,
         })
     }
 }
 
 impl Response {
+    /// A number is a status.
+    fn read(response: Value) -> Result<Response, String> {
+        match response {
+            Value::Number(status) => read(serde_json::json!({ "status": status })),
+            response => read(response),
+        }
+    }
+
     fn answer(self) -> Result<Answer, String> {
         let headers = self.headers.iter().flat_map(|(name, value)| match value {
             Value::Array(values) => values
@@ -127,6 +148,10 @@ mod tests {
             [("X".into(), "1".into()), ("X".into(), "2".into())]
         );
         assert_eq!(flat.script.answers["*"].status, 204);
+        let of_pod: Backend =
+            serde_json::from_value(json!({"pods": {"echo-1": {"/healthz": 500}}})).unwrap();
+        assert_eq!(of_pod.pods["echo-1"]["/healthz"].status, 500);
+        assert!(of_pod.script.answers.is_empty());
     }
 
     #[test]

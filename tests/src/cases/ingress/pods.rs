@@ -13,7 +13,7 @@ use super::model::{Behind, Key, Model, Named, find};
 use super::objects::{Place, Places};
 use crate::echo::{Echo, EchoIdentity, Journal, Setup, Speaks};
 use crate::ports::{Network, Port};
-use crate::script::Script;
+use crate::script::{Answer, Script};
 use crate::tls;
 
 /// The pods that run.
@@ -38,6 +38,8 @@ struct Running {
     front: Option<(Echo, Option<Port>)>,
     certificate: Option<(Arc<ServerConfig>, Vec<u8>)>,
     script: Script,
+    /// What single pods have instead.
+    own: BTreeMap<String, BTreeMap<String, Answer>>,
     speaks: Speaks,
 }
 
@@ -139,7 +141,7 @@ impl Pods {
             reflex: Some(fixture::reflex),
         };
         let echo = Echo::start_with(addr, identity, setup).await?;
-        echo.script(running.script.clone());
+        echo.script(running.script_of(pod));
         Ok(echo)
     }
 
@@ -189,7 +191,7 @@ impl Pods {
             running
                 .pods
                 .iter()
-                .for_each(|pod| pod.script(running.script.clone()));
+                .for_each(|pod| pod.script(running.script_of(pod.name())));
         }
     }
 
@@ -256,8 +258,16 @@ impl Running {
         Ok(Running {
             certificate: Some((tls::server_config(identity)?, shown)),
             script: backend.script,
+            own: backend.pods,
             speaks,
             ..Running::default()
+        })
+    }
+
+    fn script_of(&self, pod: &str) -> Script {
+        let own = self.own.get(pod).into_iter().flatten();
+        own.fold(self.script.clone(), |script, (path, answer)| {
+            script.answer(path, answer.clone())
         })
     }
 }

@@ -6,13 +6,10 @@ use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
 use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use sluice_ir::{Fraction, Mirror, Policy};
 
-/// Envoy changes the path of no copy (`:-prefixed or host headers may not be modified`); the translation reports those.
+use crate::render::altered_copies;
+
 pub(super) fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
-    let mirrors = policy.mirrors.iter();
-    mirrors
-        .filter(|mirror| mirror.path.is_none())
-        .map(copy_to)
-        .collect()
+    policy.mirrors.iter().map(copy_to).collect()
 }
 
 fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
@@ -21,6 +18,7 @@ fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
         host_rewrite_literal: mirror.host.clone(),
         disable_shadow_host_suffix_append: true,
         runtime_fraction: mirror.fraction.map(of_all),
+        request_headers_mutations: altered_copies::instructions(mirror),
         ..RequestMirrorPolicy::default()
     }
 }

@@ -31,6 +31,7 @@ mod log_format;
 mod lookaround;
 mod managed;
 mod metrics;
+mod mirrors;
 mod nginx_features;
 mod passthrough;
 mod pause;

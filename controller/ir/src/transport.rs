@@ -25,9 +25,6 @@ pub struct Transport {
     /// Most concurrent connections, or UDP sessions; `None` is no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub max_connections: Option<NonZeroU32>,
-    /// Requests are copies of others that have a path of their own, or no body.
-    #[serde(skip_serializing_if = "is_default")]
-    pub altered_copies: bool,
 }
 
 impl Default for Transport {
@@ -39,7 +36,6 @@ impl Default for Transport {
             proxy_protocol: false,
             keep_alive: KeepAlive::default(),
             max_connections: None,
-            altered_copies: false,
         }
     }
 }

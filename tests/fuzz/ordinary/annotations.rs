@@ -21,7 +21,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("canary", "true"),
     ("default-backend", "svc"),
     ("enable-cors", "true"),
-    ("mirror-target", "http://copy.example/below$request_uri"),
+    ("mirror-target", "http://copy.example$request_uri"),
     ("proxy-ssl-secret", "ca"),
     ("sluice.dev/health-check-path", "/healthz"),
     ("use-regex", "true"),

@@ -16,23 +16,15 @@ pub struct Mirror {
     /// Cluster IP of the backend, if any, for a data plane that chooses no endpoint for a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,
-    /// Path of the copies; `None` is that of the request with its query.
+    /// Path of the copies; `None` is that of the request with its query. Only nginx sends others.
     #[serde(skip_serializing_if = "is_default")]
     pub path: Option<MirrorPath>,
-    /// Copies have no body.
+    /// Copies have no body. Only nginx sends such.
     #[serde(skip_serializing_if = "is_default")]
     pub bodiless: bool,
     /// Part of the requests that is copied, chosen at random; `None` is all of them.
     #[serde(skip_serializing_if = "is_default")]
     pub fraction: Option<Fraction>,
-}
-
-impl Mirror {
-    /// True if copies differ from requests by more than their `Host`: then the transport of the backend says so, too.
-    #[must_use]
-    pub fn is_altered(&self) -> bool {
-        self.path.is_some() || self.bodiless
-    }
 }
 
 /// Path of a copy, which need not be that of the request.

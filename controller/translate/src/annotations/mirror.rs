@@ -1,35 +1,37 @@
 //! A copy of each request.
 
-use sluice_ir::MirrorPath;
+use sluice_ir::{MirrorPath, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
-use sluice_translate_engine::UpstreamUrl;
+use sluice_translate_engine::{Cause, UpstreamUrl};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
-use crate::support::Support;
+use crate::support::{DataPlane, Support, Supports};
 
 /// The filter says once for each request which pod gets it.
 const NGINX: Support = Support::Partly(
     "a path and $request_uri, or one of them, after the host; to the address of a Service where it has one",
 );
+/// A path of its own: Envoy's mirror policies change no path, and neither does any of its filters behind them.
+const PATH: Supports = Supports {
+    envoy: Support::Unsupported("write nothing, / or $request_uri after the host"),
+    nginx: Support::Full,
+};
 /// Longer texts may be more than nginx reads.
 const LONGEST_PATH: usize = 1000;
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
-        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress)
-            .partly("a path and $request_uri, or one of them, after the host")
-            .nginx(NGINX),
+        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
+            "mirrored requests keep their path and query: nothing, / or $request_uri after the host",
+        ).nginx(NGINX),
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
-        annotation(
-            "mirror-request-body",
-            Value::OnOff,
-            Risk::Low,
-            Scope::Ingress,
-        )
-        .full(),
+        annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
+            .instead("mirrored requests have the body of the request")
+            .nginx(Support::Full)
+            .harmless(&["on"]),
     ],
 };
 
@@ -46,7 +48,10 @@ pub(crate) struct MirrorTarget {
     pub(crate) bodiless: bool,
 }
 
-pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
+pub(super) fn mirror(
+    view: &mut View<'_, '_>,
+    served_by: Option<DataPlane>,
+) -> Option<MirrorTarget> {
     let has_body = view
         .read("mirror-request-body", value::on_off)
         .unwrap_or(true);
@@ -59,6 +64,17 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
         let (target, path) = UpstreamUrl::parse(text, addresses)?;
         Ok((target, parse_path(path)?))
     })?;
+    if path.is_some() {
+        for (applies_to, support) in PATH.by_data_plane(served_by) {
+            if let Support::Unsupported(advice) = support {
+                let cause = Cause::new(ReasonCode::Unsupported, applies_to.not_supported(advice));
+                view.not_honoured("mirror-target", cause, "requests are not mirrored");
+            }
+        }
+        if !PATH.is_honoured(served_by) {
+            return None;
+        }
+    }
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
     Some(MirrorTarget {
         target,

@@ -160,16 +160,10 @@ impl Assembly<'_> {
         Some(self.backend(service, Port::First, &usual, context, FIELD.to_owned()))
     }
 
-    /// Transport to where an annotation's URL leads.
-    pub(super) fn transport_to(&self, target: &UpstreamUrl) -> Transport {
-        target.transport(self.globals.upstream.transport.connect_timeout)
-    }
-
     /// Backend of an annotation's URL: a Service of the cluster, or an external host.
     pub(super) fn target(
         &mut self,
         target: &UpstreamUrl,
-        transport: &Transport,
         object: &ObjectRef,
         annotation: &str,
     ) -> BackendId {
@@ -182,9 +176,10 @@ impl Assembly<'_> {
                 port: target.port,
             }),
         };
+        let transport = target.transport(self.globals.upstream.transport.connect_timeout);
         let attempts = self.globals.upstream.retries.attempts;
         let settings = BackendSettings {
-            transport,
+            transport: &transport,
             balance: &self.globals.upstream.balance,
             attempts,
             gets_requests: false,

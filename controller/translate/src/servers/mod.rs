@@ -172,9 +172,7 @@ impl Assembly<'_> {
             path,
             bodiless,
         } = copied;
-        let mut transport = self.transport_to(&target);
-        transport.altered_copies = path.is_some() || bodiless;
-        let backend = self.target(&target, &transport, &context.object, "mirror-target");
+        let backend = self.target(&target, &context.object, "mirror-target");
         let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
@@ -196,8 +194,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let transport = self.transport_to(&target);
-        let backend = Some(self.target(&target, &transport, object, "auth-url"));
+        let backend = Some(self.target(&target, object, "auth-url"));
         let annotations = Arc::make_mut(annotations);
         let authentication = Arc::make_mut(&mut annotations.policy)
             .authentication

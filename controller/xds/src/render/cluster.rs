@@ -35,7 +35,6 @@ use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, KeepAlive, LoadBalance, Protocol, Transport};
 
-use super::altered_copies;
 use super::header::remove;
 use super::header_case;
 use super::manager::MAX_HEADERS;
@@ -195,31 +194,17 @@ fn protocol_options(transport: &Transport) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
-        http_filters: upstream_filters(transport),
+        http_filters: match transport.protocol {
+            Protocol::Http1 | Protocol::FastCgi => Vec::new(),
+            Protocol::Http2 => without_choice(),
+        },
         ..HttpProtocolOptions::default()
     })
 }
 
-/// Filters behind the choice of an endpoint; most clusters have none.
-fn upstream_filters(transport: &Transport) -> Vec<HttpFilter> {
-    let hidden = match transport.protocol {
-        Protocol::Http1 | Protocol::FastCgi => None,
-        Protocol::Http2 => Some(without_choice()),
-    };
-    let altered = transport.altered_copies.then(altered_copies::filter);
-    let mut filters: Vec<_> = hidden.into_iter().chain(altered).collect();
-    if !filters.is_empty() {
-        filters.push(upstream_filter(
-            "envoy.filters.http.upstream_codec",
-            UpstreamCodec {},
-        ));
-    }
-    filters
-}
-
 /// HTTP/2 has names with a colon, and pods refuse requests with one that they do not know. Taken away after the choice
 /// of the endpoint: on the route it would be gone before.
-fn without_choice() -> HttpFilter {
+fn without_choice() -> Vec<HttpFilter> {
     let request_mutations = [ENDPOINT_HEADER, BACKEND_HEADER].map(remove).into();
     let mutations = Mutations {
         request_mutations,
@@ -229,10 +214,13 @@ fn without_choice() -> HttpFilter {
         mutations: Some(mutations),
         ..HeaderMutation::default()
     };
-    upstream_filter("envoy.filters.http.header_mutation", hide)
+    vec![
+        upstream_filter("envoy.filters.http.header_mutation", hide),
+        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
+    ]
 }
 
-pub(super) fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
+fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
     HttpFilter {
         name: name.to_owned(),
         config_type: any(config).map(ConfigType::TypedConfig),

@@ -11,7 +11,6 @@
 
 mod access_log;
 mod access_log_service;
-mod altered_copies;
 mod cluster;
 mod compress;
 mod encoded;

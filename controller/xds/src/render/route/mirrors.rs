@@ -6,10 +6,13 @@ use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
 use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use sluice_ir::{Fraction, Mirror, Policy};
 
-use crate::render::altered_copies;
-
+/// Envoy changes the path of no copy (`:-prefixed or host headers may not be modified`); the translation reports those.
 pub(super) fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
-    policy.mirrors.iter().map(copy_to).collect()
+    let mirrors = policy.mirrors.iter();
+    mirrors
+        .filter(|mirror| mirror.path.is_none())
+        .map(copy_to)
+        .collect()
 }
 
 fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
@@ -18,7 +21,6 @@ fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
         host_rewrite_literal: mirror.host.clone(),
         disable_shadow_host_suffix_append: true,
         runtime_fraction: mirror.fraction.map(of_all),
-        request_headers_mutations: altered_copies::instructions(mirror),
         ..RequestMirrorPolicy::default()
     }
 }

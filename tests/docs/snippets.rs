@@ -66,7 +66,8 @@ of all cookies Envoy compares patterns and texts without blanks, commas and semi
 
 A `server-snippet` applies to all paths that its namespace has on a host, not to those of other namespaces; the first Ingress of the
 namespace decides. Its responses come before those of a `configuration-snippet`. Its address lists apply to paths without any of their
-own, its `add_header` to paths that have none. Its locations are found as nginx finds them, among the paths of its namespace. With a redirect
+own, its `add_header` to paths that have none. Its locations are found as nginx finds them, among the paths of its namespace; but where there are patterns, a path
+or `location` to pods below a `location ^~`, and longer than it, is closed (503) and reported: nginx would compare the patterns first there. With a redirect
 of all requests (`permanent-redirect`, `temporal-redirect`) a `configuration-snippet` is not served; a canary has the snippets of its
 main Ingress. [annotations.md](annotations.md#limits-of-an-ingress) has the limits.
 

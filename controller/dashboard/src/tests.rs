@@ -343,7 +343,7 @@ async fn what_is_not_there_is_404() {
 #[tokio::test]
 async fn a_browser_learns_of_a_change() {
     let dashboard = dashboard(&[]);
-    let router = router(dashboard.clone(), Token::of(TOKEN));
+    let router = router(Arc::new(Indexed::new(dashboard.clone())), Token::of(TOKEN));
     let request = Request::get("/changes")
         .header("host", "localhost")
         .header("cookie", "sluice_dashboard_80=secret");

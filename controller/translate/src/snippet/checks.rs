@@ -17,21 +17,39 @@ pub(super) fn line_of_if(all: &[Directive]) -> usize {
     conditions.next().map_or(1, |directive| directive.line)
 }
 
-/// A path that was changed is looked for among locations that answer themselves.
+/// A path that was changed is looked for among locations that answer themselves, and a location to pods has nothing of its server, which in
+/// nginx it inherits.
 pub(super) fn check_proxied(
     locations: &[Location],
     has_internal: bool,
     rewrites: &[ServerRewrite],
     all: &[Directive],
 ) -> Result<(), SnippetError> {
-    let has_proxied = has_internal || locations.iter().any(|it| it.proxy.is_some());
-    if rewrites.is_empty() || !has_proxied {
+    let has_proxied = locations.iter().any(|it| it.proxy.is_some());
+    if has_proxied {
+        check_inherited(all)?;
+    }
+    if rewrites.is_empty() || !(has_proxied || has_internal) {
         return Ok(());
     }
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
     let line = rewrite.next().map_or(1, |directive| directive.line);
     let reason = "rewrite to another path is not supported beside a location with proxy_pass";
     Err(SnippetError::new(line, reason))
+}
+
+fn check_inherited(all: &[Directive]) -> Result<(), SnippetError> {
+    for directive in all {
+        let words = directive.words();
+        if defaults::is_overridden_by_locations(&words) && !defaults::is_default(&words) {
+            let name = directive.name();
+            let reason = format!(
+                "{name} of the server is not supported beside a location with proxy_pass; write it into the location"
+            );
+            return Err(SnippetError::new(directive.line, reason));
+        }
+    }
+    Ok(())
 }
 
 /// Envoy compares a path with the patterns of both, the rewrite and each location where it is.

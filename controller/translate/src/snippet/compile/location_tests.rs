@@ -127,3 +127,23 @@ fn an_internal_location_is_404_to_clients() {
         assert_eq!(line_of_error(bad, Block::Server), Some(line), "{bad}");
     }
 }
+
+/// nginx would let it: a header that is taken away would come back.
+#[test]
+fn a_location_to_pods_is_refused_where_it_would_inherit() {
+    let location = "location /a { proxy_pass http://web.a.svc.cluster.local; }";
+    for of_server in [
+        "proxy_set_header X-User '';",
+        "client_max_body_size 1k;",
+        "proxy_read_timeout 5;",
+    ] {
+        let text = format!("{location}\n{of_server}");
+        assert_eq!(line_of_error(&text, Block::Server), Some(2), "{of_server}");
+        // Its own locations answer themselves, and the paths of Ingresses have their own.
+        assert_eq!(line_of_error(of_server, Block::Server), None);
+        let answering = format!("location /b {{ return 204; }}\n{of_server}");
+        assert_eq!(line_of_error(&answering, Block::Server), None);
+    }
+    let told = format!("{location}\nproxy_set_header X-Real-IP $remote_addr;");
+    assert_eq!(line_of_error(&told, Block::Server), None);
+}

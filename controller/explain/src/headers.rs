@@ -20,7 +20,9 @@ pub(crate) fn of_variant(variant: &HeaderVariant) -> Vec<String> {
 
 /// In the order in which they are made.
 fn changes(headers: &HeaderModification) -> Vec<String> {
-    let mut changes = Vec::new();
+    let hidden = headers.hide.iter();
+    let hidden = hidden.map(|name| format!("{} of pods (removed)", name.as_str()));
+    let mut changes: Vec<String> = hidden.collect();
     if let Some(expires) = headers.expires {
         let cache_control = expires.cache_control();
         changes.extend(cache_control.map(|value| format!("Cache-Control: {value}")));
@@ -101,11 +103,13 @@ mod tests {
             set: vec![header("X-A", "b c"), header("X-E", "")],
             add: vec![header("X-D", "d").into(), unless_error],
             remove: vec![name("X-C")],
+            hide: vec![name("X-F")],
             expires: Some(Expires::Seconds(60)),
         };
         assert_eq!(
             of_filter(&Filter::ResponseHeaders(headers)),
             [
+                "X-F of pods (removed)",
                 "Cache-Control: max-age=60",
                 "X-A: b c",
                 "X-E (removed)",

@@ -91,7 +91,7 @@ impl Files {
 /// A mistyped folder that exists serves 404 for everything, which looks like anything but that.
 fn nothing_in(folder: &Path, events: &[Event]) -> Option<Event> {
     let is_something = |event: &Event| match event {
-        Event::Problem(problem) => !problem.harmless,
+        Event::Problem(problem) => !(problem.harmless || problem.is_foreign),
         _ => true,
     };
     let reason = "no manifests in it (*.yaml, *.yml, *.json), so every request gets 404; files that are put there are served at once";

@@ -96,7 +96,7 @@ async fn a_file_of_a_relative_folder_is_gone_when_it_is_deleted() {
     let file = folder.path().join("a.yaml");
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
     let _files = Files::follow(&relative(folder.path()), sender, &Tasks::default()).unwrap();
-    assert_eq!(events.recv().await.unwrap(), [Event::Ready]);
+    assert_eq!(events.recv().await.unwrap().last(), Some(&Event::Ready));
     for _ in 0..3 {
         std::fs::write(&file, service("a")).unwrap();
         assert!(matches!(

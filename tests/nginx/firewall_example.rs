@@ -11,16 +11,14 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Options;
 
 const FOLDER: &str = "examples/firewall";
-/// As the page begins a command whose result it shows.
-const PROMPT: &str = "    $ ";
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// The commands of the page, and what they print.
-fn commands(page: &str) -> Vec<(&str, &str)> {
-    let lines: Vec<&str> = page.lines().collect();
-    let pairs = lines.windows(2);
-    pairs
-        .filter_map(|pair| Some((pair[0].strip_prefix(PROMPT)?, pair[1].trim())))
+/// The requests of the page, and what they print.
+fn requests(page: &str) -> Vec<(&str, &str)> {
+    let blocks = page.split("```sh\n").skip(1);
+    let with_output = blocks.filter_map(|block| block.split_once("\n```\n\n```text\n"));
+    with_output
+        .filter_map(|(command, rest)| Some((command, rest.split_once("\n```")?.0)))
         .collect()
 }
 
@@ -42,9 +40,9 @@ async fn the_firewall_rejects_what_the_page_says() -> Result<()> {
         .arguments(arguments);
     let sluice = options.start().await?;
     sluice.wait_for_status("hello.localhost", "/", 200).await?;
-    let commands = commands(&page);
-    ensure!(commands.len() == 5, "{commands:?}");
-    for (command, printed) in commands {
+    let requests = requests(&page);
+    ensure!(requests.len() == 5, "{requests:?}");
+    for (command, printed) in requests {
         let command = replace(command, ADDRESS, &sluice.http().to_string())?;
         let run = || Command::new("sh").args(["-c", &command]).output();
         let output = tokio::task::block_in_place(run).context("sh")?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sluice_filter_config::host_contract::BACKEND;
 use sluice_ngx::Conf;
 
 use crate::env::NginxEnv;
@@ -62,6 +63,8 @@ pub(crate) fn filter(
     location.filtering = if text == b"off" {
         Filtering::Off
     } else {
+        // The access log has it, also where no directive names it: a variable without a place cannot be set.
+        conf.variable(BACKEND.name.as_bytes())?;
         Filtering::On(main.root_index(&text))
     };
     Ok(())

@@ -28,9 +28,11 @@ fn main<'a>(request: &'a mut LiveRequest<'_>) -> Option<&'a [u8]> {
 }
 
 fn alternative(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
-    let backend = request.variable(BACKEND.name.as_bytes())?.to_vec();
+    let backend = request.variable(BACKEND.name.as_bytes());
+    let backend = backend.map(<[u8]>::to_vec).unwrap_or_default();
     let is_main = main(request) == Some(&backend);
-    (!is_main).then(|| joined(&backend)).flatten()
+    let name = (!is_main).then(|| joined(&backend)).flatten();
+    Some(name.unwrap_or_default())
 }
 
 fn joined(backend: &[u8]) -> Option<Vec<u8>> {

@@ -24,7 +24,11 @@ async fn headers(sluice: &Sluice, request: &Request) -> Result<BTreeMap<String, 
         .headers
         .iter()
         .any(|(name, _)| name == "x-request-id");
-    let of_host = |value: &Value| json!(value.to_string().replace(ALONE, JOINED));
+    let of_host = |value: &Value| {
+        let text = value.to_string().replace(ALONE, JOINED);
+        let [alone, joined] = [ALONE, JOINED].map(str::to_ascii_uppercase);
+        json!(text.replace(&alone, &joined))
+    };
     let mut all = BTreeMap::new();
     for (name, value) in headers {
         match name.to_ascii_lowercase().as_str() {

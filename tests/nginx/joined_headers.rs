@@ -20,10 +20,8 @@ async fn headers(sluice: &Sluice, request: &Request) -> Result<BTreeMap<String, 
     ensure!(response.status == 200, "{request:?}: {response:?}");
     let seen = response.json()?;
     let headers = seen["headers"].as_object().cloned().unwrap_or_default();
-    let sent_id = request
-        .headers
-        .iter()
-        .any(|(name, _)| name == "x-request-id");
+    let is_id = |(name, value): &(String, String)| name == "x-request-id" && !value.is_empty();
+    let sent_id = request.headers.iter().any(is_id);
     let of_host = |value: &Value| {
         let text = value.to_string().replace(ALONE, JOINED);
         let [alone, joined] = [ALONE, JOINED].map(str::to_ascii_uppercase);

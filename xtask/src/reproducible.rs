@@ -57,6 +57,7 @@ mod tests {
 
     /// The quickest to build of the programs in images; all are built with these flags.
     #[test]
+    #[ignore = "two builds from nothing; `cargo test -p xtask -- --ignored` runs it"]
     fn same_sources_elsewhere_give_the_same_bytes() -> Result<()> {
         let place = target().join("reproducible");
         let built = ["one", "another/one"].map(|folder| built_in(&place.join(folder)));

@@ -144,7 +144,7 @@ impl Controller {
         self.0.refused.store(true, Ordering::Release);
     }
 
-    /// Whether files of nginx could not be written.
+    /// Notes whether files of nginx could not be written.
     pub fn unwritten(&self, is_so: bool) {
         if is_so && !self.0.unwritten.swap(is_so, Ordering::AcqRel) {
             self.0.errors.inc();

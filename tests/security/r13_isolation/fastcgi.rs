@@ -30,6 +30,10 @@ const HUGE: usize = 10 << 20;
 
 /// Responses that end, one way or another, by path.
 fn broken() -> Vec<(&'static str, Vec<u8>)> {
+    [broken_records(), broken_heads()].concat()
+}
+
+fn broken_records() -> Vec<(&'static str, Vec<u8>)> {
     let with = |kind, content: &str| record(kind, content.as_bytes());
     let changed = |place: usize, byte: u8| {
         let mut bytes = response("Content-Type: text/plain\r\n\r\nevil");
@@ -41,8 +45,6 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
         whole.truncate(bytes);
         whole
     };
-    let lines = |line: &str, size: usize| response(&line.repeat(size / line.len()));
-    let framed = |head: &str| response(&format!("{head}\r\n\r\n{SMUGGLED}"));
     vec![
         ("/nothing", Vec::new()),
         ("/http", SMUGGLED.into()),
@@ -74,6 +76,13 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
             "/stderr-of-many",
             [with(STDERR, "evil\n").repeat(10_000), fastcgi::end()].concat(),
         ),
+    ]
+}
+
+fn broken_heads() -> Vec<(&'static str, Vec<u8>)> {
+    let lines = |line: &str, size: usize| response(&line.repeat(size / line.len()));
+    let framed = |head: &str| response(&format!("{head}\r\n\r\n{SMUGGLED}"));
+    vec![
         (
             "/huge-header",
             response(&format!("X-A: {}\r\n\r\n", "a".repeat(HUGE))),
@@ -154,7 +163,9 @@ impl Scene {
             &Ingress::new(FOREIGN, "php")
                 .host(HOST)
                 .path("/", "php", 9000)
-                .annotation("backend-protocol", "FCGI"),
+                .annotation("backend-protocol", "FCGI")
+                // What does not end is ended by this.
+                .annotation("proxy-read-timeout", "2"),
         )?;
         tenants.manifests.ingress(&neighbour("owner.test"))?;
         let sluice = plane.options(&tenants.manifests).start().await?;

@@ -266,6 +266,14 @@ fn parts(text: &str) -> Vec<Word> {
         .collect()
 }
 
+/// Headers that our module joins; Kong's host has nobody to do it.
+fn joined(global: &GlobalConfig, is_kongs: bool) -> Vec<Line> {
+    match is_kongs {
+        true => Vec::new(),
+        false => headers::lines(joined_headers::headers(global)),
+    }
+}
+
 /// Lines of `CDN-Loop`, and an identifier for a request. Kong's nginx joins the lines itself.
 fn variables(is_kongs: bool) -> [Text; 2] {
     let names = match is_kongs {
@@ -311,10 +319,6 @@ impl<'a> GlobalConf<'a> {
             native_balancing: _,
         } = global;
         let [cdn_loop, random_id] = variables(is_kongs);
-        let joined = match is_kongs {
-            true => Vec::new(),
-            false => joined_headers::headers(global),
-        };
         GlobalConf {
             global,
             ciphers: ciphers(&tls.ciphers),
@@ -326,7 +330,7 @@ impl<'a> GlobalConf<'a> {
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),
             pods: joined_headers::for_pods(global, Vec::new(), settings),
-            joined: headers::lines(joined),
+            joined: joined(global, is_kongs),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
             random_id: random_id.quoted(),

@@ -38,7 +38,7 @@ struct Running {
     front: Option<(Echo, Option<Port>)>,
     certificate: Option<(Arc<ServerConfig>, Vec<u8>)>,
     script: Script,
-    /// What single pods have instead.
+    /// Answers of single pods instead.
     own: BTreeMap<String, BTreeMap<String, Answer>>,
     speaks: Speaks,
 }

@@ -1,6 +1,7 @@
 //! A FastCGI application that keeps to no protocol costs its own requests: connections of clients, the worker and its memory stay those
 //! of everybody.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -28,10 +29,9 @@ const SMUGGLED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
 /// More than any head of a response may be.
 const HUGE: usize = 10 << 20;
 
-/// Responses that end, one way or another, by path.
-fn broken() -> Vec<(&'static str, Vec<u8>)> {
-    [broken_records(), broken_heads()].concat()
-}
+/// Responses that end, one way or another, by path. Made once: they are large, and the owner's pod is in this process, too.
+static BROKEN: LazyLock<Vec<(&str, Vec<u8>)>> =
+    LazyLock::new(|| [broken_records(), broken_heads()].concat());
 
 fn broken_records() -> Vec<(&'static str, Vec<u8>)> {
     let with = |kind, content: &str| record(kind, content.as_bytes());
@@ -147,10 +147,10 @@ impl Scene {
         let answer = |params: &Params| {
             let path = params.get("REQUEST_URI").cloned().unwrap_or_default();
             let is = |name: &str| name.as_bytes() == path;
-            let broken = broken().into_iter().find(|(name, _)| is(name));
+            let broken = BROKEN.iter().find(|(name, _)| is(name));
             let endless = endless().into_iter().find(|(name, _)| is(name));
             match (broken, endless) {
-                (Some((_, bytes)), _) => Answer::once(bytes),
+                (Some((_, bytes)), _) => Answer::once(bytes.clone()),
                 (None, Some((_, answer))) => answer,
                 (None, None) => Answer::once(response("Content-Type: text/plain\r\n\r\nfine")),
             }
@@ -214,7 +214,7 @@ async fn broken_fastcgi_responses_end_where_clients_take_them_to_end(plane: Plan
     let scene = Scene::start(plane).await?;
     let workers = scene.sluice.workers();
     let mut wrong = Vec::new();
-    for (path, _) in broken() {
+    for (path, _) in BROKEN.iter() {
         for method in ["GET", "HEAD"] {
             if let Err(error) = ask(&scene.sluice, method, path).await {
                 wrong.push(format!("{method} {path}: {error:#}"));

@@ -165,7 +165,8 @@ impl Scene {
                 .path("/", "php", 9000)
                 .annotation("backend-protocol", "FCGI")
                 // What does not end is ended by this.
-                .annotation("proxy-read-timeout", "2"),
+                .annotation("proxy-read-timeout", "1")
+                .annotation("proxy-next-upstream-tries", "1"),
         )?;
         tenants.manifests.ingress(&neighbour("owner.test"))?;
         let sluice = plane.options(&tenants.manifests).start().await?;

@@ -195,7 +195,12 @@ impl Scene {
 /// A request for the application, and one of the owner on the same connection if there is one.
 async fn ask(sluice: &Sluice, method: &str, path: &str) -> Result<()> {
     let mut connection = Connection::open(sluice.http()).await?;
-    let first = connection.send(&Request::new(method, HOST, path)).await;
+    let request = Request::new(method, HOST, path);
+    // Who waits for the end of one that has none has its own connection alone.
+    let first = tokio::time::timeout(Duration::from_secs(3), connection.send(&request)).await;
+    let Ok(first) = first else {
+        return Ok(());
+    };
     if first.is_err() || !connection.is_reusable() {
         return Ok(());
     }

@@ -36,6 +36,26 @@ fn options(fixture: &Fixture, port: &Port) -> Options {
     Options::new(&fixture.manifests).arguments(arguments)
 }
 
+/// A browser on the page of the Ingress, connected.
+async fn page_of_the_ingress(sluice: &Sluice, port: &Port) -> Result<Browser> {
+    let browser = Browser::start().await?;
+    browser.client.goto(&url(sluice)?).await?;
+    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
+    browser.client.goto(&page).await?;
+    browser.wait_for("#live", "live").await?;
+    Ok(browser)
+}
+
+/// Waits until an address has left the page, without a navigation.
+async fn leaves_the_page(browser: &Browser, address: &str) -> Result<()> {
+    let is_gone = async || {
+        let text = browser.text("main").await.ok()?;
+        (!text.contains(address)).then_some(())
+    };
+    let what = format!("{address} to leave the page");
+    wait::until(&what, is_gone).await.map(drop)
+}
+
 fn overview_has_the_envoy(text: &str) -> Result<()> {
     let acknowledged = "after the change, acknowledged by all Envoys after";
     for expected in ["1.40.0", "connected for", acknowledged] {
@@ -66,11 +86,7 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
     // Without a navigation: the page hears of the change.
     fixture.endpoints(&[0])?;
     let gone = fixture.pods[1].addr().to_string();
-    let is_gone = async || {
-        let text = browser.text("main").await.ok()?;
-        (!text.contains(&gone)).then_some(())
-    };
-    wait::until("the endpoint to leave the page", is_gone).await?;
+    leaves_the_page(&browser, &gone).await?;
 
     let unsupported = Ingress::new("default", "odd").host("odd.test");
     let unsupported = unsupported.annotation("proxy-body-size", "<b>much</b>");
@@ -107,11 +123,7 @@ async fn dashboard_shows_what_is_served_and_follows_changes() -> Result<()> {
 async fn dashboard_has_changes_from_before_its_connection() -> Result<()> {
     let (fixture, port) = (Fixture::start(2, 2).await?, Port::reserve()?);
     let sluice = options(&fixture, &port).start().await?;
-    let browser = Browser::start().await?;
-    browser.client.goto(&url(&sluice)?).await?;
-    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
-    browser.client.goto(&page).await?;
-    browser.wait_for("#live", "live").await?;
+    let browser = page_of_the_ingress(&sluice, &port).await?;
     let gone = fixture.pods[1].addr().to_string();
     browser.wait_for("main", &gone).await?;
 
@@ -131,11 +143,7 @@ async fn dashboard_has_changes_from_before_its_connection() -> Result<()> {
     ensure!(browser.text("main").await?.contains(&gone), "it is closed");
     let connects = "changes.dispatchEvent(new Event('open'))";
     browser.client.execute(connects, Vec::new()).await?;
-    let is_gone = async || {
-        let text = browser.text("main").await.ok()?;
-        (!text.contains(&gone)).then_some(())
-    };
-    wait::until("the endpoint to leave the page", is_gone).await?;
+    leaves_the_page(&browser, &gone).await?;
     browser.client.clone().close().await?;
     Ok(())
 }
@@ -147,11 +155,7 @@ async fn requests_of_an_endpoint_are_counted(data_plane: &str) -> Result<()> {
         .data_plane(data_plane)
         .start()
         .await?;
-    let browser = Browser::start().await?;
-    browser.client.goto(&url(&sluice)?).await?;
-    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
-    browser.client.goto(&page).await?;
-    browser.wait_for("#live", "live").await?;
+    let browser = page_of_the_ingress(&sluice, &port).await?;
     let row = fixture.pods[0].addr().to_string();
     browser.wait_for("table:last-of-type tbody", &row).await?;
     for _ in 0..7 {
@@ -178,11 +182,7 @@ async fn dashboard_leaves_its_reader_alone() -> Result<()> {
         .path("/", "web", 80);
     fixture.manifests.ingress(&policy)?;
     let sluice = options(&fixture, &port).start().await?;
-    let browser = Browser::start().await?;
-    browser.client.goto(&url(&sluice)?).await?;
-    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
-    browser.client.goto(&page).await?;
-    browser.wait_for("#live", "live").await?;
+    let browser = page_of_the_ingress(&sluice, &port).await?;
     let enter = Key::Enter.to_string();
     browser.press(Locator::Css("summary"), &enter).await?;
     browser.wait_for("details[open]", "max_body_size").await?;

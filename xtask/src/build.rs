@@ -4,15 +4,15 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::arch::Arch;
 use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
-use crate::{repository, reproducible, target};
+use crate::{repository, target};
 
 /// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
-pub(crate) const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
+const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 
 /// A build of the controller and of the programs in `tests/`.
 #[derive(Clone, Copy)]
@@ -224,9 +224,33 @@ fn shipped(arch: Arch, package: &str, profile: &str, file: &str) -> Result<PathB
     Ok(target().join(arch.triple()).join(profile).join(file))
 }
 
-/// Flags for the same bytes wherever this repository is; and others.
+/// Flags for the same bytes wherever the sources, and those of dependencies, are; and others.
 fn without_paths(command: &mut Command, more: &[&str]) -> Result<()> {
-    reproducible::without_paths(command, &repository().canonicalize()?, &target(), more)
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let home = home.context("neither CARGO_HOME nor HOME is set")?;
+    let places = [
+        (home, "/cargo"),
+        (repository().canonicalize()?, "/sluice"),
+        (target(), "/sluice/target"),
+    ];
+    let prefixes: Vec<String> = places
+        .iter()
+        .map(|(place, name)| format!("{}={name}", place.display()))
+        .collect();
+    let mut flags: Vec<String> = prefixes
+        .iter()
+        .map(|prefix| format!("--remap-path-prefix={prefix}"))
+        .collect();
+    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    let flags: Vec<String> = prefixes
+        .iter()
+        .map(|prefix| format!("-ffile-prefix-map={prefix}"))
+        .collect();
+    // For the C sources of crates.
+    command.env("CFLAGS", flags.join(" "));
+    Ok(())
 }
 
 /// GNU's compilers for another processor; crates with C sources find theirs by its name.

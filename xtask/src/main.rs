@@ -16,7 +16,6 @@ mod install;
 mod lint;
 mod notes;
 mod plugin;
-mod reproducible;
 mod run;
 mod setup;
 mod site;

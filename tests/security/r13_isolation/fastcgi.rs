@@ -28,6 +28,8 @@ const HOST: &str = "php.test";
 const SMUGGLED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
 /// More than any head of a response may be.
 const HUGE: usize = 10 << 20;
+/// Part of a body whose length is known. nginx takes it for whole, by itself as well (1.22): its client waits until `keep-alive` ends.
+const LEFT_OPEN: &str = "/half-a-body";
 
 /// Responses that end, one way or another, by path. Made once: they are large, and the owner's pod is in this process, too.
 static BROKEN: LazyLock<Vec<(&str, Vec<u8>)>> =
@@ -55,7 +57,7 @@ fn broken_records() -> Vec<(&'static str, Vec<u8>)> {
         ("/padding", changed(6, 0xFF)),
         ("/half-a-head", cut(3)),
         ("/half-a-header", cut(20)),
-        ("/half-a-body", cut(58)),
+        (LEFT_OPEN, cut(58)),
         (
             "/without-end",
             with(
@@ -163,10 +165,7 @@ impl Scene {
             &Ingress::new(FOREIGN, "php")
                 .host(HOST)
                 .path("/", "php", 9000)
-                .annotation("backend-protocol", "FCGI")
-                // What does not end is ended by this.
-                .annotation("proxy-read-timeout", "1")
-                .annotation("proxy-next-upstream-tries", "1"),
+                .annotation("backend-protocol", "FCGI"),
         )?;
         tenants.manifests.ingress(&neighbour("owner.test"))?;
         let sluice = plane.options(&tenants.manifests).start().await?;
@@ -196,9 +195,9 @@ impl Scene {
 async fn ask(sluice: &Sluice, method: &str, path: &str) -> Result<()> {
     let mut connection = Connection::open(sluice.http()).await?;
     let request = Request::new(method, HOST, path);
-    // Who waits for the end of one that has none has its own connection alone.
     let first = tokio::time::timeout(Duration::from_secs(3), connection.send(&request)).await;
     let Ok(first) = first else {
+        ensure!((method, path) == ("GET", LEFT_OPEN), "it does not end");
         return Ok(());
     };
     if first.is_err() || !connection.is_reusable() {

@@ -76,7 +76,7 @@ const ATOMS: &[&str] = &[
     "(?i)",
 ];
 
-/// Groups that take steps back.
+/// Groups of a backtracking engine.
 const LOOKS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!", "(?>"];
 
 const COUNTS: &[&str] = &[

@@ -111,7 +111,10 @@ async fn are_the_same(settings: Value) -> Result<()> {
         sluice.wait_for_status(host, "/", 200).await?;
     }
     let conf = std::fs::read_to_string(sluice.run_dir().join("nginx/nginx.conf"))?;
-    ensure!(conf.contains("\"X-Real-IP\" \"${remote_addr}\""), "{conf}");
+    for value in ["sluice_request_headers", "remote_addr"] {
+        let line = format!("proxy_set_header \"X-Real-IP\" \"${{{value}}}\";");
+        ensure!(conf.contains(&line), "{line}: {conf}");
+    }
     for (joined, alone) in requests(JOINED).iter().zip(requests(ALONE)) {
         let (joined_sent, alone_sent) = (
             headers(&sluice, joined).await?,

@@ -1,4 +1,4 @@
-//! R6: a guarded path whose pattern takes an engine with steps back is compared before whatever is open behind it, however the path is
+//! R6: a guarded path whose pattern takes a backtracking engine is compared before whatever is open behind it, however the path is
 //! written and whatever the client says; where the steps are used up, nothing behind it takes the request.
 
 use anyhow::{Result, ensure};

@@ -72,7 +72,22 @@ impl Reader {
         }
     }
 
-    /// The sink, and whether the encoding was complete.
+    /// What was read. A body of which the encoding is not complete ends where it was cut, or goes on.
+    fn into_body(self, is_longer: bool, is_cut: bool) -> Body {
+        let read = self.sink().clone();
+        let (sink, is_longer, is_cut) = match self.finish() {
+            Some(sink) => (sink, is_longer, is_cut),
+            None => (read, is_longer, !is_longer),
+        };
+        Body {
+            hash: sink.hash.finalize().into(),
+            is_longer: is_longer || sink.body.is_longer,
+            is_cut,
+            ..sink.body
+        }
+    }
+
+    /// The sink; `None`: the encoding is not complete.
     fn finish(self) -> Option<Sink> {
         match self {
             Reader::Plain(sink) => Some(*sink),
@@ -106,20 +121,61 @@ pub(crate) async fn read(mut incoming: Incoming, encoding: Option<&str>, most: u
         }
     }
     let known = encoding.filter(|it| !matches!(*it, "gzip" | "x-gzip" | "identity"));
-    let unread = reader.sink().clone();
-    match reader.finish() {
-        Some(sink) => Body {
-            hash: sink.hash.finalize().into(),
-            is_longer: is_longer || sink.body.is_longer,
-            is_cut,
-            encoding: known.map(str::to_owned),
-            ..sink.body
-        },
-        None => Body {
-            hash: unread.hash.finalize().into(),
-            is_longer,
-            is_cut: !is_longer,
-            ..unread.body
-        },
+    Body {
+        encoding: known.map(str::to_owned),
+        ..reader.into_body(is_longer, is_cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    /// Text that does not compress to nothing.
+    fn text(seed: u64) -> Vec<u8> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        let same = vec![b'a'; START];
+        same.into_iter()
+            .chain((0..20_000).map(|_| next()))
+            .collect()
+    }
+
+    fn read_of(text: &[u8], encoding: Option<&str>, most: u64) -> Body {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        let bytes = match encoding {
+            Some(_) => encoder.finish().unwrap(),
+            None => text.to_vec(),
+        };
+        let mut reader = Reader::new(encoding, most);
+        let mut received = 0;
+        for piece in bytes.chunks(512) {
+            received += piece.len() as u64;
+            reader.write(piece);
+            if reader.sink().body.is_longer || received > most {
+                return reader.into_body(true, false);
+            }
+        }
+        reader.into_body(false, false)
+    }
+
+    #[test]
+    fn bodies_that_differ_have_different_hashes_also_where_they_are_cut() {
+        for encoding in [None, Some("gzip")] {
+            for most in [10_000, 1_000_000] {
+                let [one, other] = [1, 2].map(|seed| read_of(&text(seed), encoding, most));
+                assert_eq!(one.start, other.start);
+                assert_eq!(one.is_longer, most == 10_000, "{encoding:?} {most}");
+                assert_ne!(one.hash, other.hash, "{encoding:?} {most}");
+                assert_eq!(one, read_of(&text(1), encoding, most));
+            }
+        }
     }
 }

@@ -87,9 +87,15 @@ fn of_route(config: &Config, request: &Request) -> Explanation {
         });
     }
     let mut routes = found.server.routes.iter();
-    let Some(route) = routes.find(|route| path::takes(&route.matches, request)) else {
+    let ends_here = |route: &&HttpRoute| {
+        path::takes(&route.matches, request) || path::is_exhausted(&route.matches, request)
+    };
+    let Some(route) = routes.find(ends_here) else {
         return of_server(Outcome::Respond { status: 404 });
     };
+    if path::is_exhausted(&route.matches, request) {
+        return of_server(Outcome::Respond { status: 500 });
+    }
     let (outcome, answered_by) = outcome(config, route, request);
     Explanation {
         route: Some(explanation::Route::of(route)),

@@ -2,7 +2,7 @@
 
 use regex::bytes::{Captures, Regex};
 use sluice_filter_core::path::canonical;
-use sluice_filter_core::{BacktrackingShape, MOST_MATCHING, Pattern};
+use sluice_filter_core::path_patterns::{self, MOST_GROUPS};
 use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
 use sluice_pattern::{Subject, re2, re2_condition};
 
@@ -97,15 +97,18 @@ pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
     whole.captures(path.as_bytes()).map(Groups::from)
 }
 
-/// As nginx writes it: `^` belongs to the first alternative only. One that takes too many steps, where nginx answers 500, takes nothing.
 fn backtracking_captures(pattern: &str, path: &str) -> Option<Groups> {
-    let BacktrackingShape { groups, .. } = BacktrackingShape::of(pattern).ok()?;
-    let pattern = Pattern::backtracking(&format!("^{pattern}"), true).ok()?;
-    let found = pattern
-        .captures(path.as_bytes(), &mut { MOST_MATCHING })
-        .ok()??;
+    let found = path_patterns::captures(pattern, path.as_bytes()).ok()??;
     let text = |group| String::from_utf8_lossy(found.get(group)).into_owned();
-    Some(Groups((1..=groups).map(text).collect()))
+    Some(Groups((1..=MOST_GROUPS).map(text).collect()))
+}
+
+/// True if a route has a pattern that takes too many steps for the path: data planes answer 500, and look for no other route.
+pub(crate) fn is_exhausted(matches: &RouteMatch, request: &Request) -> bool {
+    let (PathMatch::Regex(regex), Some(path)) = (&matches.path, &request.path) else {
+        return false;
+    };
+    regex.backtracking && path_patterns::captures(&regex.pattern, path.as_bytes()).is_err()
 }
 
 /// True if a pattern of RE2 matches all of a text.
@@ -130,6 +133,21 @@ fn has(value: Option<String>, wanted: &ValueMatch) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_that_takes_too_many_steps_takes_nothing_and_is_said() {
+        let path = PathMatch::Regex(PathRegex {
+            backtracking: true,
+            ..PathRegex::plain("/(?=(a+)+$)b".to_owned())
+        });
+        let matches = RouteMatch::path(path);
+        for (rest, expected) in [("aa!".to_owned(), false), ("a".repeat(60) + "!", true)] {
+            let url = format!("http://a.test/{rest}");
+            let request = Request::parse(&url, "GET", &[]).unwrap();
+            assert_eq!(is_exhausted(&matches, &request), expected, "{url}");
+            assert!(!takes(&matches, &request));
+        }
+    }
 
     #[test]
     fn a_prefix_takes_whole_segments() {

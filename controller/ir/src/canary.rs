@@ -50,7 +50,7 @@ pub enum CanaryValue {
     Matches(String),
     /// Those that all of these hold for; others decide nothing.
     MatchesAll(Vec<ValuePattern>),
-    /// As [`CanaryValue::Matches`], with what takes an engine with steps back.
+    /// As [`CanaryValue::Matches`], with what takes a backtracking engine.
     Backtracking(String),
     /// A pattern that cannot be read: every request that has the header stays away.
     Invalid,

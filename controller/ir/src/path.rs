@@ -43,7 +43,7 @@ pub struct PathRegex {
     /// Conditions on the path beside the pattern: lookaround of its owner's. Only beside a pattern of the beginning, without alternatives.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<PathCondition>,
-    /// There is something in it that takes an engine with steps back: PCRE's, not RE2.
+    /// There is something in it that takes a backtracking engine: PCRE's, not RE2.
     #[serde(skip_serializing_if = "is_default")]
     pub backtracking: bool,
 }

@@ -68,7 +68,10 @@ impl Controller {
                 "success",
                 "Whole configurations that were published; of nginx, reloads",
             )?,
-            errors: counter("errors", "Configurations that a data plane refused")?,
+            errors: counter(
+                "errors",
+                "Configurations that a data plane refused, or whose files could not be written",
+            )?,
             refused: AtomicBool::new(false),
             unwritten: AtomicBool::new(false),
             orphan_ingress: labelled(
@@ -146,10 +149,10 @@ impl Controller {
 
     /// Notes whether files of nginx could not be written.
     pub fn unwritten(&self, is_so: bool) {
-        if is_so && !self.0.unwritten.swap(is_so, Ordering::AcqRel) {
+        let was_so = self.0.unwritten.swap(is_so, Ordering::AcqRel);
+        if is_so && !was_so {
             self.0.errors.inc();
         }
-        self.0.unwritten.store(is_so, Ordering::Release);
     }
 
     /// These Ingresses have something that a data plane refuses.

@@ -12,7 +12,7 @@ use crate::context::{Host, RenderContext};
 use crate::kong;
 use crate::location::direct_response::{self, media_types};
 use crate::location::module::Module;
-use crate::location::{client_headers, conditional_headers, errors, redirect};
+use crate::location::{conditional_headers, errors, redirect, response_headers};
 use crate::stream::passthrough;
 use crate::tls::ClientTls;
 use crate::unsupported::{Element, Unsupported};
@@ -120,7 +120,7 @@ fn check_responses(
         ),
         (has_different_filters(route), (filters, false)),
         (
-            context.settings.engine.is_kongs() && client_headers::names_server(route),
+            context.settings.engine.is_kongs() && response_headers::names_server(route),
             (server, false),
         ),
     ];

@@ -271,8 +271,11 @@ impl Publisher {
         }
         self.add_resources(additions).await;
         block_in_place(|| {
-            if let Some(nginx) = &self.nginx {
-                nginx.publish_endpoints(&self.effective);
+            let nginx = self.nginx.as_ref();
+            // What else is not written is not mended by this.
+            if nginx.is_some_and(|nginx| !nginx.publish_endpoints(&self.effective)) {
+                self.unwritten.note(false);
+                self.metrics.unwritten(true);
             }
             if let Some(known) = &mut self.known {
                 known.take_backends_of(&self.effective, updated.backends.keys());
@@ -316,13 +319,14 @@ impl Publisher {
             self.known = Some(known);
             let Published {
                 content,
+                is_complete,
                 unsupported,
             } = nginx.publish(staged);
             if let Some(content) = content {
                 self.feedback.await_content(content);
             }
-            self.unwritten.note(content.is_some());
-            self.metrics.unwritten(content.is_none());
+            self.unwritten.note(is_complete);
+            self.metrics.unwritten(!is_complete);
             self.unsupported_by_nginx = self.nginx_reports.reports(unsupported, &self.snapshot);
         } else {
             #[cfg(debug_assertions)]

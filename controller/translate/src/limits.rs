@@ -118,6 +118,11 @@ pub static LIMITS: &[Limit] = &[
         "Envoy answers 500 to the request",
     ),
     limit(
+        "patterns that RE2 does not have, of one namespace on a host",
+        path_patterns::MOST_OF_NAMESPACE as u64,
+        NO_PATTERN,
+    ),
+    limit(
         "canaries of one backend",
         MAX_CANARIES as u64,
         "those after them are not used",

@@ -3,8 +3,7 @@
 use std::fmt;
 
 /// nginx knows more variables.
-pub(crate) const VARIABLES_AND_PATTERNS: &str =
-    "texts with variables that Sluice supports, and patterns";
+pub(crate) const VARIABLES_AND_PATTERNS: &str = "texts with variables that Sluice supports, and patterns; recursion, conditionals and lookbehind of varying length are reported";
 
 /// Of a timeout that Envoy does not have.
 pub(crate) const SEND_TIMEOUT: Supports = Supports {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 // The Envoy that Sluice configures gets the choice of the filter in hidden headers.
 pub(crate) use sluice_filter_config::host_contract::{
-    EJECTIONS_STATE, ENCODED_ROUTE, GROUP_HEADER, LIMITED_HEADER, PATTERN_HEADER, SCOPE_HEADER,
+    EJECTIONS_STATE, ENCODED_ROUTE, GROUP_HEADER, LIMITED_HEADER, MOST_GROUPS, PATTERN_HEADER,
+    SCOPE_HEADER,
 };
 pub use sluice_filter_config::host_contract::{
     MANAGED_BACKEND_HEADER as BACKEND_HEADER, MANAGED_ENDPOINT_HEADER as ENDPOINT_HEADER,

@@ -48,8 +48,8 @@ pub struct HeaderRule {
 /// The largest pattern of a canary, in bytes of the compiled program.
 pub const LARGEST_PATTERN: usize = 16 << 10;
 /// The most that matching may take, in bytes of the compiled program times bytes of the header's value: the engine takes at
-/// most one step for each instruction and byte. A value that is too long for its pattern is no match. A step of the engine with
-/// steps back costs as much as 32 bytes of a program and a byte of a value.
+/// most one step for each instruction and byte. A value that is too long for its pattern is no match. A step of the backtracking
+/// engine costs as much as 32 bytes of a program and a byte of a value.
 pub const MOST_MATCHING: usize = 4 << 20;
 
 /// Values of a header that select the canary.
@@ -66,7 +66,7 @@ pub enum HeaderMatch {
     Pattern(String),
     /// Regular expressions of at most [`LARGEST_PATTERN`] together, each as [`HeaderMatch::Pattern`]: a value that all of them hold for.
     Patterns(Vec<HeaderPattern>),
-    /// As [`HeaderMatch::Pattern`], for the engine with steps back: lookaround, backreferences and what else only PCRE knows. A value
+    /// As [`HeaderMatch::Pattern`], for the backtracking engine: lookaround, backreferences and what else only PCRE knows. A value
     /// that takes more than [`MOST_MATCHING`] keeps its request on the primary, as in ingress-nginx.
     Backtracking(String),
     /// A pattern that the controller could not parse: the same as one that cannot be compiled.

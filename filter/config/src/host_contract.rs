@@ -43,6 +43,8 @@ pub const PATTERNS_ROUTE: &str = "sluice.patterns";
 pub const PATTERN_HEADER: &str = "x-sluice-pattern";
 /// Beginning of the request headers with the captures of its groups; their number follows.
 pub const GROUP_HEADER: &str = "x-sluice-group-";
+/// Groups that have one, from `$1`.
+pub const MOST_GROUPS: u8 = 9;
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
 

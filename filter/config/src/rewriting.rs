@@ -49,7 +49,7 @@ pub struct ReplacedPattern {
     /// Letters have any case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub any_case: bool,
-    /// It is for the engine with steps back, which knows what PCRE knows.
+    /// It is for the backtracking engine, which knows what PCRE knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub backtracking: bool,
     /// Text for the client.

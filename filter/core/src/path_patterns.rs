@@ -14,16 +14,41 @@ use std::collections::BTreeMap;
 
 use md5::{Digest, Md5};
 use sluice_filter_config::MOST_MATCHING;
+pub use sluice_filter_config::host_contract::MOST_GROUPS;
 use sluice_filter_config::host_contract::PATTERNS_ROUTE;
 
 use crate::pattern::STEP_COST;
-use crate::{Captures, Pattern};
+use crate::{BacktrackingShape, Captures, Exhausted, Pattern, Refusal};
 
 /// Steps of one pattern for one path: about as many as PCRE has in nginx.
 pub const MOST_STEPS: usize = MATCHING / STEP_COST;
 const MATCHING: usize = MOST_MATCHING / 8;
+/// Patterns that one namespace may have on a host.
+pub const MOST_OF_NAMESPACE: usize = 16;
+/// All patterns of a host together: one namespace does not use up what others need.
+const MATCHING_OF_HOST: usize = 2 * MOST_OF_NAMESPACE * MATCHING;
 /// Lists that are kept compiled.
 const MOST_LISTS: usize = 256;
+
+/// Compiles a pattern as nginx writes it: `^` belongs to the first alternative only.
+fn compile(pattern: &str) -> Result<Pattern, Refusal> {
+    Pattern::backtracking(&anchored(pattern), true)
+}
+
+fn anchored(pattern: &str) -> String {
+    format!("^{pattern}")
+}
+
+/// Facts about a pattern. What is refused must not be in a list.
+pub fn shape(pattern: &str) -> Result<BacktrackingShape, Refusal> {
+    BacktrackingShape::of(&anchored(pattern), true)
+}
+
+/// Compares one path with one pattern, as the filter does.
+pub fn captures<'t>(pattern: &str, path: &'t [u8]) -> Result<Option<Captures<'t>>, Exhausted> {
+    let pattern = compile(pattern).map_err(|_| Exhausted)?;
+    pattern.captures(path, &mut { MATCHING })
+}
 
 /// Name of the route of a host with these patterns.
 #[must_use]
@@ -78,7 +103,7 @@ pub struct PatternLists(BTreeMap<String, Vec<PathPattern>>);
 #[derive(Debug)]
 struct PathPattern {
     text: String,
-    /// `None`: the engine does not know it. No list has such a pattern.
+    /// `None`: the engine does not know it. Translation puts none of these into a list ([`shape`]).
     compiled: Option<Pattern>,
 }
 
@@ -93,12 +118,14 @@ impl PatternLists {
             }
             self.0.insert(route.to_owned(), list);
         }
+        let mut budget = MATCHING_OF_HOST;
         let said = |end: &str| format!("{}{end}", tag(route).trim_end());
         for pattern in self.0.get(route)? {
-            let compared = pattern
-                .compiled
-                .as_ref()
-                .map(|it| it.captures(path, &mut { MATCHING }));
+            let mut left = MATCHING.min(budget);
+            let before = left;
+            let compared = pattern.compiled.as_ref();
+            let compared = compared.map(|it| it.captures(path, &mut left));
+            budget -= before - left;
             match compared {
                 Some(Ok(None)) => {}
                 Some(Ok(captures)) => {
@@ -121,11 +148,10 @@ impl PatternLists {
 }
 
 impl PathPattern {
-    /// As nginx writes it: `^` belongs to the first alternative only.
     fn new(text: &str) -> Self {
         PathPattern {
             text: text.to_owned(),
-            compiled: Pattern::backtracking(&format!("^{text}"), true).ok(),
+            compiled: compile(text).ok(),
         }
     }
 }
@@ -162,6 +188,41 @@ mod tests {
         let path = format!("/{}!", "a".repeat(60));
         assert_eq!(said(&list, &path), "!/(?=(a+)+$)b");
         assert_eq!(said(&["/(?=no"], "/"), "!/(?=no");
+    }
+
+    /// Each near its own end, and together beyond that of the host.
+    #[test]
+    fn patterns_of_a_host_have_an_end_together() {
+        let path = format!("/{}!", "a".repeat(11));
+        let list: Vec<String> = (0..200).map(|n| format!("/(?=(a+)+{n}$)b")).collect();
+        let list: Vec<&str> = list.iter().map(String::as_str).collect();
+        let few = list.get(..MOST_OF_NAMESPACE).unwrap();
+        assert_eq!(said(few, &path), "-");
+        assert!(said(&list, &path).starts_with('!'));
+    }
+
+    #[test]
+    fn what_has_a_shape_compiles() {
+        let letters = "a".repeat(1000);
+        for length in 980..=1000 {
+            let pattern = format!("/(?!x){}", &letters[..length - 6]);
+            assert_eq!(
+                shape(&pattern).is_ok(),
+                compile(&pattern).is_ok(),
+                "{length}"
+            );
+        }
+        let sets: String = ('a'..='z')
+            .map(|letter| format!("({letter}|{letter}x)"))
+            .collect();
+        for count in 1..40 {
+            let pattern = format!("/(?!x).*(?!z)({sets}){{{count}}}");
+            assert_eq!(
+                shape(&pattern).is_ok(),
+                compile(&pattern).is_ok(),
+                "{count}"
+            );
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub use sluice_filter_config::MOST_MATCHING;
 pub use crate::backtracking::Refusal;
 use crate::backtracking::{self, Program};
 
-/// Cost of a step of the engine with steps back, as [`sluice_filter_config::MOST_MATCHING`] counts.
+/// Cost of a step of the backtracking engine, as [`sluice_filter_config::MOST_MATCHING`] counts.
 pub(crate) const STEP_COST: usize = 32;
 
 /// A compiled pattern.
@@ -42,7 +42,7 @@ enum Found<'t> {
     Backtracking(backtracking::Groups<'t>),
 }
 
-/// Facts about a pattern of the engine with steps back.
+/// Facts about a pattern of the backtracking engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BacktrackingShape {
     /// Number of capturing groups.
@@ -53,8 +53,8 @@ pub struct BacktrackingShape {
 
 impl BacktrackingShape {
     /// Of a pattern that this engine takes.
-    pub fn of(pattern: &str) -> Result<Self, Refusal> {
-        let program = Program::compile(pattern, false)?;
+    pub fn of(pattern: &str, any_case: bool) -> Result<Self, Refusal> {
+        let program = Program::compile(pattern, any_case)?;
         Ok(BacktrackingShape {
             groups: program.groups(),
             alternatives: program.has_alternatives(),

@@ -2,7 +2,7 @@
 //! encoded is decoded, and patterns that Envoy cannot compare are compared.
 
 use sluice_filter_config::host_contract::{
-    ENCODED_ROUTE, GROUP_HEADER, PATH_HEADER, PATTERN_HEADER,
+    ENCODED_ROUTE, GROUP_HEADER, MOST_GROUPS, PATH_HEADER, PATTERN_HEADER,
 };
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
@@ -12,8 +12,6 @@ use crate::{RequestAction, Stream};
 
 /// Of an encoded path with its query: Envoy keeps no longer value in metadata, and nginx takes no longer line.
 const LONGEST: usize = 8192;
-/// Groups that have a name, from `$1`.
-const MOST_GROUPS: u8 = 9;
 
 /// Why no route can be looked for.
 enum Unresolved {

@@ -2,16 +2,15 @@
 //!
 //! A target in absolute form names the server, whatever is in `Host` then: that counts only where it names the same one.
 
-use sluice_ngx::{Computed, LiveRequest};
+use sluice_ngx::Computed;
 
 pub(crate) const COMPUTED: Computed = Computed {
     name: "sluice_authority",
-    value,
+    write: |request, value| {
+        value.extend_from_slice(authority(request.host(), request.host_header()));
+        true
+    },
 };
-
-fn value(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
-    Some(authority(request.host(), request.host_header()).to_vec())
-}
 
 /// Of the host in lower case without a port, and the header.
 fn authority<'a>(host: &'a [u8], header: &'a [u8]) -> &'a [u8] {

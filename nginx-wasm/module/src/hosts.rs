@@ -13,15 +13,15 @@ use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log}
 
 pub(crate) const CERTIFICATE: Computed = Computed {
     name: variables::CERTIFICATE,
-    value: certificate,
+    write: |request, value| written(certificate(request), value),
 };
 pub(crate) const MISDIRECTED: Computed = Computed {
     name: variables::MISDIRECTED,
-    value: is_misdirected,
+    write: |request, value| written(is_misdirected(request), value),
 };
 pub(crate) const NAME: Computed = Computed {
     name: variables::NAME,
-    value: name,
+    write: |request, value| written(name(request), value),
 };
 
 /// How often an index is read until its shards are there: those of an old index may have been removed meanwhile.
@@ -127,6 +127,12 @@ pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Arc<str>, u16> {
         }
         Ok(Arc::clone(&found.profile))
     })
+}
+
+fn written(found: Option<Vec<u8>>, value: &mut Vec<u8>) -> bool {
+    let is_found = found.is_some();
+    value.extend(found.unwrap_or_default());
+    is_found
 }
 
 fn certificate(connection: &mut LiveRequest<'_>) -> Option<Vec<u8>> {

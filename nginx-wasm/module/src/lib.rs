@@ -104,7 +104,7 @@ impl Module for Sluice {
         },
         Directive {
             name: c"sluice_request_header",
-            arguments: Arguments::OneOrMore,
+            arguments: Arguments::Two,
             set: Setter::Main(directives::request_header),
         },
         Directive {

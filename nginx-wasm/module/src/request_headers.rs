@@ -16,11 +16,8 @@ use sluice_ngx::{Computed, Conf, LiveRequest, VariableIndex};
 
 pub(crate) const COMPUTED: Computed = Computed {
     name: "sluice_request_headers",
-    value: text,
+    write: write_lines,
 };
-
-/// Room for what most requests have.
-const USUAL_LENGTH: usize = 512;
 
 /// A header and the variable with its value.
 #[derive(Clone)]
@@ -37,11 +34,8 @@ impl RequestHeader {
     /// `sluice_request_header NAME $VARIABLE;`
     pub(crate) fn of_directive(conf: &Conf<'_>) -> Result<Self, String> {
         let mut arguments = conf.arguments();
-        let (Some(name), Some(value), None) =
-            (arguments.next(), arguments.next(), arguments.next())
-        else {
-            return Err("expected a name and a variable".to_owned());
-        };
+        let name = arguments.next().unwrap_or_default();
+        let value = arguments.next().unwrap_or_default();
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
         if name.is_empty() || !name.iter().all(is_name) {
             return Err("expected a name of letters, digits and hyphens".to_owned());
@@ -68,20 +62,21 @@ pub(crate) fn start(headers: Vec<RequestHeader>) {
     HEADERS.set(headers);
 }
 
-fn text(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
+fn write_lines(request: &mut LiveRequest<'_>, lines: &mut Vec<u8>) -> bool {
     HEADERS.with_borrow(|headers| {
-        let (first, others) = headers.split_first()?;
-        let mut text = Vec::with_capacity(USUAL_LENGTH);
-        text.extend_from_slice(value(request, first));
+        let Some((first, others)) = headers.split_first() else {
+            return false;
+        };
+        lines.extend_from_slice(value(request, first));
         for header in others {
             let value = value(request, header);
             if !value.is_empty() {
                 for part in [b"\r\n", &*header.name, b": ", value] {
-                    text.extend_from_slice(part);
+                    lines.extend_from_slice(part);
                 }
             }
         }
-        Some(text)
+        true
     })
 }
 

@@ -97,8 +97,8 @@ pub struct UpstreamHeaders {
 pub struct Computed {
     /// Its name, without the dollar sign.
     pub name: &'static str,
-    /// Its value; `None`: it has none.
-    pub value: fn(&mut LiveRequest<'_>) -> Option<Vec<u8>>,
+    /// Writes its value into an empty buffer; `false`: it has none.
+    pub write: fn(&mut LiveRequest<'_>, &mut Vec<u8>) -> bool,
 }
 
 /// Next step of nginx after a callback.
@@ -129,6 +129,8 @@ pub enum Arguments {
     None,
     /// One.
     One,
+    /// Two.
+    Two,
     /// One or more.
     OneOrMore,
 }

@@ -4,10 +4,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
 use nginx_sys::{
-    NGX_CONF_1MORE, NGX_CONF_NOARGS, NGX_CONF_TAKE1, NGX_HTTP_LOC_CONF, NGX_HTTP_LOC_CONF_OFFSET,
-    NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET, NGX_HTTP_MODULE, NGX_HTTP_SRV_CONF,
-    NGX_HTTP_SRV_CONF_OFFSET, NGX_HTTP_UPS_CONF, ngx_command_t, ngx_http_module_t, ngx_module_t,
-    ngx_str_t, ngx_uint_t,
+    NGX_CONF_1MORE, NGX_CONF_NOARGS, NGX_CONF_TAKE1, NGX_CONF_TAKE2, NGX_HTTP_LOC_CONF,
+    NGX_HTTP_LOC_CONF_OFFSET, NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET, NGX_HTTP_MODULE,
+    NGX_HTTP_SRV_CONF, NGX_HTTP_SRV_CONF_OFFSET, NGX_HTTP_UPS_CONF, ngx_command_t,
+    ngx_http_module_t, ngx_module_t, ngx_str_t, ngx_uint_t,
 };
 
 use crate::module::{Arguments, Directive, Registered, Setter};
@@ -88,6 +88,7 @@ const fn command<M: Registered>(directive: &'static Directive<M>) -> ngx_command
     let arguments = match directive.arguments {
         Arguments::None => NGX_CONF_NOARGS,
         Arguments::One => NGX_CONF_TAKE1,
+        Arguments::Two => NGX_CONF_TAKE2,
         Arguments::OneOrMore => NGX_CONF_1MORE,
     };
     let name = directive.name;

@@ -72,7 +72,7 @@ const ATOMS: &[&str] = &[
 const COUNTS: &[&str] = &[
     "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?", "*+", "?+",
 ];
-/// Groups that need steps back.
+/// Groups that need a backtracking engine.
 const LOOKS: &[&str] = &["(?=", "(?!", "(?<=", "(?<!", "(?>"];
 
 /// Data planes replace what the filter's engine replaces.

@@ -36,7 +36,7 @@ fuzz_target!(|pattern: &str| {
             assert!(written.len() < 4 * pattern.len() + 128, "{written:?}");
         }
     }
-    // What takes steps back has as many groups as it says, and the steps of anything come to an end.
+    // What backtracks has as many groups as it says, and the steps of anything come to an end.
     if let Ok(BacktrackingShape { groups, .. }) = BacktrackingShape::of(pattern) {
         let compiled = Pattern::backtracking(pattern, true).expect("it is one");
         let mut budget = MOST_MATCHING / 64;

@@ -3,6 +3,15 @@
 /// The same of hosts whose paths are patterns.
 pub(super) const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
     ("", "rewrite ^(/shop)$ $1/ redirect;"),
+    // Longer locations below a guard leave it where it is, before all patterns.
+    (
+        "location ^~ /shop { deny all; }\nlocation /shop/zz { return 404; }\nlocation ^~ /shop/s { return 410; }",
+        "",
+    ),
+    (
+        "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",
+        "if ($http_x_key) { return 405; }",
+    ),
     (
         "",
         "rewrite ^/shop/(.*)$ /new/$1 redirect; if ($http_x_key) { rewrite ^/(s|S)hop /all-$1 permanent; return 403; }",
@@ -56,6 +65,10 @@ pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
 
 /// Each is served on every data plane.
 pub(super) const WRITTEN: &[(&str, &str)] = &[
+    (
+        "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",
+        "",
+    ),
     ("", "if ($http_x_key != secret) { return 403; }"),
     ("", "if ($cookie_key = '') { return 403; }"),
     (

@@ -165,7 +165,7 @@ async fn aborted_match_in_nginx_does_not_bypass_a_block_list() -> Result<()> {
     sluice.stop()
 }
 
-/// Patterns that step back a lot, and paths as long as people have them.
+/// Patterns that backtrack a lot, and paths as long as people have them.
 async fn realistic_patterns_are_not_aborted(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = format!("/{}", "segment-of-a-path/".repeat(12));

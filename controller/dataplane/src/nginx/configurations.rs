@@ -55,6 +55,7 @@ pub struct Staged {
     unsupported: Vec<Unsupported>,
     table: Option<u128>,
     is_written: bool,
+    has_endpoints: bool,
 }
 
 /// A configuration that was handed to the supervisor.
@@ -63,6 +64,8 @@ pub struct Published {
     /// Hash of nginx.conf, by which a [`ReloadEvent`](super::ReloadEvent) names it; `None`: its files could not be written, and
     /// nginx does not get it.
     pub content: Option<u128>,
+    /// All files are written, those of TCP and UDP ports among them, which nginx reads by itself.
+    pub is_complete: bool,
     /// Parts of the model that nginx does not serve.
     pub unsupported: Vec<Unsupported>,
 }
@@ -169,7 +172,7 @@ impl Configurations {
         {
             configuration = latest;
         }
-        self.publish_endpoints(config);
+        let has_endpoints = self.publish_endpoints(config);
         let table = table.as_ref().zip(configuration.table.as_ref());
         // In the file that the workers of that configuration look at.
         let table = table.map(|(table, identity)| (identity.name.as_str(), table));
@@ -181,6 +184,7 @@ impl Configurations {
             configuration,
             unsupported,
             is_written: written.is_ok(),
+            has_endpoints,
             table: written.unwrap_or_default(),
         }
     }
@@ -203,9 +207,11 @@ impl Configurations {
             unsupported,
             table: _,
             is_written,
+            has_endpoints,
         } = staged;
         let published = Published {
             content: is_written.then_some(configuration.content),
+            is_complete: is_written && has_endpoints,
             unsupported,
         };
         if !is_written {
@@ -252,10 +258,12 @@ impl Configurations {
         }
     }
 
-    /// Publishes the endpoints of TCP and UDP ports, which need no reload.
-    pub fn publish_endpoints(&self, config: &Config) {
-        if let Err(error) = self.endpoints.publish(sluice_nginx::pods(config)) {
+    /// Publishes the endpoints of TCP and UDP ports, which need no reload. `false`: they could not be written.
+    pub fn publish_endpoints(&self, config: &Config) -> bool {
+        let written = self.endpoints.publish(sluice_nginx::pods(config));
+        if let Err(error) = &written {
             error!("cannot write endpoints of TCP and UDP ports; previous ones kept: {error:#}");
         }
+        written.is_ok()
     }
 }

@@ -36,7 +36,7 @@ pub enum Replacement {
         /// Letters have any case.
         #[serde(skip_serializing_if = "is_default")]
         any_case: bool,
-        /// There is something in it that takes an engine with steps back.
+        /// There is something in it that takes a backtracking engine.
         #[serde(skip_serializing_if = "is_default")]
         backtracking: bool,
         /// Text that clients get.

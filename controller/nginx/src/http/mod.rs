@@ -17,12 +17,12 @@ use crate::http::blocked::BlockedConf;
 use crate::http::needs::Needs;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
-use crate::location::client_headers::{self, ResponseHeaders};
 use crate::location::cors;
-use crate::location::headers::{self, Line, client_header, client_variable};
+use crate::location::headers::{Line, client_header, client_variable};
 use crate::location::joined_headers;
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
+use crate::location::response_headers::{self, ResponseHeaders};
 use crate::settings::{Engine, Settings};
 use crate::stream::{self, StreamConf, passthrough};
 use crate::tls::TlsConf;
@@ -266,14 +266,6 @@ fn parts(text: &str) -> Vec<Word> {
         .collect()
 }
 
-/// Headers that our module joins; Kong's host has nobody to do it.
-fn joined(global: &GlobalConfig, is_kongs: bool) -> Vec<Line> {
-    match is_kongs {
-        true => Vec::new(),
-        false => headers::lines(joined_headers::headers(global)),
-    }
-}
-
 /// Lines of `CDN-Loop`, and an identifier for a request. Kong's nginx joins the lines itself.
 fn variables(is_kongs: bool) -> [Text; 2] {
     let names = match is_kongs {
@@ -326,11 +318,11 @@ impl<'a> GlobalConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             no_gzip: compression.no_gzip.as_ref().map(no_gzip),
-            hsts: hsts.as_ref().map(client_headers::hsts),
+            hsts: hsts.as_ref().map(response_headers::hsts),
             trusted: trusted(global),
             believed_peers: passthrough::believed_peers(&global.forwarded),
             pods: joined_headers::for_pods(global, Vec::new(), settings),
-            joined: joined(global, is_kongs),
+            joined: joined_headers::lines(global, settings),
             clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
             random_id: random_id.quoted(),

@@ -7,10 +7,10 @@ use sluice_ir::{Expires, GlobalConfig, HttpRoute};
 
 use crate::conf::{Quoted, Text, Value, value, word};
 use crate::context::RenderContext;
-use crate::location::client_headers::{
+use crate::location::direct_response::If;
+use crate::location::response_headers::{
     AddedLine, HIDDEN_BY_DEFAULT, ResponseHeaders, directive_of,
 };
-use crate::location::direct_response::If;
 
 /// Name and value of a line, and whether errors have it.
 type HeaderLine = (Quoted, Quoted, bool);

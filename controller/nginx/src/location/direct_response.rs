@@ -8,7 +8,7 @@ use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, value, word};
 use crate::expression::{body, expression, name_of};
-use crate::location::client_headers::{AddedLine, ResponseHeaders};
+use crate::location::response_headers::{AddedLine, ResponseHeaders};
 use crate::location::{matching, redirect};
 
 /// `return` of a location.

@@ -16,8 +16,20 @@ const JOINED: &str = "sluice_request_headers";
 /// A header and its value.
 type Header = (String, Text);
 
-/// Headers of the text, the first one first; none where the operator says otherwise about that one.
-pub(crate) fn headers(global: &GlobalConfig) -> Vec<Header> {
+/// Headers of the text, the first one first; none where Kong's host runs the filter.
+pub(crate) fn lines(global: &GlobalConfig, settings: &Settings) -> Vec<headers::Line> {
+    headers::lines(of_engine(global, settings))
+}
+
+fn of_engine(global: &GlobalConfig, settings: &Settings) -> Vec<Header> {
+    match settings.engine.is_kongs() {
+        true => Vec::new(),
+        false => headers(global),
+    }
+}
+
+/// None also where the operator says otherwise about the first one.
+fn headers(global: &GlobalConfig) -> Vec<Header> {
     let sent = headers::texts_for_upstream(global, Vec::new());
     // A request begins with `Host`, and not every request has one.
     let is_joined = |header: &Header| header.0 != "Host" && header.1 != Text::default();
@@ -37,15 +49,11 @@ pub(crate) fn for_pods(
     settings: &Settings,
 ) -> Vec<headers::Line> {
     let sent = headers::texts_for_upstream(global, own);
-    headers::lines(match settings.engine.is_kongs() {
-        true => sent,
-        false => join(sent, global),
-    })
+    headers::lines(join(sent, &of_engine(global, settings)))
 }
 
 /// With the text in place of its headers, if all of them are sent.
-fn join(mut sent: Vec<Header>, global: &GlobalConfig) -> Vec<Header> {
-    let joined = headers(global);
+fn join(mut sent: Vec<Header>, joined: &[Header]) -> Vec<Header> {
     if joined.iter().all(|header| sent.contains(header)) {
         for header in &mut sent {
             if joined.contains(header) {
@@ -66,7 +74,7 @@ mod tests {
     use super::*;
 
     fn sent(global: &GlobalConfig, own: Vec<Header>) -> Vec<Header> {
-        join(headers::texts_for_upstream(global, own), global)
+        join(headers::texts_for_upstream(global, own), &headers(global))
     }
 
     fn value<'a>(sent: &'a [Header], name: &str) -> &'a Text {

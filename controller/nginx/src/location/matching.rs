@@ -39,7 +39,7 @@ fn fits_tree(path: &str) -> bool {
 }
 
 /// True if nginx would lead requests for the path without the slash here.
-fn leads_here(path: &str, exact: &BTreeSet<String>) -> bool {
+fn leads_here(path: &str, exact: &BTreeSet<&str>) -> bool {
     let bare = path.strip_suffix('/').filter(|bare| !bare.is_empty());
     bare.is_some_and(|bare| !exact.contains(bare))
 }
@@ -49,20 +49,20 @@ type Match = (&'static str, String);
 
 /// Paths of one host, one after the other.
 #[derive(Default)]
-pub(crate) struct Matching {
+pub(crate) struct Matching<'a> {
     /// Exact paths, which may be those without the slash of others.
-    exact: BTreeSet<String>,
+    exact: BTreeSet<&'a str>,
     patterns: Beginnings,
     /// Of what has become a pattern so far.
     before: Beginnings,
 }
 
-impl Matching {
-    pub(crate) fn new(server: &Server) -> Self {
+impl<'a> Matching<'a> {
+    pub(crate) fn new(server: &'a Server) -> Self {
         let mut patterns = Beginnings::default();
         let paths = || server.routes.iter().map(|route| &route.matches.path);
         let exact = paths().filter_map(|path| match path {
-            PathMatch::Exact(text) => Some(text.clone()),
+            PathMatch::Exact(text) => Some(text.as_str()),
             PathMatch::Prefix(_) | PathMatch::Regex(_) => None,
         });
         let exact = exact.collect();
@@ -195,10 +195,11 @@ mod tests {
             )
         };
         let routes = paths.iter().map(route).collect();
-        let mut matching = Matching::new(&Server {
+        let server = Server {
             routes,
             ..Server::default()
-        });
+        };
+        let mut matching = Matching::new(&server);
         let matches = paths.iter().flat_map(|path| matching.next(path));
         matches
             .filter(|(sign, _)| *sign != "~* ")

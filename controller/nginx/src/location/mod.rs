@@ -2,7 +2,6 @@
 
 pub mod auth_request;
 pub(crate) mod buffering;
-pub(crate) mod client_headers;
 pub(crate) mod conditional_headers;
 pub(crate) mod cors;
 pub(crate) mod direct_response;
@@ -16,6 +15,7 @@ pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod module;
 pub(crate) mod redirect;
+pub(crate) mod response_headers;
 pub(crate) mod response_rewrite;
 pub(crate) mod responses;
 pub(crate) mod waf;

@@ -4,10 +4,10 @@ use sluice_ir::HttpRoute;
 
 use crate::conf::{Text, Value, Word, value};
 use crate::context::RenderContext;
-use crate::location::client_headers::{ResponseHeaders, directive_of};
 use crate::location::conditional_headers::ConditionalHeaders;
 use crate::location::cors::{self, CorsConf};
 use crate::location::module::Module;
+use crate::location::response_headers::{ResponseHeaders, directive_of};
 
 /// Headers of responses, and the answer to a preflight.
 pub(crate) struct Responses {

@@ -38,7 +38,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Medium,
             Scope::Ingress,
         )
-        .full(),
+        .partly("recursion, conditionals and lookbehind of varying length are reported"),
         annotation(
             "canary-by-cookie",
             Value::Text,
@@ -100,7 +100,7 @@ fn matching(pattern: &str) -> Result<CanaryValue, String> {
     let Some(found) = sluice_pattern::of_text_without_lookaround(pattern) else {
         if let Err(wrong) = sluice_pattern::check(pattern, Subject::Text) {
             // With what only PCRE knows, at the price of steps that are counted.
-            return match BacktrackingShape::of(pattern) {
+            return match BacktrackingShape::of(pattern, false) {
                 Ok(_) => Ok(CanaryValue::Backtracking(pattern.to_owned())),
                 Err(Refusal::NotNeeded) => Err(wrong),
                 Err(Refusal::Wrong(wrong)) => Err(wrong),

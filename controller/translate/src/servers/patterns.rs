@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_filter_core::Refusal;
+use sluice_filter_core::{Refusal, path_patterns};
 use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
     RedirectTo, ServerName, Template, TemplatePart,
@@ -21,7 +21,7 @@ use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use crate::support::DataPlane;
 
-const NEEDS_STEPS_BACK: &str =
+const NEEDS_BACKTRACKING: &str =
     "a pattern with lookaround, backreferences or possessive repetition that RE2 cannot do without";
 
 /// The root of such a host.
@@ -47,11 +47,14 @@ pub(super) fn routes<'a>(
     let mut routes = Vec::new();
     let mut seen = BTreeSet::new();
     let mut beginnings = ClosedBeginnings::default();
+    let mut backtracking = 0;
     for rule in sorted {
         if let Some((beginning, closing)) = beginnings.find(&rule.path) {
             closing.report_below(rule.owned(), beginning, reports);
         }
-        match route(rule, &exact, name, host) {
+        let served = route(rule, &exact, name, host);
+        let served = served.and_then(|route| limited(route, &mut backtracking));
+        match served {
             // What comes second is never reached.
             Ok(route) if seen.insert(route.matches.path.clone()) => {
                 routes.push((route, Some(rule)));
@@ -88,6 +91,20 @@ pub(super) fn routes<'a>(
     routes
 }
 
+/// Checks that a namespace has no more patterns on a host than the filter compares for each request.
+fn limited(route: HttpRoute, backtracking: &mut usize) -> Result<HttpRoute, String> {
+    const MOST: usize = path_patterns::MOST_OF_NAMESPACE;
+    let is_backtracking =
+        matches!(&route.matches.path, PathMatch::Regex(regex) if regex.backtracking);
+    *backtracking += usize::from(is_backtracking);
+    match is_backtracking && *backtracking > MOST {
+        true => Err(format!(
+            "expected at most {MOST} patterns that RE2 does not have from one namespace on a host"
+        )),
+        false => Ok(route),
+    }
+}
+
 /// In the place of a path that guards access and cannot be served: all that it may take, so that nothing behind it does.
 fn closed(rule: &PathRule, name: &ServerName) -> (String, HttpRoute) {
     let beginning = sluice_pattern::covering_prefix(&rule.path);
@@ -109,7 +126,7 @@ fn route(
     // The filter has to know the host before Envoy knows the route.
     if asks_filter && !matches!(name, ServerName::Exact(_)) {
         return Err(format!(
-            "{NEEDS_STEPS_BACK} is served by Envoy on hosts without a wildcard only"
+            "{NEEDS_BACKTRACKING} is served by Envoy on hosts without a wildcard only"
         ));
     }
     let groups = regex.groups;
@@ -165,7 +182,7 @@ fn check_text(to: &Template, asks_filter: bool) -> Result<(), String> {
     let has_text = parts.any(|part| matches!(part, TemplatePart::Text(_)));
     match asks_filter && !has_text {
         true => Err(format!(
-            "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_STEPS_BACK}"
+            "rewrite-target consists of captured groups alone, which Envoy does not support for {NEEDS_BACKTRACKING}"
         )),
         false => Ok(()),
     }

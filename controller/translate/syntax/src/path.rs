@@ -1,6 +1,6 @@
 //! Paths of Ingress rules.
 
-use sluice_filter_core::{BacktrackingShape, Refusal};
+use sluice_filter_core::{BacktrackingShape, Refusal, path_patterns};
 use sluice_pattern::{Shape, Subject};
 
 use crate::text::shortened;
@@ -86,12 +86,12 @@ pub fn pattern(path: &str) -> Result<Shape, String> {
     })
 }
 
-/// Checks a path that is a pattern with something in it that takes an engine with steps back.
+/// Checks a path that is a pattern with something in it that takes a backtracking engine.
 pub fn backtracking_pattern(path: &str) -> Result<Shape, Refusal> {
     let BacktrackingShape {
         groups,
         alternatives,
-    } = BacktrackingShape::of(path)?;
+    } = path_patterns::shape(path)?;
     Ok(Shape {
         groups,
         alternatives,

@@ -21,10 +21,7 @@ use sluice_ir::{
 use super::encoded;
 use super::header::literal;
 use super::route::matching::{ends, match_of, no, only_for, starts};
-use crate::settings::{GROUP_HEADER, PATTERN_HEADER};
-
-/// Groups that have a name, from `$1`.
-const MOST_GROUPS: u8 = 9;
+use crate::settings::{GROUP_HEADER, MOST_GROUPS, PATTERN_HEADER};
 
 /// The pattern of a path, if RE2 does not have it.
 pub(super) fn of(path: &PathMatch) -> Option<&PathRegex> {

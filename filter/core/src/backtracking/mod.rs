@@ -1,4 +1,4 @@
-//! Regular expressions that take an engine with steps back: lookaround, backreferences, atomic groups and possessive repetition.
+//! Regular expressions that take a backtracking engine: lookaround, backreferences, atomic groups and possessive repetition.
 //!
 //! ```text
 //!   pattern --parse.rs--> Node --compile.rs--> Program --run.rs--> groups, or no steps left
@@ -41,7 +41,7 @@ pub(crate) struct Groups<'t>(Vec<Option<&'t [u8]>>);
 /// Reason why a pattern is not for this engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is nothing in it that takes steps back, as far as it can be read.
+    /// There is nothing in it that needs backtracking, as far as it can be read.
     NotNeeded,
     /// To be read after "got".
     Wrong(String),

@@ -52,7 +52,7 @@ pub(super) struct Count {
     pub(super) is_lazy: bool,
 }
 
-/// A pattern that takes an engine with steps back.
+/// A pattern that takes a backtracking engine.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) node: Node,
@@ -96,7 +96,7 @@ struct Parser<'p> {
     /// The last group that is referred to.
     furthest: u8,
     depth: u32,
-    /// There is something in it that takes an engine with steps back.
+    /// There is something in it that takes a backtracking engine.
     steps_back: bool,
 }
 

@@ -96,9 +96,7 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     let text = replaced(&text, "${sluice_random_id}", "${request_id}")?;
     let text = replaced(&text, "${sluice_authority}", "${http_host}")?;
     let text = with_headers(&text)?;
-    // In the access log.
-    let text = text.replace("${sluice_upstream_name}", "${sluice_main}");
-    let text = text.replace("${sluice_alternative_name}", "${sluice_backend}");
+    let text = without_names(&text);
     let servers: String = pods
         .iter()
         .map(|pod| format!("    server {pod};\n"))
@@ -112,6 +110,12 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     Ok(format!(
         "{before}  upstream sluice_pods {{\n{servers}{after}"
     ))
+}
+
+/// With the backends themselves in the access log, where there is one: their names are the module's.
+fn without_names(text: &str) -> String {
+    let text = text.replace("${sluice_upstream_name}", "${sluice_main}");
+    text.replace("${sluice_alternative_name}", "${sluice_backend}")
 }
 
 /// With headers of nginx's in place of those that the module joins.

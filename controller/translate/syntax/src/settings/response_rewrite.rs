@@ -147,7 +147,7 @@ fn pattern(text: &str, any_case: bool) -> Parsed<Pattern> {
             return Err(wrong(large));
         }
         Ok(shape) => (shape.groups, false),
-        Err(not_shared) => match BacktrackingShape::of(text) {
+        Err(not_shared) => match BacktrackingShape::of(text, any_case) {
             Ok(shape) => (shape.groups, true),
             Err(Refusal::NotNeeded) => return Err(wrong(not_shared)),
             Err(Refusal::Wrong(text)) => return Err(wrong(text)),

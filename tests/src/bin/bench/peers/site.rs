@@ -109,10 +109,7 @@ async fn upgrade(mut stream: TcpStream) -> Result<()> {
     let answer = if has_key {
         switching_protocols()
     } else {
-        "HTTP/1.1 400 Bad Request
-
-"
-        .to_owned()
+        "HTTP/1.1 400 Bad Request\r\n\r\n".to_owned()
     };
     stream.write_all(answer.as_bytes()).await?;
     let mut bytes = [0; 4096];

@@ -72,7 +72,7 @@ impl Reader {
         }
     }
 
-    /// What was read. A body of which the encoding is not complete ends where it was cut, or goes on.
+    /// Returns what was read. A body of which the encoding is not complete ends where it was cut, or goes on.
     fn into_body(self, is_longer: bool, is_cut: bool) -> Body {
         let read = self.sink().clone();
         let (sink, is_longer, is_cut) = match self.finish() {

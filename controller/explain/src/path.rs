@@ -2,7 +2,7 @@
 
 use regex::bytes::{Captures, Regex};
 use sluice_filter_core::path::canonical;
-use sluice_filter_core::path_patterns::{self, MOST_GROUPS};
+use sluice_filter_core::path_patterns;
 use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
 use sluice_pattern::{Subject, re2, re2_condition};
 
@@ -86,7 +86,7 @@ impl From<Captures<'_>> for Groups {
 /// Groups of a pattern of a path.
 pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
     if regex.backtracking {
-        return backtracking_captures(&regex.pattern, path);
+        return backtracking_captures(regex, path);
     }
     let subject = match regex.scope {
         RegexScope::Beginning => Subject::Path,
@@ -97,10 +97,10 @@ pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
     whole.captures(path.as_bytes()).map(Groups::from)
 }
 
-fn backtracking_captures(pattern: &str, path: &str) -> Option<Groups> {
-    let found = path_patterns::captures(pattern, path.as_bytes()).ok()??;
+fn backtracking_captures(regex: &PathRegex, path: &str) -> Option<Groups> {
+    let found = path_patterns::captures(&regex.pattern, path.as_bytes()).ok()??;
     let text = |group| String::from_utf8_lossy(found.get(group)).into_owned();
-    Some(Groups((1..=MOST_GROUPS).map(text).collect()))
+    Some(Groups((1..=regex.groups).map(text).collect()))
 }
 
 /// True if a route has a pattern that takes too many steps for the path: data planes answer 500, and look for no other route.
@@ -184,6 +184,7 @@ mod tests {
     fn a_pattern_that_takes_steps_back_is_that_of_pcre() {
         let regex = |pattern: &str| PathRegex {
             backtracking: true,
+            groups: 2,
             ..PathRegex::plain(pattern.to_owned())
         };
         let twice = regex(r"/([a-z]+)/\1(?!x)(.*)");

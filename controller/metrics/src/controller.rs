@@ -68,10 +68,7 @@ impl Controller {
                 "success",
                 "Whole configurations that were published; of nginx, reloads",
             )?,
-            errors: counter(
-                "errors",
-                "Configurations that a data plane refused, or whose files could not be written",
-            )?,
+            errors: errors_counter(registry)?,
             refused: AtomicBool::new(false),
             unwritten: AtomicBool::new(false),
             orphan_ingress: labelled(
@@ -193,6 +190,11 @@ impl Controller {
             families.reports.with_label_values(&labels).inc();
         }
     }
+}
+
+fn errors_counter(registry: &Registry) -> prometheus::Result<IntCounter> {
+    let help = "Configurations that a data plane refused, or whose files could not be written";
+    register(registry, IntCounter::with_opts(opts("errors", help))?)
 }
 
 fn reloads_counter(registry: &Registry) -> prometheus::Result<IntCounterVec> {

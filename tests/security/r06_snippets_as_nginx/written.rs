@@ -65,11 +65,11 @@ pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
 
 /// Each is served on every data plane.
 pub(super) const WRITTEN: &[(&str, &str)] = &[
+    ("", "if ($http_x_key != secret) { return 403; }"),
     (
         "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",
         "",
     ),
-    ("", "if ($http_x_key != secret) { return 403; }"),
     ("", "if ($cookie_key = '') { return 403; }"),
     (
         "",

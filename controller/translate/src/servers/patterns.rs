@@ -61,34 +61,42 @@ pub(super) fn routes<'a>(
             }
             Ok(_) => {}
             Err(reason) => {
-                let closed = rule
-                    .annotations
-                    .restricts_access()
-                    .then(|| closed(rule, name));
-                let consequence = match &closed {
-                    Some((beginning, _)) => {
-                        let which = format!("those that begin with {:?}", shortened(beginning));
-                        format!("path not served; {}", engine::closed(which))
-                    }
-                    None => "path not served".to_owned(),
-                };
-                let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.report(
-                    ReasonCode::InvalidValue,
-                    Severity::Error,
-                    rule.field.clone(),
-                    reason,
-                    consequence,
-                );
-                if let Some((beginning, _)) = &closed {
-                    beginnings.insert(beginning, Closing::new(&rule.owner, &rule.field));
-                }
-                let closed = closed.filter(|(_, route)| seen.insert(route.matches.path.clone()));
-                routes.extend(closed.map(|(_, route)| (route, Some(rule))));
+                let closed = unserved(rule, name, reason, &mut beginnings, reports);
+                let closed = closed.filter(|route| seen.insert(route.matches.path.clone()));
+                routes.extend(closed.map(|route| (route, Some(rule))));
             }
         }
     }
     routes
+}
+
+/// Reports a path that is not served. Returns the route that closes what it may take, if it guards access.
+fn unserved(
+    rule: &PathRule,
+    name: &ServerName,
+    reason: String,
+    beginnings: &mut ClosedBeginnings,
+    reports: &mut Vec<Report>,
+) -> Option<HttpRoute> {
+    let guards = rule.annotations.restricts_access();
+    let closed = guards.then(|| closed(rule, name));
+    let consequence = match &closed {
+        Some((beginning, _)) => {
+            let which = format!("those that begin with {:?}", shortened(beginning));
+            format!("path not served; {}", engine::closed(which))
+        }
+        None => "path not served".to_owned(),
+    };
+    Reporter::new(rule.owner.clone(), reports).report(
+        ReasonCode::InvalidValue,
+        Severity::Error,
+        rule.field.clone(),
+        reason,
+        consequence,
+    );
+    let (beginning, route) = closed?;
+    beginnings.insert(&beginning, Closing::new(&rule.owner, &rule.field));
+    Some(route)
 }
 
 /// Checks that a namespace has no more patterns on a host than the filter compares for each request.

@@ -1,7 +1,7 @@
 //! Response headers that a route takes from pods' responses, or sets although nobody else may.
 //!
 //! Routes alone cannot do that. Behind their back Envoy copies the headers of a pod that refuses an upgrade
-//! ([`hidden_headers`](super::hidden_headers)), and what is hidden on all routes is removed behind what one of them sets. So a route says such
+//! ([`super::hidden_headers`]), and what is hidden on all routes is removed behind what one of them sets. So a route says such
 //! changes to a filter, too, which is switched on for these routes alone.
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation as Mutation;

@@ -1,10 +1,12 @@
 //! Responses of snippets.
 
 use regex::bytes::{Regex, RegexBuilder};
+use sluice_filter_core::path as canonical_path;
 use sluice_ir::{
     CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, HttpRoute,
     RequestTest, ResponseContent,
 };
+use sluice_pattern::Subject;
 
 use crate::explanation::{Answered, OperatorSnippet, Outcome};
 use crate::request::Request;
@@ -54,12 +56,19 @@ fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {
 
 /// The URL with groups of a pattern, which has to match.
 fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<String> {
-    let subject = match captured.of {
-        CaptureSubject::Path => request.path.as_deref()?,
-        CaptureSubject::RequestUri => &request.target,
+    let groups = match (captured.of, &captured.value) {
+        (CaptureSubject::Path, Comparison::Equals(_)) => return None,
+        (CaptureSubject::Path, Comparison::Matches(pattern)) => {
+            path::first_captures(pattern, Subject::InPath, request.path.as_deref()?)?
+        }
+        (CaptureSubject::Path, Comparison::MatchesIgnoreCase(pattern)) => {
+            path::first_captures(pattern, Subject::InPathInAnyCase, request.path.as_deref()?)?
+        }
+        (CaptureSubject::RequestUri, value) => {
+            let pattern = pattern(value)?;
+            pattern.captures(request.target.as_bytes())?.into()
+        }
     };
-    let pattern = pattern(&captured.value)?;
-    let captures = pattern.captures(subject.as_bytes())?;
     let path = request.target.split('?').next().unwrap_or_default();
     let without_port = Request {
         port: None,
@@ -71,7 +80,7 @@ fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<S
     };
     Some(answer::location(
         &captured.to,
-        &Matched::by_pattern(captures.into()),
+        &Matched::by_pattern(groups),
         &without_port,
     ))
 }
@@ -80,7 +89,9 @@ fn holds(condition: &Condition, request: &Request) -> bool {
     let holds = match &condition.test {
         RequestTest::Host(comparison) => compare(comparison, &request.host),
         RequestTest::Path(comparison) => {
-            compare(comparison, request.path.as_deref().unwrap_or_default())
+            let path = request.path.as_deref().unwrap_or_default();
+            let meaning = canonical_path::meaning(path.as_bytes());
+            compare(comparison, &String::from_utf8_lossy(&meaning))
         }
         RequestTest::Query(comparison) => compare(comparison, request.query().unwrap_or_default()),
         RequestTest::Argument { name, value } => {

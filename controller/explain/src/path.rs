@@ -1,10 +1,10 @@
 //! Requests that a route takes.
 
 use regex::bytes::{Captures, Regex};
-use sluice_filter_core::path::canonical;
+use sluice_filter_core::path::{self, canonical};
 use sluice_filter_core::path_patterns;
 use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
-use sluice_pattern::{Subject, re2, re2_condition};
+use sluice_pattern::{Subject, re2, re2_condition, re2_first};
 
 use crate::request::Request;
 
@@ -90,16 +90,25 @@ pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
     }
     let subject = match regex.scope {
         RegexScope::Beginning => Subject::Path,
-        RegexScope::Anywhere => Subject::Text,
-        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+        RegexScope::Anywhere => Subject::InPath,
+        RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
     };
-    let whole = whole(&re2(&regex.pattern, subject, regex.alternatives))?;
-    whole.captures(path.as_bytes()).map(Groups::from)
+    all_captures(&re2(&regex.pattern, subject, regex.alternatives), path)
+}
+
+/// Groups of a pattern from the first place of a path where it is found.
+pub(crate) fn first_captures(pattern: &str, subject: Subject, path: &str) -> Option<Groups> {
+    all_captures(&re2_first(pattern, subject, false), path)
+}
+
+fn all_captures(written: &str, path: &str) -> Option<Groups> {
+    whole(written)?.captures(path.as_bytes()).map(Groups::from)
 }
 
 fn backtracking_captures(regex: &PathRegex, path: &str) -> Option<Groups> {
-    let found = path_patterns::captures(&regex.pattern, path.as_bytes()).ok()??;
-    let text = |group| String::from_utf8_lossy(found.get(group)).into_owned();
+    let path = path::meaning(path.as_bytes());
+    let found = path_patterns::captures(&regex.pattern, &path).ok()??;
+    let text = |group| String::from_utf8_lossy(&path::encoded(found.get(group))).into_owned();
     Some(Groups((1..=regex.groups).map(text).collect()))
 }
 
@@ -108,7 +117,8 @@ pub(crate) fn is_exhausted(matches: &RouteMatch, request: &Request) -> bool {
     let (PathMatch::Regex(regex), Some(path)) = (&matches.path, &request.path) else {
         return false;
     };
-    regex.backtracking && path_patterns::captures(&regex.pattern, path.as_bytes()).is_err()
+    let path = path::meaning(path.as_bytes());
+    regex.backtracking && path_patterns::captures(&regex.pattern, &path).is_err()
 }
 
 /// True if a pattern of RE2 matches all of a text.

@@ -5,7 +5,7 @@ use regex_syntax::ast::{
 };
 
 /// Characters of ASCII, and whether all others belong to them.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Set {
     pub(crate) ascii: u128,
     pub(crate) others: bool,
@@ -123,12 +123,29 @@ impl Set {
 
     /// With the other cases of its letters. Beyond ASCII there are other cases of `k` and `s`.
     pub(crate) fn in_any_case(self) -> Set {
+        let set = self.in_any_ascii_case();
+        Set {
+            others: set.others || set.has('k') || set.has('s'),
+            ..set
+        }
+    }
+
+    /// With the other cases of its letters, which in nginx are those of ASCII.
+    pub(crate) fn in_any_ascii_case(self) -> Set {
         let has = |letter: char| {
             self.has(letter.to_ascii_lowercase()) || self.has(letter.to_ascii_uppercase())
         };
         Set {
             ascii: Set::matching(has),
-            others: self.others || has('k') || has('s'),
+            others: self.others,
+        }
+    }
+
+    /// All characters that are one of these in lower case.
+    pub(crate) fn lowered(self) -> Set {
+        Set {
+            ascii: Set::matching(|letter| self.has(letter.to_ascii_lowercase())),
+            others: self.others,
         }
     }
 
@@ -179,9 +196,10 @@ impl Set {
         let mut next = 0;
         while let Some(first) = (next..128).find(|byte| has(*byte)) {
             let end = (first..128).find(|byte| !has(*byte)).unwrap_or(128);
-            class.push_str(&format!(r"\x{first:02X}"));
+            class.push_str(&in_class(first));
             if end - first > 1 {
-                class.push_str(&format!(r"-\x{:02X}", end - 1));
+                class.push('-');
+                class.push_str(&in_class(end - 1));
             }
             next = end;
         }
@@ -191,5 +209,12 @@ impl Set {
     /// Runs of characters that follow each other.
     pub(crate) fn ranges(self) -> u64 {
         u64::from((self.ascii & !(self.ascii << 1)).count_ones())
+    }
+}
+
+fn in_class(byte: u8) -> String {
+    match byte.is_ascii_alphanumeric() {
+        true => char::from(byte).to_string(),
+        false => format!(r"\x{byte:02X}"),
     }
 }

@@ -16,6 +16,7 @@
 
 mod automaton;
 mod class_set;
+mod encoded;
 mod host_names;
 mod literal_prefix;
 mod lookahead;
@@ -34,7 +35,8 @@ use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
+pub use automaton::MOST_STATE_BYTES;
+pub use encoded::encoded_path;
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, has_alternatives, literal_prefix};
 pub use lookahead::without_lookahead;
@@ -44,8 +46,8 @@ pub use lookaround::{
 pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
 pub use separators::takes_none_of;
-pub use target_parts::{TargetPart, re2_path_with_groups, re2_target, re2_target_equals};
-pub use write::{Subject, escape, literal, pcre, pcre_under_conditions, re2};
+pub use target_parts::{TargetPart, re2_target, re2_target_equals};
+pub use write::{Subject, escape, literal, pcre, pcre_under_conditions, re2, re2_first};
 
 /// Bytes of a pattern.
 pub const MAX_PATTERN_BYTES: usize = 1000;
@@ -91,7 +93,8 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
 
 /// Checks its cost, as it is written for each engine.
 fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
-    let written = re2(pattern, subject, alternatives);
+    let written = write::for_re2(pattern, subject, alternatives)
+        .ok_or_else(|| r"a \b behind a character that Envoy's path may have encoded".to_owned())?;
     let for_re2 = parse(&written, DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
     let repetitions = re2::repetitions(&for_re2);
     if repetitions > MOST_REPETITIONS {
@@ -117,7 +120,7 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
             pcre::MOST_BYTES
         ));
     }
-    automaton::check(&written, subject)
+    automaton::check(&written)
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

@@ -15,6 +15,7 @@ use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionRange};
 use crate::class_set::Set;
 use crate::pieces::{Kind, Pieces};
 use crate::query::with_query;
+use crate::target_parts::of_encoded_path;
 use crate::{DEEPEST, Shape, Subject, parse, pcre};
 
 /// Conditions of one pattern.
@@ -98,7 +99,7 @@ fn split(pattern: &str, knows: impl Fn(&Look<'_>) -> bool) -> Option<(String, Ve
 /// A condition for RE2 in Envoy, to be compared with a path and the query behind it.
 #[must_use]
 pub fn re2_condition(pattern: &str) -> Option<String> {
-    with_query(&format!("(?i){pattern}(?s:.*)"))
+    with_query(&format!("(?i){}(?s:.*)", of_encoded_path(pattern, true)?))
 }
 
 fn cost(pattern: &str) -> Option<u64> {

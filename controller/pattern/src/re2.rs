@@ -130,7 +130,8 @@ fn class(set: Set, any_case: bool) -> u64 {
     let others = if set.others {
         BEYOND_ASCII_WITH_HOLES
     } else {
-        2 * character('k', true)
+        let folded = ['k', 's'].into_iter().filter(|letter| both(*letter));
+        folded.map(|letter| character(letter, true)).sum()
     };
     widened.ranges().max(narrowed.ranges()).max(set.ranges()) + others
 }

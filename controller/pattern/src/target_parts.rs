@@ -13,6 +13,7 @@
 use regex_syntax::ast::{AssertionKind, Ast, Flag, GroupKind, Literal};
 
 use crate::class_set::Set;
+use crate::encoded::{ANY_PATH, encoded, encoded_path, is_sent_as_it_is};
 use crate::possessive::is_optional;
 use crate::re2::instructions;
 use crate::{DEEPEST, MOST_INSTRUCTIONS};
@@ -59,16 +60,15 @@ pub fn re2_target_equals(part: TargetPart<'_>, text: &str) -> Option<String> {
     re2_target(part, &format!("^{}$", crate::escape(text)), false)
 }
 
-/// A pattern to be found in a canonical path, where one is found in what it means. Groups stay what they are.
-#[must_use]
-pub fn re2_path_with_groups(pattern: &str, any_case: bool) -> Option<String> {
+/// A pattern for a canonical path without a query, where `pattern` is one of what the path means. Groups stay what they are, and so
+/// do alternatives outside all groups; where case does not matter, it must be said around it. `None`: RE2 has no words for it.
+pub(crate) fn of_encoded_path(pattern: &str, any_case: bool) -> Option<String> {
     let ast = crate::parse(pattern, DEEPEST).ok()?;
-    let mut writer = Writer::new(TargetPart::Path, pattern, true);
-    writer.end = "(?:%0A)?$";
-    let found = writer.write(&ast, any_case)?;
-    // The first place where it is found, as in nginx.
-    let first = format!("^{}?(?:{found})", writer.begin);
-    measured(format!("^(?s:.*?)(?:{first})(?s:.*)$")).map(|_| first)
+    let writer = Writer {
+        end: "(?:%0A)?$",
+        ..Writer::new(TargetPart::Path, pattern, true)
+    };
+    writer.alternatives(&ast, any_case)
 }
 
 fn measured(text: String) -> Option<String> {
@@ -95,23 +95,23 @@ struct Writer<'a> {
     decodes: bool,
     /// The part is in lower case, and the text need not be.
     lowers: bool,
-    keeps_groups: bool,
+    /// Groups and letters of any case stay what they are.
+    keeps_form: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(part: TargetPart<'_>, pattern: &'a str, keeps_groups: bool) -> Self {
+    fn new(part: TargetPart<'_>, pattern: &'a str, keeps_form: bool) -> Self {
         let of_path = Writer {
             pattern,
             before: String::new(),
-            // Not between the digits of a character.
-            begin: r"(?:[^?%]|%[0-9A-F]{2})*",
+            begin: ANY_PATH,
             end: r"(?:%0A)?(?:$|\?(?s:.*)$)",
             rest: r"[^?]*(?:\?(?s:.*))?",
             missing: None,
             stop: None,
             decodes: true,
             lowers: false,
-            keeps_groups,
+            keeps_form,
         };
         match part {
             TargetPart::Path => of_path,
@@ -167,8 +167,8 @@ impl<'a> Writer<'a> {
             }
             Ast::Concat(concat) => {
                 let (first, rest) = concat.asts.split_first()?;
-                let rest: Option<String> = rest.iter().map(|it| self.write(it, any_case)).collect();
-                Some(self.at_beginning(first, any_case)? + &rest?)
+                let rest = self.sequence(Some(first), rest, any_case)?;
+                Some(self.at_beginning(first, any_case)? + &rest)
             }
             Ast::Group(group) if has_beginning(&group.ast) => {
                 let inner = self.at_beginning(&group.ast, any_case || is_of_any_case(ast))?;
@@ -186,7 +186,11 @@ impl<'a> Writer<'a> {
             Ast::ClassPerl(class) => self.set(Set::of_perl(class)),
             Ast::ClassBracketed(class) => {
                 let items = Set::of_items(&class.kind);
-                let items = if any_case { in_any_case(items) } else { items };
+                let items = if any_case {
+                    items.in_any_ascii_case()
+                } else {
+                    items
+                };
                 self.set(if class.negated {
                     items.negated()
                 } else {
@@ -197,37 +201,87 @@ impl<'a> Writer<'a> {
                 AssertionKind::EndLine => self.end.to_owned(),
                 // Otherwise it is written by `at_beginning`.
                 AssertionKind::StartLine if self.decodes => "^".to_owned(),
-                // The last digit of an encoded character would be a letter of a word.
                 AssertionKind::WordBoundary if !self.decodes => r"\b".to_owned(),
                 AssertionKind::NotWordBoundary if !self.decodes => r"\B".to_owned(),
+                // The last digit of an encoded character would be a letter of a word: `sequence` knows what is in front.
                 _ => return None,
             },
             Ast::Repetition(repetition) => {
                 let one = self.write(&repetition.ast, any_case)?;
                 let span = repetition.op.span;
                 let times = self.pattern.get(span.start.offset..span.end.offset)?;
-                format!("(?:{one}){times}")
-            }
-            Ast::Group(group) => {
-                let inner = self.write(&group.ast, any_case || is_of_any_case(ast))?;
-                let captures = matches!(group.kind, GroupKind::CaptureIndex(_));
-                match captures && self.keeps_groups {
-                    true => format!("({inner})"),
-                    false => format!("(?:{inner})"),
+                match *repetition.ast {
+                    Ast::Literal(_) | Ast::Repetition(_) => format!("(?:{one}){times}"),
+                    // It is one piece.
+                    _ => format!("{one}{times}"),
                 }
             }
-            Ast::Alternation(alternation) => {
-                let all = alternation.asts.iter();
-                let all: Option<Vec<_>> = all.map(|it| self.write(it, any_case)).collect();
-                format!("(?:{})", all?.join("|"))
+            Ast::Group(group) => {
+                let is_of_any_case = is_of_any_case(ast);
+                let inner = self.alternatives(&group.ast, any_case || is_of_any_case)?;
+                let captures = matches!(group.kind, GroupKind::CaptureIndex(_));
+                match (captures, is_of_any_case) {
+                    (true, _) if self.keeps_form => format!("({inner})"),
+                    (_, true) if self.keeps_form => format!("(?i:{inner})"),
+                    _ => format!("(?:{inner})"),
+                }
             }
-            Ast::Concat(concat) => {
-                let all = concat.asts.iter().map(|it| self.write(it, any_case));
-                all.collect::<Option<String>>()?
-            }
+            Ast::Alternation(_) => format!("(?:{})", self.alternatives(ast, any_case)?),
+            Ast::Concat(concat) => self.sequence(None, &concat.asts, any_case)?,
             // No pattern that was checked has them.
             Ast::Flags(_) | Ast::ClassUnicode(_) => return None,
         })
+    }
+
+    /// As [`Writer::write`]; the alternatives of an alternation have no group around them.
+    fn alternatives(&self, ast: &Ast, any_case: bool) -> Option<String> {
+        let Ast::Alternation(alternation) = ast else {
+            return self.write(ast, any_case);
+        };
+        let all = alternation.asts.iter();
+        let all: Option<Vec<_>> = all.map(|it| self.write(it, any_case)).collect();
+        Some(all?.join("|"))
+    }
+
+    /// Writes one after the other. RE2 sees the beginning and the end of a word where they are if no encoded character is in front,
+    /// as what such a character begins with is no letter.
+    fn sequence(&self, before: Option<&Ast>, asts: &[Ast], any_case: bool) -> Option<String> {
+        let mut before = before;
+        let mut text = String::new();
+        for ast in asts {
+            let boundary = word_boundary(ast)
+                .filter(|_| before.is_some_and(|before| self.ends_as_it_is_sent(before)));
+            match boundary {
+                Some(boundary) => text.push_str(boundary),
+                None => text.push_str(&self.write(ast, any_case)?),
+            }
+            before = Some(ast);
+        }
+        Some(text)
+    }
+
+    /// True if it takes characters, and the last one of them is not encoded.
+    fn ends_as_it_is_sent(&self, ast: &Ast) -> bool {
+        let is_plain = |set: Set| !self.decodes || encoded(set).is_empty();
+        match ast {
+            Ast::Literal(literal) => is_sent_as_it_is(literal.c),
+            Ast::ClassPerl(class) => is_plain(Set::of_perl(class)),
+            Ast::ClassBracketed(class) => is_plain(Set::of(class)),
+            Ast::Repetition(repetition) => {
+                !is_optional(&repetition.op.kind) && self.ends_as_it_is_sent(&repetition.ast)
+            }
+            Ast::Group(group) => self.ends_as_it_is_sent(&group.ast),
+            Ast::Alternation(alternation) => {
+                let mut all = alternation.asts.iter();
+                all.all(|ast| self.ends_as_it_is_sent(ast))
+            }
+            Ast::Concat(concat) => {
+                let last = concat.asts.last();
+                last.is_some_and(|ast| self.ends_as_it_is_sent(ast))
+            }
+            Ast::Empty(_) | Ast::Dot(_) | Ast::Assertion(_) => false,
+            Ast::Flags(_) | Ast::ClassUnicode(_) => false,
+        }
     }
 
     fn literal(&self, literal: &Literal, any_case: bool) -> String {
@@ -236,22 +290,22 @@ impl<'a> Writer<'a> {
             let set = Set::of_range(letter, letter);
             let is_other = self.lowers && letter.is_ascii_alphabetic();
             let is_plain = is_sent_as_it_is(letter) && self.stop != Some(letter) && !is_other;
-            return match any_case && letter.is_ascii_alphabetic() {
-                true => self.set(in_any_case(set)),
+            let is_of_any_case = any_case && !self.keeps_form && letter.is_ascii_alphabetic();
+            return match is_of_any_case {
+                true => self.set(set.in_any_ascii_case()),
                 false if is_plain => crate::escape(&letter.to_string()),
                 false => self.set(set),
             };
         }
-        if self.decodes {
-            let bytes = letter.to_string().into_bytes();
-            return bytes.iter().map(|byte| format!("%{byte:02X}")).collect();
+        match self.decodes {
+            true => encoded_path(&letter.to_string()),
+            false => letter.to_string(),
         }
-        letter.to_string()
     }
 
     /// One byte of the part.
     fn set(&self, set: Set) -> String {
-        let set = if self.lowers { lowered(set) } else { set };
+        let set = if self.lowers { set.lowered() } else { set };
         if !self.decodes {
             return match self.stop {
                 Some(stop) => set.without(stop).written(),
@@ -259,66 +313,27 @@ impl<'a> Writer<'a> {
             };
         }
         let sent = Set {
-            ascii: set.ascii & Set::matching(is_sent_as_it_is),
+            // No path has a number sign, which makes one range of two.
+            ascii: set.ascii & Set::matching(|letter| is_sent_as_it_is(letter) || letter == '#'),
             others: false,
         };
         let encoded = encoded(set);
         match (sent == Set::NONE, encoded.is_empty()) {
             (_, true) => sent.written(),
-            (true, false) => format!("%(?:{encoded})"),
+            (true, false) => format!("(?:%(?:{encoded}))"),
             (false, false) => format!("(?:{}|%(?:{encoded}))", sent.written()),
         }
     }
 }
 
-/// Two digits for each character that is sent encoded; empty where none is.
-fn encoded(set: Set) -> String {
-    let has = |byte: u8| {
-        let letter = char::from(byte);
-        match letter.is_ascii() {
-            true => set.has(letter) && !is_sent_as_it_is(letter),
-            false => set.others,
-        }
-    };
-    // Rows with the same columns are written together.
-    let mut rows: Vec<(String, Vec<u8>)> = Vec::new();
-    for row in 0..16 {
-        let columns = (0..16).filter(|column| has(row << 4 | column));
-        let columns: Vec<u8> = columns.collect();
-        let digit = char::from(b"0123456789ABCDEF"[usize::from(row)]);
-        match rows.iter_mut().find(|(_, others)| *others == columns) {
-            Some((digits, _)) => digits.push(digit),
-            None => rows.push((digit.to_string(), columns)),
-        }
-    }
-    let pairs = rows.iter().filter(|(_, columns)| !columns.is_empty());
-    let pairs = pairs.map(|(rows, columns)| {
-        let columns = columns.iter().map(|column| format!("{column:X}"));
-        format!("[{rows}][{}]", columns.collect::<String>())
-    });
-    pairs.collect::<Vec<_>>().join("|")
-}
-
-/// True of a character of ASCII that a canonical path has unencoded.
-fn is_sent_as_it_is(letter: char) -> bool {
-    letter.is_ascii_graphic() && !matches!(letter, '%' | '?' | '#')
-}
-
-/// With the other cases of its letters, which in nginx are those of ASCII.
-fn in_any_case(set: Set) -> Set {
-    let has =
-        |letter: char| set.has(letter.to_ascii_lowercase()) || set.has(letter.to_ascii_uppercase());
-    Set {
-        ascii: Set::matching(has),
-        others: set.others,
-    }
-}
-
-/// All characters that are one of these in lower case.
-fn lowered(set: Set) -> Set {
-    Set {
-        ascii: Set::matching(|letter| set.has(letter.to_ascii_lowercase())),
-        others: set.others,
+fn word_boundary(ast: &Ast) -> Option<&'static str> {
+    match ast {
+        Ast::Assertion(assertion) => match assertion.kind {
+            AssertionKind::WordBoundary => Some(r"\b"),
+            AssertionKind::NotWordBoundary => Some(r"\B"),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

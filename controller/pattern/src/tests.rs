@@ -140,8 +140,14 @@ fn what_is_measured_is_what_is_written() {
 
 #[test]
 fn a_pattern_begins_where_the_path_begins_and_ends_anywhere() {
-    assert_eq!(re2("/a(/|$)", Subject::Path, false), "(?i)/a(/|$).*");
-    assert_eq!(re2("/a|/b", Subject::Path, true), "(?i).*?(?:^/a|/b).*");
+    assert_eq!(
+        re2("/a(/|$)", Subject::Path, false),
+        r"(?i)/a(/|(?:%0A)?$).*"
+    );
+    assert_eq!(
+        re2("/a|/b", Subject::Path, true),
+        r"(?i)(?:[^?%]|%[0-9A-F]{2})*?(?:^/a|/b).*"
+    );
     let limits = format!("(*LIMIT_MATCH={MOST_STEPS})(*NO_AUTO_POSSESS)");
     assert_eq!(
         pcre("/a+", Subject::Path, false),

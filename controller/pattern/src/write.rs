@@ -1,12 +1,18 @@
 //! A pattern as each engine gets it. Whatever stands around it is decided here, so that it is measured as well.
 
 use crate::MOST_STEPS;
+use crate::encoded::ANY_PATH;
+use crate::target_parts::of_encoded_path;
 
 /// Subject that a pattern is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A path: the pattern begins where the path begins, whatever case letters have, and need not reach its end.
     Path,
+    /// A path: the pattern is found in it.
+    InPath,
+    /// The same, whatever case letters have.
+    InPathInAnyCase,
     /// Any text: the pattern is found in it.
     Text,
     /// The same, whatever case letters have.
@@ -14,15 +20,41 @@ pub enum Subject {
 }
 
 /// For RE2 in Envoy, which compares the whole of a text. `alternatives` is [`crate::Shape::alternatives`].
+///
+/// Envoy's path is canonical, and has some characters encoded which nginx compares decoded. The pattern has passed
+/// [`crate::check`]: otherwise it is one that Envoy refuses, as no path may be taken without it.
 #[must_use]
 pub fn re2(pattern: &str, subject: Subject, alternatives: bool) -> String {
-    match subject {
+    for_re2(pattern, subject, alternatives).unwrap_or_else(|| "(".to_owned())
+}
+
+/// `None`: RE2 has no words for it.
+pub(crate) fn for_re2(pattern: &str, subject: Subject, alternatives: bool) -> Option<String> {
+    let of_path = |any_case| of_encoded_path(pattern, any_case);
+    Some(match subject {
         // As ingress-nginx writes it: `^` belongs to the first alternative only.
-        Subject::Path if alternatives => format!("(?i).*?(?:^{pattern}).*"),
-        Subject::Path => format!("(?i){pattern}.*"),
+        Subject::Path if alternatives => format!("(?i){ANY_PATH}?(?:^{}).*", of_path(true)?),
+        Subject::Path => format!("(?i){}.*", of_path(true)?),
+        Subject::InPath => format!("{ANY_PATH}(?:{}).*", of_path(false)?),
+        Subject::InPathInAnyCase => format!("{ANY_PATH}(?i:{}).*", of_path(true)?),
         Subject::Text => format!("(?s:.*)(?:{pattern})(?s:.*)"),
         Subject::TextInAnyCase => format!("(?s:.*)(?i:{pattern})(?s:.*)"),
-    }
+    })
+}
+
+/// The same, with groups from the first place where it is found, as in nginx.
+#[must_use]
+pub fn re2_first(pattern: &str, subject: Subject, alternatives: bool) -> String {
+    let of_path = |any_case| of_encoded_path(pattern, any_case);
+    let found = match subject {
+        Subject::Path => return re2(pattern, subject, alternatives),
+        Subject::InPath => of_path(false),
+        Subject::InPathInAnyCase => of_path(true).map(|found| format!("(?i){found}")),
+        Subject::Text => return format!("^(?s:.*?)(?:{pattern})(?s:.*)$"),
+        Subject::TextInAnyCase => return format!("^(?s:.*?)(?i:{pattern})(?s:.*)$"),
+    };
+    let found = found.unwrap_or_else(|| "(".to_owned());
+    format!("^{ANY_PATH}?(?:{found}).*$")
 }
 
 /// For PCRE in nginx, which looks for a pattern.
@@ -60,8 +92,8 @@ pub(crate) fn pcre_body(pattern: &str, subject: Subject, alternatives: bool) -> 
     match subject {
         Subject::Path if alternatives => format!("(?i)^(?s:.*?)(?:^{pattern})"),
         Subject::Path => format!("(?i)^{pattern}"),
-        Subject::Text => format!("^(?s:.*?)(?:{pattern})"),
-        Subject::TextInAnyCase => format!("^(?s:.*?)(?i:{pattern})"),
+        Subject::InPath | Subject::Text => format!("^(?s:.*?)(?:{pattern})"),
+        Subject::InPathInAnyCase | Subject::TextInAnyCase => format!("^(?s:.*?)(?i:{pattern})"),
     }
 }
 

@@ -4,6 +4,8 @@
 //! Characters that a path cannot have unencoded (blanks, control characters, `%`, `?`, `#`, all beyond ASCII) stay encoded, so
 //! that the path can be sent on; nginx encodes the same ones when it sends a path that it has changed.
 
+use std::borrow::Cow;
+
 /// A target (path and query) written in this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical {
@@ -17,13 +19,57 @@ pub struct Canonical {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Its path has something percent-encoded.
+/// Its path has something encoded, or something that ought to be.
 #[must_use]
 pub fn is_encoded(target: &[u8]) -> bool {
-    target
-        .iter()
-        .take_while(|&&byte| byte != b'?')
-        .any(|&byte| byte == b'%')
+    let mut path = target.iter().take_while(|&&byte| byte != b'?');
+    path.any(|&byte| !is_sent_as_it_is(byte))
+}
+
+/// The path that a canonical one means. There is nothing to copy where nothing is encoded.
+#[must_use]
+pub fn meaning(canonical: &[u8]) -> Cow<'_, [u8]> {
+    if !canonical.contains(&b'%') {
+        return Cow::Borrowed(canonical);
+    }
+    let mut meaning = Vec::with_capacity(canonical.len());
+    let mut rest = canonical;
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        let encoded = (byte == b'%').then(|| decoded(&mut rest).ok()).flatten();
+        meaning.push(encoded.unwrap_or(byte));
+    }
+    Cow::Owned(meaning)
+}
+
+/// Text of a path as it is in a canonical one.
+#[must_use]
+pub fn encoded(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.iter().all(|byte| is_sent_as_it_is(*byte)) {
+        return Cow::Borrowed(text);
+    }
+    let mut encoded = Vec::with_capacity(3 * text.len());
+    text.iter().for_each(|byte| push(&mut encoded, *byte));
+    Cow::Owned(encoded)
+}
+
+fn is_sent_as_it_is(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'%' | b'?' | b'#')
+}
+
+fn push(path: &mut Vec<u8>, byte: u8) {
+    if is_sent_as_it_is(byte) {
+        path.push(byte);
+    } else {
+        let digit = |nibble: u8| {
+            if nibble < 10 {
+                b'0' + nibble
+            } else {
+                b'A' + nibble - 10
+            }
+        };
+        path.extend([b'%', digit(byte >> 4), digit(byte & 15)]);
+    }
 }
 
 /// Its path is `//`, which is what Envoy makes of one that has nothing but slashes.
@@ -61,7 +107,7 @@ pub fn canonical(target: &[u8]) -> Result<Canonical, Malformed> {
         match byte {
             0 => return Err(Malformed),
             b'/' => written.end_segment(true)?,
-            byte => written.push(byte),
+            byte => push(&mut written.bytes, byte),
         }
     }
     written.end_segment(false)?;
@@ -100,22 +146,6 @@ struct Written {
 }
 
 impl Written {
-    fn push(&mut self, byte: u8) {
-        if byte.is_ascii_graphic() && !matches!(byte, b'%' | b'?' | b'#') {
-            self.bytes.push(byte);
-        } else {
-            let digit = |nibble: u8| {
-                if nibble < 10 {
-                    b'0' + nibble
-                } else {
-                    b'A' + nibble - 10
-                }
-            };
-            self.bytes
-                .extend([b'%', digit(byte >> 4), digit(byte & 15)]);
-        }
-    }
-
     fn end_segment(&mut self, is_slash: bool) -> Result<(), Malformed> {
         match self.bytes.get(self.segment..).unwrap_or_default() {
             b"" => {}
@@ -202,6 +232,20 @@ mod tests {
     #[test]
     fn only_what_is_before_the_query_counts_as_encoded() {
         assert!(is_encoded(b"/a%2f") && !is_encoded(b"/a?%2f") && !is_encoded(b"/a"));
+    }
+
+    #[test]
+    fn bytes_that_ought_to_be_encoded_count_as_encoded() {
+        for byte in (1..=u8::MAX).filter(|byte| *byte != b'?') {
+            let target = [b'/', byte, b'a'];
+            let canonical = canonical(&target).map(|path| path.target);
+            let is_same = canonical.as_deref() == Ok(&target);
+            let is_slashes = byte == b'/';
+            assert_eq!(is_encoded(&target), !is_same && !is_slashes, "{byte}");
+            let own = encoded(&[byte]).into_owned();
+            assert_eq!(*meaning(&own), [byte]);
+        }
+        assert_eq!(*meaning(b"/a%20b%C3%A9%25"), *"/a b\u{e9}%".as_bytes());
     }
 
     /// The same by other means: all bytes first, then all segments, then text.

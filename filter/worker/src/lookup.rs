@@ -69,7 +69,9 @@ pub(crate) fn match_patterns(
         .split(|byte| *byte == b'?')
         .next()
         .unwrap_or_default();
-    let Some(found) = lists.first_match(route, path) else {
+    // nginx compares what a path means.
+    let path = path::meaning(path);
+    let Some(found) = lists.first_match(route, &path) else {
         return RequestAction::Continue;
     };
     if let Some(captures) = &found.captures {
@@ -80,7 +82,8 @@ pub(crate) fn match_patterns(
         for group in 1..=MOST_GROUPS {
             let text = captures.get(group);
             if !text.is_empty() {
-                stream.set_request_header(&format!("{GROUP_HEADER}{group}"), text);
+                let name = format!("{GROUP_HEADER}{group}");
+                stream.set_request_header(&name, &path::encoded(text));
             }
         }
     }

@@ -3,6 +3,10 @@
 /// The same of hosts whose paths are patterns.
 pub(super) const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
     ("", "rewrite ^(/shop)$ $1/ redirect;"),
+    (
+        "location ~ \"^/a b\" { return 410; }",
+        "rewrite ^/shop/(.*)b$ /new/$1 break;",
+    ),
     // Longer locations below a guard leave it where it is, before all patterns.
     (
         "location ^~ /shop { deny all; }\nlocation /shop/zz { return 404; }\nlocation ^~ /shop/s { return 410; }",
@@ -66,6 +70,16 @@ pub(super) const WRITTEN_IN_ROOT: &[(&str, &str)] = &[
 /// Each is served on every data plane.
 pub(super) const WRITTEN: &[(&str, &str)] = &[
     ("", "if ($http_x_key != secret) { return 403; }"),
+    // nginx compares decoded paths.
+    (
+        "location ~ \\.php$ { deny all; }\nlocation ~ \"^/a b\" { return 410; }\nlocation ~ ^/shop/[^a-z?] { return 404; }\n\
+         location ~* \"^/SHOP/x[.]php[?]\" { return 405; }\nlocation ~ ^/shop/\\W { deny all; }",
+        "",
+    ),
+    (
+        "location ~ ^/shop/a.b { deny all; }",
+        "rewrite ^/(.*)b$ /new/$1 break;",
+    ),
     (
         "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",
         "",

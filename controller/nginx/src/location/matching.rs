@@ -24,8 +24,8 @@ pub(crate) fn pattern(regex: &PathRegex) -> String {
             return sluice_pattern::pcre_under_conditions(conditions, &regex.pattern);
         }
         RegexScope::Beginning => Subject::Path,
-        RegexScope::Anywhere => Subject::Text,
-        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+        RegexScope::Anywhere => Subject::InPath,
+        RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
     };
     sluice_pattern::pcre(&regex.pattern, subject, regex.alternatives)
 }

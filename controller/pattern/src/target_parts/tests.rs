@@ -1,7 +1,8 @@
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::*;
-use crate::{Subject, check};
+use crate::query::with_query;
+use crate::{Subject, check, re2, re2_first};
 
 const PATTERNS: &[&str] = &[
     "a",
@@ -64,6 +65,9 @@ const TARGETS: &[&str] = &[
     "/x.php",
     "/x.php%0A",
     "/a%20b",
+    "/a%20b%20",
+    "/a%0Ab",
+    "/A%25b.php",
     "/%20",
     "/%C3%A9",
     "/a%C3%A9",
@@ -249,6 +253,68 @@ fn names_of_parameters_may_be_long() {
     assert_eq!(too_large, None);
 }
 
+/// Each pattern, each canonical path, and each way to compare them, with the query behind the path and without it.
+#[test]
+fn a_pattern_takes_a_canonical_path_as_nginx_takes_what_the_path_means() {
+    for pattern in PATTERNS.iter().chain(BOUNDARIES) {
+        for (subject, any_case) in [
+            (Subject::Path, true),
+            (Subject::InPath, false),
+            (Subject::InPathInAnyCase, true),
+        ] {
+            let Ok(shape) = check(pattern, subject) else {
+                assert!(BOUNDARIES.contains(pattern), "{pattern}");
+                continue;
+            };
+            let written = re2(pattern, subject, shape.alternatives);
+            let taken = as_header(&written);
+            let taken_with_query = as_header(&with_query(&written).unwrap());
+            let first = re2_first(pattern, subject, shape.alternatives);
+            let first = as_header(&first);
+            let found = match subject {
+                Subject::Path => regex(&format!("^{pattern}"), any_case),
+                _ => regex(pattern, any_case),
+            };
+            for path in TARGETS {
+                let meaning = decoded(path);
+                let expected = is_found(&found, &meaning);
+                let of = format!("{pattern} as {subject:?} of {path}: {written}");
+                assert_eq!(taken.is_match(path.as_bytes()), expected, "{of}");
+                for query in QUERIES {
+                    let target = format!("{path}{query}");
+                    let is_taken = taken_with_query.is_match(target.as_bytes());
+                    assert_eq!(is_taken, expected, "{of}, {query}");
+                }
+                // An end before the line break is another place.
+                if path.ends_with("%0A") {
+                    continue;
+                }
+                let groups = |captures: Captures<'_>| -> Vec<Vec<u8>> {
+                    let groups = captures.iter().skip(1);
+                    let text = groups.map(|group| group.map_or(&b""[..], |group| group.as_bytes()));
+                    text.map(<[u8]>::to_vec).collect()
+                };
+                let own = first.captures(path.as_bytes()).map(groups);
+                let own = own.map(|all| {
+                    let texts = all.into_iter();
+                    texts
+                        .map(|text| decoded(std::str::from_utf8(&text).unwrap()))
+                        .collect::<Vec<_>>()
+                });
+                assert_eq!(own, found.captures(&meaning).map(groups), "{of}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_is_encoded_as_it_is_in_a_canonical_path() {
+    for path in TARGETS {
+        let text = String::from_utf8(decoded(path)).unwrap();
+        assert_eq!(encoded_path(&text), *path);
+    }
+}
+
 #[test]
 fn groups_of_a_path_are_what_its_pattern_takes() {
     for (pattern, any_case, path, groups) in [
@@ -264,8 +330,12 @@ fn groups_of_a_path_are_what_its_pattern_takes() {
         ("^/(x|(y))", false, "/y", &["y", "y"][..]),
         ("(a.)", true, "/%0Ab/ab", &["ab"][..]),
     ] {
-        let written = re2_path_with_groups(pattern, any_case).unwrap();
-        let whole = regex(&format!("^(?s:.*?)(?:{written})(?s:.*)$"), false);
+        let subject = match any_case {
+            true => Subject::InPathInAnyCase,
+            false => Subject::InPath,
+        };
+        let written = re2_first(pattern, subject, false);
+        let whole = regex(&written, false);
         let found = whole.captures(path.as_bytes()).unwrap();
         let texts: Vec<_> = found
             .iter()

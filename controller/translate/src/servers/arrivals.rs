@@ -57,8 +57,8 @@ fn takes(path: &PathMatch, text: &str) -> Option<bool> {
 fn matches(regex: &PathRegex, text: &str) -> Option<bool> {
     let subject = match regex.scope {
         RegexScope::Beginning => Subject::Path,
-        RegexScope::Anywhere => Subject::Text,
-        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
+        RegexScope::Anywhere => Subject::InPath,
+        RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
     };
     let pattern = sluice_pattern::re2(&regex.pattern, subject, regex.alternatives);
     let whole = Regex::new(&format!("^(?:{pattern})$")).ok();

@@ -102,7 +102,7 @@ fn changed(
         return Ok(None);
     };
     // A rewrite that redirects is compared with it.
-    if !sluice_pattern::is_comparable_with_query(&regex.pattern, Subject::Text, false) {
+    if !sluice_pattern::is_comparable_with_query(&regex.pattern, Subject::InPath, false) {
         return Err(Unknown);
     }
     let path = PathMatch::Regex(regex);
@@ -234,7 +234,7 @@ fn within(path: &PathMatch, regex: &PathRegex) -> Result<Option<PathRegex>, Unkn
         }
         PathMatch::Exact(_) | PathMatch::Regex(_) => return Err(Unknown),
     };
-    sluice_pattern::check(&pattern, Subject::Text).map_err(|_| Unknown)?;
+    sluice_pattern::check(&pattern, Subject::InPath).map_err(|_| Unknown)?;
     Ok(Some(PathRegex {
         pattern,
         ..regex.clone()
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     fn pattern(path: &str, pattern: &str) -> Result<Option<String>, Unknown> {
-        let shape = sluice_pattern::check(pattern, Subject::Text).unwrap();
+        let shape = sluice_pattern::check(pattern, Subject::InPath).unwrap();
         let regex = PathRegex {
             pattern: pattern.to_owned(),
             groups: shape.groups,
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn one_path_is_changed_at_once() {
         let changed = |path: &str, pattern: &str| {
-            let shape = sluice_pattern::check(pattern, Subject::Text).unwrap();
+            let shape = sluice_pattern::check(pattern, Subject::InPath).unwrap();
             let regex = PathRegex {
                 groups: shape.groups,
                 ..PathRegex::plain(pattern.to_owned())

@@ -154,8 +154,11 @@ fn route<'a>(
     let refusal = |why| Refusal(rewrite.line, why);
     let regex = &rewrite.change.regex;
     // A rewrite that redirects is compared with it.
-    if !sluice_pattern::is_comparable_with_query(&regex.pattern, Subject::Text, regex.alternatives)
-    {
+    if !sluice_pattern::is_comparable_with_query(
+        &regex.pattern,
+        Subject::InPath,
+        regex.alternatives,
+    ) {
         return Err(refusal("its pattern is too long or complex"));
     }
     let unknown = "it is not known which path or location the new path is one of";

@@ -43,11 +43,15 @@ impl Captures {
             RequestTest::RequestUri(value) => (CaptureSubject::RequestUri, value),
             _ => return None,
         };
+        let (found, found_in_any_case) = match of {
+            CaptureSubject::Path => (Subject::InPath, Subject::InPathInAnyCase),
+            CaptureSubject::RequestUri => (Subject::Text, Subject::TextInAnyCase),
+        };
         let regex = match value {
             Comparison::Equals(_) => return None,
-            Comparison::Matches(pattern) => locations::pattern(pattern, Subject::Text),
+            Comparison::Matches(pattern) => locations::pattern(pattern, found),
             Comparison::MatchesIgnoreCase(pattern) => {
-                locations::pattern(pattern, Subject::TextInAnyCase)
+                locations::pattern(pattern, found_in_any_case)
             }
         };
         let value = value.clone();
@@ -93,7 +97,7 @@ impl Captures {
         let all = Captures {
             of: CaptureSubject::Path,
             value: Comparison::Matches(pattern.to_owned()),
-            regex: locations::pattern(pattern, Subject::Text)?,
+            regex: locations::pattern(pattern, Subject::InPath)?,
         };
         all.redirect(&url?, comparable)
     }
@@ -112,12 +116,7 @@ impl Captures {
             CaptureSubject::RequestUri => {
                 comparable.received_target || self.ends_with_target(path_of(&to)?)
             }
-            CaptureSubject::Path => {
-                let any_case = matches!(self.value, Comparison::MatchesIgnoreCase(_));
-                let pattern = &self.regex.pattern;
-                comparable.target_parts
-                    || sluice_pattern::re2_path_with_groups(pattern, any_case).is_some()
-            }
+            CaptureSubject::Path => true,
         };
         can_make.then(|| {
             ResponseContent::Captured(CapturedRedirect {

@@ -35,8 +35,8 @@ impl LocationPath {
         Some(match modifier {
             "=" => LocationPath::Exact(literal(text)?),
             "^~" => LocationPath::PrefixBeforePatterns(literal(text)?),
-            "~" => LocationPath::Pattern(pattern(text, Subject::Text)?),
-            "~*" => LocationPath::Pattern(pattern(text, Subject::TextInAnyCase)?),
+            "~" => LocationPath::Pattern(pattern(text, Subject::InPath)?),
+            "~*" => LocationPath::Pattern(pattern(text, Subject::InPathInAnyCase)?),
             _ => LocationPath::Prefix(literal(text)?),
         })
     }
@@ -75,8 +75,8 @@ impl LocationPath {
         match self {
             LocationPath::Pattern(regex) => {
                 let subject = match regex.scope {
-                    RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
-                    RegexScope::Anywhere | RegexScope::Beginning => Subject::Text,
+                    RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
+                    RegexScope::Anywhere | RegexScope::Beginning => Subject::InPath,
                 };
                 let alternatives = regex.alternatives;
                 sluice_pattern::is_comparable_with_query(&regex.pattern, subject, alternatives)
@@ -85,7 +85,7 @@ impl LocationPath {
             | LocationPath::PrefixBeforePatterns(text)
             | LocationPath::Prefix(text) => {
                 let text = sluice_pattern::escape(text);
-                sluice_pattern::is_comparable_with_query(&text, Subject::Text, false)
+                sluice_pattern::is_comparable_with_query(&text, Subject::InPath, false)
             }
         }
     }
@@ -101,8 +101,8 @@ fn literal(text: &str) -> Option<String> {
 pub(super) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
     let shape = sluice_pattern::check(text, subject).ok()?;
     let scope = match subject {
-        Subject::TextInAnyCase => RegexScope::AnywhereInAnyCase,
-        Subject::Path | Subject::Text => RegexScope::Anywhere,
+        Subject::InPathInAnyCase | Subject::TextInAnyCase => RegexScope::AnywhereInAnyCase,
+        Subject::Path | Subject::InPath | Subject::Text => RegexScope::Anywhere,
     };
     Some(PathRegex {
         pattern: text.to_owned(),

@@ -54,7 +54,7 @@ pub(super) fn server_rewrite(
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    let regex = locations::pattern(pattern, Subject::Text)?;
+    let regex = locations::pattern(pattern, Subject::InPath)?;
     let to = Target::parse(path).ok().filter(|it| !it.is_url())?;
     let to = to.with_groups(regex.groups);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=&-_.~/:,".contains(&byte);
@@ -87,7 +87,7 @@ pub(super) fn path_change(directive: &Directive) -> Option<PathChange> {
     else {
         return None;
     };
-    let regex = locations::pattern(pattern, Subject::Text)?;
+    let regex = locations::pattern(pattern, Subject::InPath)?;
     let target = Target::parse(target).ok().filter(|it| !it.is_url())?;
     let to = target.with_groups(regex.groups);
     is_absolute(&to, &regex).then_some(PathChange {
@@ -106,7 +106,7 @@ pub(super) fn redirect(words: &[&str]) -> Option<(u16, ResponseContent)> {
         [pattern, target] if !target.starts_with('/') => (pattern, target, 302),
         _ => return None,
     };
-    let regex = locations::pattern(pattern, Subject::Text)?;
+    let regex = locations::pattern(pattern, Subject::InPath)?;
     let target = Target::parse(target).ok()?;
     let to = if let Some((scheme, authority, path)) = target.as_url() {
         let (host, port) = template::host_and_port(&authority)?;

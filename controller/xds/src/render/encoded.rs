@@ -31,9 +31,9 @@ pub(super) const SENT_UNSLASHED: &str = "%DYNAMIC_METADATA(sluice.lookup:unslash
 /// Path and query as they were sent, in any case.
 pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
 
-/// Targets whose path has something encoded. And one more, because Envoy merges the slashes of a path of nothing else to two: it would
+/// Targets whose path has something encoded, or a byte that ought to be. And one more, because Envoy merges the slashes of a path of nothing else to two: it would
 /// be none of the exact paths and patterns that mean `/`.
-const NOT_CANONICAL: &str = r"[^%?]*%.*|//(?:\?.*)?";
+const NOT_CANONICAL: &str = r#"[!-"$&->@-~]*[^!-"$&->?@-~].*|//(?:\?.*)?"#;
 
 /// Keeps what was sent where formats find it when headers of ours are gone. Comes behind who decodes.
 pub(super) fn kept() -> HeaderToMetadata {
@@ -97,7 +97,28 @@ pub(super) fn unresolved(name: String, status: u32) -> Route {
 
 #[cfg(test)]
 mod tests {
+    use sluice_filter_core::path;
+
     use super::*;
+
+    #[test]
+    fn whatever_the_filter_writes_otherwise_is_sent_to_it() {
+        let whole = format!("^(?:{NOT_CANONICAL})$");
+        // As Envoy compares: bytes.
+        let whole = regex::bytes::RegexBuilder::new(&whole)
+            .unicode(false)
+            .build()
+            .unwrap();
+        for byte in (1..=u8::MAX).filter(|byte| *byte != b'\n') {
+            for query in [&b""[..], b"?", b"?%2f", b"?\xff"] {
+                for path in [&[b'/', byte][..], &[b'/', b'a', byte, b'b']] {
+                    let target = [path, query].concat();
+                    let is_other = path::is_encoded(&target) || path::is_double_slash(&target);
+                    assert_eq!(whole.is_match(&target), is_other, "{target:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn formats_name_the_header_and_the_filter_of_the_host_contract() {

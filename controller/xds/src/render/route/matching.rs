@@ -85,7 +85,8 @@ fn match_of_path(path: &PathMatch) -> RouteMatch {
             Some(("/".to_owned(), RegexScope::Anywhere))
         }
         PathMatch::Regex(regex) if !regex.anchored().is_empty() => {
-            sluice_pattern::literal(regex.anchored()).map(|text| (text, regex.scope))
+            let text = sluice_pattern::literal(regex.anchored());
+            text.map(|text| (sluice_pattern::encoded_path(&text), regex.scope))
         }
         PathMatch::Exact(_) | PathMatch::Prefix(_) | PathMatch::Regex(_) => None,
     };
@@ -121,12 +122,15 @@ fn path_specifier(path: &PathMatch) -> PathSpecifier {
 
 /// Envoy compares the whole path.
 pub(super) fn whole(regex: &PathRegex) -> String {
-    let subject = match regex.scope {
+    sluice_pattern::re2(&regex.pattern, subject(regex.scope), regex.alternatives)
+}
+
+pub(super) fn subject(scope: RegexScope) -> Subject {
+    match scope {
         RegexScope::Beginning => Subject::Path,
-        RegexScope::Anywhere => Subject::Text,
-        RegexScope::AnywhereInAnyCase => Subject::TextInAnyCase,
-    };
-    sluice_pattern::re2(&regex.pattern, subject, regex.alternatives)
+        RegexScope::Anywhere => Subject::InPath,
+        RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
+    }
 }
 
 /// A path is compared decoded, so it is written so.

@@ -22,6 +22,7 @@ use crate::render::format::{QUERY, format};
 use crate::render::header::{literal, set};
 use crate::render::patterns;
 use crate::settings::PATH_HEADER;
+use sluice_pattern::Subject;
 
 /// A request's own, in a header of the answer.
 const SCHEME: &str = "%REQ(x-forwarded-proto)%";
@@ -94,21 +95,25 @@ pub(super) fn to_captured(
         Comparison::Matches(pattern) => (pattern.clone(), false),
         Comparison::MatchesIgnoreCase(pattern) => (pattern.clone(), true),
     };
-    let (pattern, scope) = match (captured.of, any_case) {
-        // As with conditions: Envoy would refuse what there are no words for.
-        (CaptureSubject::Path, _) => (
-            sluice_pattern::re2_path_with_groups(&pattern, any_case).unwrap_or("(".to_owned()),
-            RegexScope::Anywhere,
-        ),
-        (CaptureSubject::RequestUri, false) => (pattern, RegexScope::Anywhere),
-        (CaptureSubject::RequestUri, true) => (pattern, RegexScope::AnywhereInAnyCase),
+    let (scope, as_sent) = match any_case {
+        false => (RegexScope::Anywhere, Subject::Text),
+        true => (RegexScope::AnywhereInAnyCase, Subject::TextInAnyCase),
     };
+    let as_sent = sluice_pattern::re2_first(&pattern, as_sent, false);
     let regex = PathRegex {
         scope,
         ..PathRegex::plain(pattern)
     };
     let mut route = to_parts(route, status, &captured.to, &regex);
     if let Some(Action::Redirect(redirect)) = &mut route.action {
+        let path = redirect.path_rewrite_specifier.as_mut();
+        match (captured.of, path) {
+            (CaptureSubject::RequestUri, Some(PathRewriteSpecifier::RegexRewrite(path))) => {
+                let to = std::mem::take(&mut path.substitution);
+                *path = rewrite::substitute(&as_sent, to);
+            }
+            _ => {}
+        }
         redirect.strip_query = captured.of == CaptureSubject::Path && !captured.keeps_query;
         // Without the port of the request.
         if let (ServerName::Exact(name), true) = (server, redirect.host_redirect.is_empty()) {

@@ -6,7 +6,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, Regex
 use sluice_ir::{PathMatch, PathRegex, PathRewrite, RegexScope, TemplatePart};
 use sluice_pattern::escape;
 
-use super::matching::{matches, whole};
+use super::matching::{matches, subject, whole};
 
 /// `None` where the rewrite does not fit the path: a template needs a pattern, and a prefix a prefix.
 pub(super) fn regex_rewrite(
@@ -39,10 +39,7 @@ pub(in crate::render) fn by_template(
     let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
     let whole = match regex.scope {
         RegexScope::Beginning if is_literal => "^/.*$".to_owned(),
-        RegexScope::Beginning => whole(regex),
-        // The first place where it is found, as in nginx.
-        RegexScope::Anywhere => format!("^(?s:.*?)(?:{})(?s:.*)$", regex.pattern),
-        RegexScope::AnywhereInAnyCase => format!("^(?s:.*?)(?i:{})(?s:.*)$", regex.pattern),
+        scope => sluice_pattern::re2_first(&regex.pattern, subject(scope), regex.alternatives),
     };
     let pieces = template.iter().map(|piece| match piece {
         TemplatePart::Text(text) => text.replace('\\', r"\\"),

@@ -25,7 +25,7 @@ use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity, closed_text
 use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
-use crate::snippet::{Location, LocationPath, ProxyPass, ServerSnippet, access_behind};
+use crate::snippet::{Location, LocationPath, ProxyPass, REST, ServerSnippet, access_behind};
 
 const NOT_FOUND: u16 = 404;
 
@@ -181,7 +181,7 @@ pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a s
     let path = &route.matches.path;
     let begins = |regex: &PathRegex| {
         // A location that changes its path has a group of the rest.
-        let text = regex.pattern.strip_suffix("(.*)").unwrap_or(&regex.pattern);
+        let text = regex.pattern.strip_suffix(REST).unwrap_or(&regex.pattern);
         text.strip_prefix('^') == Some(&*sluice_pattern::escape(&rule.path))
     };
     let is_literal = match path {

@@ -16,6 +16,8 @@ use super::locations::LocationPath;
 use super::upstream::UPSTREAM;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
+/// Group of what follows the location's own path, with ends of lines in it.
+pub(crate) const REST: &str = "((?s:.*))";
 
 /// Pods of a location, and how they are spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +160,7 @@ fn rewrite(location: &LocationPath, to: &str) -> Option<(Option<PathRegex>, Opti
             let regex = PathRegex {
                 groups: 1,
                 scope: RegexScope::Anywhere,
-                ..PathRegex::plain(format!("^{escaped}(.*)"))
+                ..PathRegex::plain(format!("^{escaped}{REST}"))
             };
             let template = vec![TemplatePart::Text(full), TemplatePart::Group(1)];
             let rewrite = PathRewrite::Template(Template(template));
@@ -247,7 +249,7 @@ mod tests {
         let url = |path: &str| format!("{URL}{path}");
         let of = |path: &[&str], to| read(path, &[&url(to)]);
         let prefix = of(&["/old.x/"], "/new/").unwrap();
-        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/(.*)");
+        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/((?s:.*))");
         let exact = of(&["=", "/a"], "/b").unwrap();
         assert_eq!(
             exact.rewrite,

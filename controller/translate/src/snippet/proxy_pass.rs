@@ -111,7 +111,10 @@ impl ProxyDirectives {
     /// `None`: it leads to nothing that can be known here.
     pub(super) fn finish(self, path: &LocationPath) -> Option<ProxyPass> {
         let url = self.url?;
-        let url = url.strip_suffix("$request_uri").unwrap_or(&url);
+        let (url, is_as_sent) = match url.strip_suffix("$request_uri") {
+            Some(url) => (url, true),
+            None => (url.as_str(), false),
+        };
         let (upstream, authority, rest) = match (url.strip_prefix("http://"), self.name) {
             (Some(UPSTREAM), Some(name)) => (ProxyUpstream::Named(name), UPSTREAM.to_owned(), ""),
             (Some(_), None) => {
@@ -122,6 +125,10 @@ impl ProxyDirectives {
             }
             _ => return None,
         };
+        // nginx would put it before the whole path as the client has sent it, encoded and with its dots.
+        if is_as_sent && !rest.is_empty() {
+            return None;
+        }
         let (groups, rewrite) = rewrite(path, rest)?;
         Some(ProxyPass {
             upstream,
@@ -272,6 +279,9 @@ mod tests {
             &["proxy_pass http://web.demo.svc/a?b"],
             &["proxy_pass http://web.demo.svc/%61"],
             &["proxy_pass http://web.demo.svc/$1"],
+            &["proxy_pass http://web.demo.svc/new$request_uri"],
+            &["proxy_pass http://web.demo.svc/$request_uri"],
+            &["proxy_pass http://web.demo.svc$request_uri$request_uri"],
             &["proxy_pass http://web.demo.svc.other.test"],
             &["proxy_pass http://upstream_balancer"],
             &[URL, URL],

@@ -1,6 +1,8 @@
 //! Flags of ingress-nginx that Sluice does not have and that have an effect there: the error says what to do instead.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use clap::CommandFactory;
 use clap::builder::StyledStr;
@@ -65,17 +67,24 @@ pub(crate) enum FlagSupport {
 
 /// The support for a flag, by its name without dashes.
 pub(crate) fn flag_support(name: &str) -> FlagSupport {
-    let command = super::without_effect::accepted(Args::command());
-    let mut of_run = command
-        .find_subcommand("run")
-        .into_iter()
-        .flat_map(clap::Command::get_arguments);
     match advice(name) {
         Some(advice) => FlagSupport::Gone(advice),
-        None if of_run.any(|argument| argument.get_long() == Some(name)) => FlagSupport::Taken,
+        None if OF_RUN.contains(name) => FlagSupport::Taken,
         None => FlagSupport::Unknown,
     }
 }
+
+/// Flags of `sluice run`, those without effect among them: a file asks for thousands, and the command takes long to make.
+static OF_RUN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let command = super::without_effect::accepted(Args::command());
+    let of_run = command
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    of_run
+        .filter_map(|argument| argument.get_long().map(str::to_owned))
+        .collect()
+});
 
 fn advice(flag: &str) -> Option<&'static str> {
     let name = flag.trim_start_matches('-');

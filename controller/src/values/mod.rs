@@ -5,6 +5,7 @@
 //! ```
 
 mod flags;
+mod helm;
 mod schema;
 mod table;
 mod yaml;
@@ -13,41 +14,59 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::{fs, io};
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, bail};
 use serde_json::{Map, Value};
+use sluice_syntax::{excerpt, printable};
 
 use crate::args::Values;
 use crate::output;
 use flags::Fate;
 use table::{Rule, is_above, rule};
 
-/// More than a chart's values ever are.
+/// More bytes than a chart's values ever have.
 const LARGEST: u64 = 4 << 20;
 
 /// Reads theirs, prints ours.
 pub(crate) fn values(args: &Values) -> anyhow::Result<()> {
-    let mut text = String::new();
-    match &args.path {
+    let (bytes, size) = match &args.path {
         Some(path) => {
-            let file = fs::File::open(path).with_context(|| path.display().to_string())?;
-            file.take(LARGEST).read_to_string(&mut text)
+            let opened = fs::File::open(path);
+            let file = opened.with_context(|| path.display().to_string())?;
+            let size = file.metadata().ok().map(|about| about.len());
+            (read(file)?, size)
         }
-        None => io::stdin().lock().take(LARGEST).read_to_string(&mut text),
-    }
-    .context("cannot read the values")?;
-    ensure!(
-        u64::try_from(text.len())? < LARGEST,
-        "expected less than 4 MiB of values"
-    );
+        None => (read(io::stdin().lock())?, None),
+    };
+    let text = text_within_limit(bytes, size)?;
     Ok(output::print(&converted(&text)?)?)
+}
+
+/// All of it, or one byte more than is taken.
+fn read(from: impl Read) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read the values")?;
+    Ok(bytes)
+}
+
+/// `size`: of the file, where it is known.
+fn text_within_limit(bytes: Vec<u8>, size: Option<u64>) -> anyhow::Result<String> {
+    let read = u64::try_from(bytes.len())?;
+    if read <= LARGEST {
+        return String::from_utf8(bytes).context("the values are not UTF-8");
+    }
+    let size = match size.filter(|size| *size >= read) {
+        Some(size) => size.to_string(),
+        None => format!("{read} or more"),
+    };
+    bail!("expected at most {LARGEST} bytes (4 MiB) of values, got {size}")
 }
 
 /// The whole output for the text of a values file.
 fn converted(text: &str) -> anyhow::Result<String> {
-    let theirs: Value =
-        serde_saphyr::from_str(text).map_err(|error| anyhow!("not YAML: {error}"))?;
     let mut conversion = Conversion::default();
-    match theirs {
+    match helm::read(text)? {
         Value::Object(theirs) => {
             let theirs = below_dependency(&theirs).unwrap_or(&theirs);
             conversion.map(theirs, "");
@@ -55,7 +74,10 @@ fn converted(text: &str) -> anyhow::Result<String> {
         }
         // An empty file.
         Value::Null => {}
-        other => anyhow::bail!("expected a map of values, got {other}"),
+        other => bail!(
+            "expected a map of values, got {}",
+            excerpt(&other.to_string())
+        ),
     }
     Ok(conversion.text())
 }
@@ -215,7 +237,7 @@ impl Conversion {
             }
             write!(text, "\n# {title}:\n").ok();
             for (path, note) in notes {
-                writeln!(text, "#   {}: {}", yaml::comment(path), yaml::comment(note)).ok();
+                writeln!(text, "#   {}: {}", printable(path), printable(note)).ok();
             }
         }
         text
@@ -245,7 +267,8 @@ fn is_empty(value: &Value) -> bool {
 fn number(value: &Value) -> Option<Value> {
     match value {
         Value::Number(_) => Some(value.clone()),
-        Value::String(text) => text.trim().parse::<i64>().ok().map(Value::from),
+        // It stands in a manifest without quotes.
+        Value::String(text) => Some(helm::scalar(text.trim())).filter(Value::is_number),
         Value::Object(fields) => {
             let fields = fields
                 .iter()
@@ -267,5 +290,9 @@ fn text_of(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
+#[cfg(test)]
+mod helm_tests;
+#[cfg(test)]
+mod input_tests;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
-//! The chart's schema, as far as types and choices. Helm checks the rest.
+//! The chart's schema, as far as types, choices and ranges. Helm checks the rest.
 
+use std::num::NonZeroU16;
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -9,6 +10,9 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let text = include_str!("../../deploy/helm/sluice/values.schema.json");
     serde_json::from_str(text).unwrap_or_default()
 });
+
+/// Keys of a map by ports.
+const PORT: &str = "^[0-9]{1,5}$";
 
 /// The reason why the chart's schema rejects a value; `None`: it does not, or has no schema for it.
 pub(super) fn mismatch(path: &str, value: &Value) -> Option<String> {
@@ -37,7 +41,45 @@ fn mismatch_with(schema: &Value, value: &Value) -> Option<String> {
         return Some(format!("expected {}, got {value}", types.join(" or ")));
     }
     let mut items = value.as_array().into_iter().flatten();
-    items.find_map(|item| mismatch_with(&schema["items"], item))
+    beyond(schema, value)
+        .or_else(|| mismatch_of_ports(schema, value))
+        .or_else(|| items.find_map(|item| mismatch_with(&schema["items"], item)))
+}
+
+/// The reason why a number is too small or too large.
+fn beyond(schema: &Value, value: &Value) -> Option<String> {
+    let number = value.as_f64()?;
+    let (least, most) = (&schema["minimum"], &schema["maximum"]);
+    let is_within = least.as_f64().is_none_or(|least| number >= least)
+        && most.as_f64().is_none_or(|most| number <= most);
+    let range = match (least, most) {
+        _ if is_within => return None,
+        (least, Value::Null) => format!("{least} or more"),
+        (Value::Null, most) => format!("{most} or less"),
+        (least, most) => format!("a number from {least} to {most}"),
+    };
+    Some(format!("expected {range}, got {value}"))
+}
+
+/// The reason against a map by ports: one that is none, or its value. The pattern of the schema knows digits only.
+fn mismatch_of_ports(schema: &Value, value: &Value) -> Option<String> {
+    let of_port = schema["patternProperties"].get(PORT)?;
+    value.as_object()?.iter().find_map(|(port, value)| {
+        let service_port = value.as_str().and_then(|text| text.split(':').nth(1));
+        let numbers = service_port.filter(|text| text.bytes().all(|digit| digit.is_ascii_digit()));
+        let mut ports = std::iter::once(port.as_str()).chain(numbers);
+        match ports.find(|port| !is_port(port)) {
+            Some(wrong) => Some(format!(
+                "{port}: expected a port from 1 to 65535, got {wrong:?}"
+            )),
+            None => mismatch_with(of_port, value).map(|reason| format!("{port}: {reason}")),
+        }
+    })
+}
+
+fn is_port(text: &str) -> bool {
+    let number = text.parse::<NonZeroU16>();
+    number.is_ok_and(|number| number.to_string() == text)
 }
 
 fn has_type(value: &Value, name: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
+use sluice_syntax::is_unprintable;
 
 /// Words that YAML 1.1 or 1.2 reads as something else than text.
 const WORDS: &[&str] = &[
@@ -68,11 +69,13 @@ fn scalar(text: &str) -> String {
     if begins && goes_on && !is_word {
         return text.to_owned();
     }
-    Value::String(text.to_owned()).to_string()
-}
-
-/// A text within a line of a comment.
-pub(super) fn comment(text: &str) -> String {
-    let visible = |letter: char| if letter.is_control() { ' ' } else { letter };
-    text.chars().map(visible).collect()
+    let quoted = Value::String(text.to_owned()).to_string();
+    // JSON leaves some of what a terminal takes for a command.
+    quoted.chars().fold(String::new(), |mut all, letter| {
+        match is_unprintable(letter) {
+            true => write!(all, "\\U{:08X}", u32::from(letter)).unwrap_or_default(),
+            false => all.push(letter),
+        }
+        all
+    })
 }

@@ -25,7 +25,7 @@ use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity, closed_text
 use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
-use crate::snippet::{Location, LocationPath, ProxyPass, ServerSnippet, access_behind};
+use crate::snippet::{Location, LocationPath, ProxyPass, REST, ServerSnippet, access_behind};
 
 const NOT_FOUND: u16 = 404;
 
@@ -139,21 +139,34 @@ impl LocationRule {
         (route, Some(&self.rule))
     }
 
-    /// A location that ends with a slash and leads to pods takes its bare form along, before nginx asks who may come in.
+    /// A location that ends with a slash and leads to pods takes its bare form along. nginx answers it when it has found the location:
+    /// behind what the server answers, before what the location answers and before it asks who may come in. The response has the
+    /// headers that the location's have.
     fn bare_form<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> Option<RuleRoute<'a>> {
         self.proxy.as_ref()?;
         let text = self.prefix()?;
         let bare = text.strip_suffix('/').filter(|bare| !bare.is_empty())?;
         let path = PathMatch::Exact(bare.to_owned());
         let (route, rule) = self.route(name, host);
+        let to = RedirectTo::Path(text.to_owned());
+        let action = match route.action {
+            Action::Denied => Action::Denied,
+            _ => Action::Redirect(Redirect { status: 301, to }),
+        };
+        let policy = Policy {
+            access_log_off: route.policy.access_log_off,
+            ..Policy::default()
+        };
         let mut filters = route.filters;
         filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
-        let to = RedirectTo::Path(text.to_owned());
-        let redirect = Action::Redirect(Redirect { status: 301, to });
+        let mut direct_responses = route.direct_responses;
+        let own = self.rule.annotations.direct_responses.len();
+        direct_responses.truncate(direct_responses.len().saturating_sub(own));
         let bare = HttpRoute {
             filters,
+            direct_responses,
             of_operator: route.of_operator,
-            ..HttpRoute::new(name, path, redirect, Arc::default())
+            ..HttpRoute::new(name, path, action, Arc::new(policy))
         };
         Some((bare, rule))
     }
@@ -181,7 +194,7 @@ pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a s
     let path = &route.matches.path;
     let begins = |regex: &PathRegex| {
         // A location that changes its path has a group of the rest.
-        let text = regex.pattern.strip_suffix("(.*)").unwrap_or(&regex.pattern);
+        let text = regex.pattern.strip_suffix(REST).unwrap_or(&regex.pattern);
         text.strip_prefix('^') == Some(&*sluice_pattern::escape(&rule.path))
     };
     let is_literal = match path {
@@ -194,7 +207,7 @@ pub(super) fn literal<'a>(route: &HttpRoute, rule: &'a PathRule) -> Option<&'a s
 
 /// Routes of a namespace on a host with the locations of its snippet among them.
 pub(super) fn among<'a>(
-    routes: Vec<RuleRoute<'a>>,
+    mut routes: Vec<RuleRoute<'a>>,
     locations: &'a [LocationRule],
     (name, host): (&ServerName, &HostContext<'_>),
     reports: &mut Vec<Report>,
@@ -207,13 +220,10 @@ pub(super) fn among<'a>(
     let (first, others): (Vec<_>, Vec<_>) = locations.iter().partition(is_exact);
     let (patterns, prefixes): (Vec<_>, Vec<_>) = others.into_iter().partition(is_pattern);
     let route = |location: &'a LocationRule| location.route(name, host);
-    let is_taken = |bare: &RuleRoute<'_>| {
-        let text = bare.0.matches.path.text();
-        let mut paths = routes.iter().map(|(route, _)| &route.matches.path);
-        paths.any(|path| !matches!(path, PathMatch::Regex(_)) && path.text() == text)
-    };
-    let bare = prefixes.iter().filter_map(|it| it.bare_form(name, host));
-    let bare: Vec<_> = bare.filter(|it| !is_taken(it)).collect();
+    let bare = bare_forms(&prefixes, &routes, (name, host));
+    let has_location = |text: &str| prefixes.iter().any(|it| it.prefix() == Some(text));
+    // The bare form of a path is no path: a location of the same text comes first.
+    routes.retain(|(route, rule)| rule.is_some() || !has_location(route.matches.path.text()));
     let is_regex = |(route, _): &RuleRoute<'_>| matches!(route.matches.path, PathMatch::Regex(_));
     let has_patterns = !patterns.is_empty() || routes.iter().any(is_regex);
     let before = match has_patterns {
@@ -243,6 +253,23 @@ pub(super) fn among<'a>(
     }
     all.extend(prefixes.map(route));
     without_seconds(all)
+}
+
+/// Bare forms of locations; a path or a location of the same text has its own.
+fn bare_forms<'a>(
+    prefixes: &[&'a LocationRule],
+    routes: &[RuleRoute<'a>],
+    (name, host): (&ServerName, &HostContext<'_>),
+) -> Vec<RuleRoute<'a>> {
+    let is_taken = |bare: &RuleRoute<'_>| {
+        let text = bare.0.matches.path.text();
+        let mut paths = routes.iter().map(|(route, _)| &route.matches.path);
+        let mut others = prefixes.iter().filter_map(|other| other.prefix());
+        others.any(|other| other == text)
+            || paths.any(|path| !matches!(path, PathMatch::Regex(_)) && path.text() == text)
+    };
+    let all = prefixes.iter().filter_map(|it| it.bare_form(name, host));
+    all.filter(|bare| !is_taken(bare)).collect()
 }
 
 /// Routes that nginx finds before it looks for patterns: each `^~`, but for what a longer prefix takes. There patterns come first, and no

@@ -69,7 +69,7 @@ pub(crate) use location_snippet::{
 pub(crate) use locations::{LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;
 pub(crate) use named::{NamedLocation, is_name as is_location_name};
-pub(crate) use proxy_pass::{ProxyPass, ProxyUpstream};
+pub(crate) use proxy_pass::{ProxyPass, ProxyUpstream, REST};
 pub use reserved_headers::own_headers;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 pub(crate) use rewrites::{PathChange, ServerRewrite};

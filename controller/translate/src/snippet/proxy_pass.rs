@@ -16,6 +16,8 @@ use super::locations::LocationPath;
 use super::upstream::UPSTREAM;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
+/// Group of what follows the location's own path, with ends of lines in it.
+pub(crate) const REST: &str = "((?s:.*))";
 
 /// Pods of a location, and how they are spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +111,10 @@ impl ProxyDirectives {
     /// `None`: it leads to nothing that can be known here.
     pub(super) fn finish(self, path: &LocationPath) -> Option<ProxyPass> {
         let url = self.url?;
-        let url = url.strip_suffix("$request_uri").unwrap_or(&url);
+        let (url, is_as_sent) = match url.strip_suffix("$request_uri") {
+            Some(url) => (url, true),
+            None => (url.as_str(), false),
+        };
         let (upstream, authority, rest) = match (url.strip_prefix("http://"), self.name) {
             (Some(UPSTREAM), Some(name)) => (ProxyUpstream::Named(name), UPSTREAM.to_owned(), ""),
             (Some(_), None) => {
@@ -120,6 +125,10 @@ impl ProxyDirectives {
             }
             _ => return None,
         };
+        // nginx would put it before the whole path as the client has sent it, encoded and with its dots.
+        if is_as_sent && !rest.is_empty() {
+            return None;
+        }
         let (groups, rewrite) = rewrite(path, rest)?;
         Some(ProxyPass {
             upstream,
@@ -158,7 +167,7 @@ fn rewrite(location: &LocationPath, to: &str) -> Option<(Option<PathRegex>, Opti
             let regex = PathRegex {
                 groups: 1,
                 scope: RegexScope::Anywhere,
-                ..PathRegex::plain(format!("^{escaped}(.*)"))
+                ..PathRegex::plain(format!("^{escaped}{REST}"))
             };
             let template = vec![TemplatePart::Text(full), TemplatePart::Group(1)];
             let rewrite = PathRewrite::Template(Template(template));
@@ -247,7 +256,7 @@ mod tests {
         let url = |path: &str| format!("{URL}{path}");
         let of = |path: &[&str], to| read(path, &[&url(to)]);
         let prefix = of(&["/old.x/"], "/new/").unwrap();
-        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/(.*)");
+        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/((?s:.*))");
         let exact = of(&["=", "/a"], "/b").unwrap();
         assert_eq!(
             exact.rewrite,
@@ -270,6 +279,9 @@ mod tests {
             &["proxy_pass http://web.demo.svc/a?b"],
             &["proxy_pass http://web.demo.svc/%61"],
             &["proxy_pass http://web.demo.svc/$1"],
+            &["proxy_pass http://web.demo.svc/new$request_uri"],
+            &["proxy_pass http://web.demo.svc/$request_uri"],
+            &["proxy_pass http://web.demo.svc$request_uri$request_uri"],
             &["proxy_pass http://web.demo.svc.other.test"],
             &["proxy_pass http://upstream_balancer"],
             &[URL, URL],

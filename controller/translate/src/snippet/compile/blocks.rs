@@ -73,11 +73,8 @@ impl Parts<'_> {
         self.has_internal |= is_internal(directive.block.as_deref().unwrap_or_default());
         let location = path.and_then(|path| compiled.into_location(path));
         let location = location.ok_or_else(unsupported)?;
-        if self
-            .locations
-            .iter()
-            .any(|other| other.path == location.path)
-        {
+        let mut others = self.locations.iter();
+        if others.any(|other| other.path.is_duplicate_of(&location.path)) {
             return Err(SnippetError::new(directive.line, "duplicate location").into());
         }
         self.locations.push(location);

@@ -147,3 +147,35 @@ fn a_location_to_pods_is_refused_where_it_would_inherit() {
     let told = format!("{location}\nproxy_set_header X-Real-IP $remote_addr;");
     assert_eq!(line_of_error(&told, Block::Server), None);
 }
+
+/// To nginx `^~` is how a prefix is looked for, not a part of it.
+#[test]
+fn locations_that_nginx_loads_no_second_time_are_refused_by_the_line_of_the_second() {
+    for (first, second) in [
+        ("/a", "^~ /a"),
+        ("^~ /a", "/a"),
+        ("/a", "/a"),
+        ("= /a", "=/a"),
+    ] {
+        let text =
+            format!("location {first} {{ return 200; }}\n\nlocation {second} {{ return 404; }}");
+        assert_eq!(line_of_error(&text, Block::Server), Some(3), "{text}");
+    }
+    let both = "location = /a { return 200; }\nlocation /a { return 404; }";
+    assert_eq!(line_of_error(both, Block::Server), None);
+}
+
+/// nginx puts it before the target as the client has sent it: the location's own path, dots and encoded letters are in it, and the query.
+#[test]
+fn a_path_before_the_whole_target_is_refused_by_its_line() {
+    let snippet = |to: &str| {
+        format!("location /old/ {{\n  proxy_pass http://web.demo.svc.cluster.local{to};\n}}")
+    };
+    for to in ["/new$request_uri", "/$request_uri", "/new/$request_uri"] {
+        assert_eq!(line_of_error(&snippet(to), Block::Server), Some(2), "{to}");
+    }
+    // Alone it is what pods get without it.
+    let (with, without) = (snippet("$request_uri"), snippet(""));
+    let locations = |text: &str| compiled(text, Block::Server).unwrap().locations;
+    assert_eq!(locations(&with), locations(&without));
+}

@@ -1,9 +1,11 @@
-//! Files of the host table that are torn, missing or somebody else's: workers keep the table that they have, and say why.
+//! Files of the host table that are torn, missing or somebody else's: workers keep the table that they have, and say why. One that has none
+//! closes what may be in such a file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use sluice_host_table::shard_of;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::{process, wait};
@@ -78,6 +80,16 @@ async fn table_that_cannot_be_read_as_a_whole_changes_nothing() -> Result<()> {
         sluice.log().wait_after(place, &said).await?;
         is_as_before(&sluice).await?;
     }
+    // A worker that starts has no table to keep. A name of the bad shard may be a host in it.
+    let worker = *sluice.workers().first().context("a worker")?;
+    process::kill(worker);
+    sluice.wait_for_end_of(&[worker]).await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    is_as_before(&sluice).await?;
+    let mut names = (0..).map(|n| format!("h{n}.test"));
+    let closed = names.find(|name| shard_of(name.as_bytes()) == 0);
+    let status = sluice.get(&closed.context("a name")?, "/").await?.status;
+    ensure!(status == 503, "{status}");
     // The next table is read, by workers that start as well.
     fixture
         .manifests

@@ -10,9 +10,13 @@ use crate::{Index, InvalidTable, PathEntry, Shard, content_name, shard_of};
 /// Hosts with their paths, and certificates. A copy shares what it has in common.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    /// By their numbers; none in a table that was not read yet.
-    shards: Vec<Loaded>,
+    /// By their numbers; none in a table that was not read yet. `None`: it could not be read.
+    shards: Vec<Option<Loaded>>,
 }
+
+/// A name may be in a shard that could not be read: nothing may be said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
 
 /// The place that a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,54 +60,80 @@ struct Paths {
 }
 
 impl Hosts {
-    /// The table of an index: reads the shards that are not in this one. `load` gives the content of a file.
+    /// The table of an index, and why shards of it could not be read: reads those that are not in this table. `load` gives the content of
+    /// a file.
     ///
-    /// # Errors
-    ///
-    /// A shard cannot be read, or is not the one of that name. This table is as it was.
+    /// A whole table stays as it is: a mix of two could be open where both are closed. Without one, the names of such shards are
+    /// [`Closed`].
     pub fn updated(
         &self,
         index: &Index,
         mut load: impl FnMut(&str) -> io::Result<Vec<u8>>,
-    ) -> Result<Self, InvalidTable> {
-        let known = self.shards.iter().map(Some);
+    ) -> (Self, Vec<InvalidTable>) {
+        let mut errors = Vec::new();
+        let known = self.shards.iter().map(Option::as_ref);
         let known = known.chain(std::iter::repeat(None));
         let shards = index.shards().iter().zip(known).map(|(file, known)| {
             let known = known.filter(|known| *known.file == **file);
-            known
-                .cloned()
-                .map_or_else(|| Loaded::read(file, load(file)), Ok)
+            let read = || Loaded::read(file, load(file));
+            let shard = known.cloned().map_or_else(read, Ok);
+            shard.map_err(|error| errors.push(error)).ok()
         });
-        Ok(Hosts {
-            shards: shards.collect::<Result<_, _>>()?,
-        })
+        let shards = shards.collect();
+        let hosts = match self.is_whole() && !errors.is_empty() {
+            true => self.clone(),
+            false => Hosts { shards },
+        };
+        (hosts, errors)
+    }
+
+    /// True if all shards were read.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.shards.is_empty() && self.shards.iter().all(Option::is_some)
     }
 
     /// The place of a request for this host (in lower case, without a port) and path (decoded and normalised).
-    #[must_use]
-    pub fn find(&self, host: &[u8], path: &[u8]) -> Option<&Found> {
+    ///
+    /// # Errors
+    ///
+    /// The host may be in a shard that could not be read.
+    pub fn find(&self, host: &[u8], path: &[u8]) -> Result<Option<&Found>, Closed> {
         let paths = self.look_up(host, is_word, |names| &names.paths)?;
-        let exact = paths.exact.get(path);
-        exact.or_else(|| paths.prefixes.find(path))
+        Ok(paths.and_then(|paths| {
+            let exact = paths.exact.get(path);
+            exact.or_else(|| paths.prefixes.find(path))
+        }))
     }
 
     /// The name in the table that a host (in lower case) has: its own, or a wildcard.
-    #[must_use]
-    pub fn name(&self, host: &[u8]) -> Option<Vec<u8>> {
-        let shard = |name| self.shard(name).map(|names| &names.paths);
-        if shard(host)?.exact.contains_key(host) {
-            return Some(host.to_owned());
+    ///
+    /// # Errors
+    ///
+    /// The host may be in a shard that could not be read.
+    pub fn name(&self, host: &[u8]) -> Result<Option<Vec<u8>>, Closed> {
+        // No host is called so, whatever the shard has.
+        if host.is_empty() {
+            return Ok(None);
         }
-        let suffix = wildcard_suffix(host, is_word)?;
-        let is_named = shard(suffix)?.wildcards.contains_key(suffix);
-        is_named.then(|| [b"*", suffix].concat())
+        if self.shard(host)?.paths.exact.contains_key(host) {
+            return Ok(Some(host.to_owned()));
+        }
+        let Some(suffix) = wildcard_suffix(host, is_word) else {
+            return Ok(None);
+        };
+        let is_named = self.shard(suffix)?.paths.wildcards.contains_key(suffix);
+        Ok(is_named.then(|| [b"*", suffix].concat()))
     }
 
     /// The certificate for a name that a client asks for, in lower case and without a dot at its end.
-    #[must_use]
-    pub fn certificate(&self, name: &[u8]) -> Option<&[u8]> {
+    ///
+    /// # Errors
+    ///
+    /// The name may be in a shard that could not be read.
+    pub fn certificate(&self, name: &[u8]) -> Result<Option<&[u8]>, Closed> {
         let found = self.look_up(name, |byte| byte != b'.', |names| &names.certificates);
-        found.map(|name| &**name)
+        Ok(found?.map(|name| &**name))
     }
 
     /// The value of a name, or of the wildcard that it falls under, or of all others.
@@ -112,18 +142,23 @@ impl Hosts {
         name: &[u8],
         is_of_label: fn(u8) -> bool,
         of: fn(&'a Names) -> &'a ByName<T>,
-    ) -> Option<&'a T> {
-        let wildcard = || {
-            let suffix = wildcard_suffix(name, is_of_label)?;
-            of(self.shard(suffix)?).wildcards.get(suffix)
-        };
-        let named = of(self.shard(name)?).exact.get(name).or_else(wildcard);
-        named.or_else(|| of(self.shard(b"")?).others.as_ref())
+    ) -> Result<Option<&'a T>, Closed> {
+        if let Some(found) = of(self.shard(name)?).exact.get(name) {
+            return Ok(Some(found));
+        }
+        if let Some(suffix) = wildcard_suffix(name, is_of_label)
+            && let Some(found) = of(self.shard(suffix)?).wildcards.get(suffix)
+        {
+            return Ok(Some(found));
+        }
+        Ok(of(self.shard(b"")?).others.as_ref())
     }
 
-    fn shard(&self, name: &[u8]) -> Option<&Names> {
-        let loaded = self.shards.get(shard_of(name))?;
-        Some(&loaded.shard)
+    fn shard(&self, name: &[u8]) -> Result<&Names, Closed> {
+        match self.shards.get(shard_of(name)) {
+            Some(Some(loaded)) => Ok(&loaded.shard),
+            Some(None) | None => Err(Closed),
+        }
     }
 }
 
@@ -224,146 +259,4 @@ impl Paths {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::SHARDS;
-
-    fn entry(host: &str, path: &str, exact: bool) -> PathEntry {
-        PathEntry {
-            path: path.to_owned(),
-            exact,
-            profile: "p".to_owned(),
-            route: format!("{host} {path}"),
-            backend: String::new(),
-        }
-    }
-
-    fn hosts(named: &[(&str, &[(&str, bool)])], certificates: &[&str]) -> Hosts {
-        let entries = |host: &str, paths: &[(&str, bool)]| {
-            let paths = paths.iter().map(|(path, exact)| entry(host, path, *exact));
-            (host.to_owned(), paths.collect::<Vec<_>>())
-        };
-        let mut shards = vec![Shard::default(); SHARDS];
-        for (host, paths) in named.iter().map(|(host, paths)| entries(host, paths)) {
-            shards[shard_of(host.as_bytes())].hosts.insert(host, paths);
-        }
-        for name in certificates {
-            let of = &mut shards[shard_of(name.as_bytes())].certificates;
-            of.insert((*name).to_owned(), (*name).to_owned());
-        }
-        let (index, files) = written(&shards);
-        let read = Hosts::default().updated(&index, |file| Ok(files[file].clone()));
-        read.unwrap()
-    }
-
-    fn written(shards: &[Shard]) -> (Index, BTreeMap<String, Vec<u8>>) {
-        let texts = shards.iter().map(|shard| shard.to_json().into_bytes());
-        let named: Vec<_> = texts.map(|text| (content_name(&text), text)).collect();
-        let index = Index::new("t", named.iter().map(|(name, _)| name.clone()));
-        (index, named.into_iter().collect())
-    }
-
-    fn with_host(mut shards: Vec<Shard>, host: &str) -> Vec<Shard> {
-        let shard = &mut shards[shard_of(host.as_bytes())];
-        let paths = vec![entry(host, "/", false)];
-        shard.hosts.insert(host.to_owned(), paths);
-        shards
-    }
-
-    #[test]
-    fn only_shards_that_are_new_are_read_and_all_of_them_or_none() {
-        let first = with_host(vec![Shard::default(); SHARDS], "a.test");
-        let (index, files) = written(&first);
-        let before = Hosts::default().updated(&index, |file| Ok(files[file].clone()));
-        let before = before.unwrap();
-        let (index, files) = written(&with_host(with_host(first, "b.test"), "c.test"));
-        let mut read = 0;
-        let count = |file: &str| {
-            read += 1;
-            Ok(files[file].clone())
-        };
-        let after = before.updated(&index, count).unwrap();
-        assert_eq!(read, 2);
-        let has = |hosts: &Hosts, host: &str| hosts.find(host.as_bytes(), b"/").is_some();
-        assert!(
-            ["a.test", "b.test", "c.test"]
-                .iter()
-                .all(|host| has(&after, host))
-        );
-        type Read = fn(Vec<u8>) -> io::Result<Vec<u8>>;
-        let broken: [Read; 4] = [
-            |_| Err(io::ErrorKind::NotFound.into()),
-            |mut text| Ok(text.drain(..text.len() / 2).collect()),
-            |_| Ok(Shard::default().to_json().into()),
-            |_| Ok(Vec::new()),
-        ];
-        for breaks in broken {
-            let mut left = 1;
-            let load = |file: &str| {
-                left -= 1;
-                let text = files[file].clone();
-                if left < 0 { breaks(text) } else { Ok(text) }
-            };
-            before.updated(&index, load).unwrap_err();
-            assert!(has(&before, "a.test") && !has(&before, "b.test"));
-        }
-    }
-
-    #[test]
-    fn exact_names_come_before_wildcards_and_those_before_all_others() {
-        let all: &[(&str, bool)] = &[("/", false)];
-        let hosts = hosts(&[("a.b.test", all), ("*.b.test", all), ("", all)], &[]);
-        for (host, expected) in [
-            ("a.b.test", "a.b.test /"),
-            ("x-1.b.test", "*.b.test /"),
-            ("x_1.b.test", "*.b.test /"),
-            ("c.a.b.test", " /"),
-            (".b.test", " /"),
-            ("x!.b.test", " /"),
-            ("b.test", " /"),
-            ("", " /"),
-        ] {
-            let found = hosts.find(host.as_bytes(), b"/x").unwrap();
-            assert_eq!(&*found.route, expected, "{host}");
-            let name = hosts.name(host.as_bytes());
-            let name = name.map(|name| String::from_utf8_lossy(&name).into_owned());
-            assert_eq!(name.unwrap_or_default() + " /", expected, "{host}");
-        }
-    }
-
-    #[test]
-    fn exact_path_comes_before_the_longest_prefix() {
-        let paths: &[(&str, bool)] = &[
-            ("/shop", true),
-            ("/shop/", false),
-            ("/shop/new", true),
-            ("/", true),
-        ];
-        let hosts = hosts(&[("a.test", paths)], &[]);
-        let found = |path: &str| {
-            let found = hosts.find(b"a.test", path.as_bytes());
-            found.map_or("", |found| &found.route)
-        };
-        assert_eq!(found("/shop"), "a.test /shop");
-        assert_eq!(found("/shop/new"), "a.test /shop/new");
-        assert_eq!(found("/shop/new/"), "a.test /shop/");
-        assert_eq!(found("/shopping"), "");
-        assert_eq!(found("/"), "a.test /");
-        assert!(hosts.find(b"b.test", b"/").is_none());
-    }
-
-    #[test]
-    fn certificate_of_a_wildcard_is_for_one_label() {
-        let hosts = hosts(&[], &["a.b.test", "*.b.test"]);
-        let certificate = |name: &str| {
-            let found = hosts.certificate(name.as_bytes());
-            found.map(|found| String::from_utf8_lossy(found).into_owned())
-        };
-        assert_eq!(certificate("a.b.test").as_deref(), Some("a.b.test"));
-        assert_eq!(certificate("x y.b.test").as_deref(), Some("*.b.test"));
-        assert_eq!(certificate("c.a.b.test"), None);
-        assert_eq!(certificate(""), None);
-    }
-}
+mod tests;

@@ -4,11 +4,12 @@
 //! ```text
 //!   NAME.json (an Index) --- names of contents ---> one file for each shard: hosts and their paths, certificates
 //!        |  replaced                                    |  never changed
-//!   Hosts::updated: reads the shards whose names are new, and takes all of them or none
+//!   Hosts::updated: reads the shards whose names are new
 //! ```
 //!
 //! A change costs the shards that it is in, for whoever writes and for whoever reads. The name of a shard is the hash of its content,
-//! so a file that is torn or somebody else's is noticed, and an index never leads to parts of two tables.
+//! so a file that is torn or somebody else's is noticed, and nobody has parts of two tables: who has a whole one keeps it until all shards
+//! of the next can be read, and who has none closes the names that may be in a bad shard, and no others.
 //!
 //! A lookup finds what `server {}` and `location {}` would find: the exact name, else a wildcard of one label, else all other
 //! hosts; there the exact path, else the longest prefix. Patterns are not in a table: hosts that have them stay in nginx.conf.
@@ -21,7 +22,7 @@ pub mod variables;
 
 use std::fmt;
 
-pub use hosts::{Found, Hosts};
+pub use hosts::{Closed, Found, Hosts};
 pub use index::Index;
 pub use shard::{PathEntry, SHARDS, Shard, content_name, shard_of};
 

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sluice_host_table::{Hosts, Index, NOWHERE, variables};
+use sluice_host_table::{Closed, Hosts, Index, NOWHERE, SHARDS, variables};
 use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
 
 pub(crate) const CERTIFICATE: Computed = Computed {
@@ -55,7 +55,8 @@ pub(crate) fn start(path: PathBuf) {
     refresh();
 }
 
-/// Reads what is new of the table, if its index has been replaced. One that cannot be read as a whole changes nothing.
+/// Reads what is new of the table, if its index has been replaced. What [`Hosts::updated`] makes of a table that cannot be read as a whole
+/// is tried again.
 pub(crate) fn refresh() {
     TABLE.with_borrow_mut(|table| {
         if let Some(table) = table
@@ -97,10 +98,20 @@ impl TableFile {
         let index = Index::parse(&content, &self.name).map_err(|error| error.to_string())?;
         let directory = self.file.path().parent().unwrap_or(Path::new(""));
         let load = |file: &str| std::fs::read(directory.join(file));
-        let hosts = self.hosts.updated(&index, load);
-        self.hosts = hosts.map_err(|error| error.to_string())?;
+        let (hosts, errors) = self.hosts.updated(&index, load);
+        self.hosts = hosts;
         self.is_read = true;
-        Ok(())
+        let Some(error) = errors.first() else {
+            return Ok(());
+        };
+        let consequence = match self.hosts.is_whole() {
+            true => "the table stays as it was",
+            false => "hosts that may be in such a shard answer 503",
+        };
+        let count = errors.len();
+        Err(format!(
+            "{error} ({count} of {SHARDS} shards cannot be read); {consequence}"
+        ))
     }
 }
 
@@ -108,11 +119,12 @@ impl TableFile {
 ///
 /// # Errors
 ///
-/// 503: there is no table. 500: the request has no memory left.
+/// 503: the host may be in a part of the table that could not be read. 500: the request has no memory left.
 pub(crate) fn location(request: &mut LiveRequest<'_>) -> Result<Arc<str>, u16> {
     TABLE.with_borrow(|table| {
-        let table = table.as_ref().filter(|table| table.is_read).ok_or(503u16)?;
-        let Some(found) = table.hosts.find(request.host(), request.path()) else {
+        let table = table.as_ref().ok_or(503u16)?;
+        let found = table.hosts.find(request.host(), request.path());
+        let Some(found) = found.map_err(|Closed| 503u16)? else {
             return Ok(Arc::clone(&table.nowhere));
         };
         for (name, value) in [
@@ -138,24 +150,29 @@ fn written(found: Option<Vec<u8>>, value: &mut Vec<u8>) -> bool {
 fn certificate(connection: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
     let name = asked(connection);
     TABLE.with_borrow(|table| {
-        let found = table.as_ref()?.hosts.certificate(&name);
+        let found = table.as_ref()?.hosts.certificate(&name).ok()?;
         found.map(<[u8]>::to_vec)
     })
 }
 
 fn is_misdirected(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
     let name = asked(request);
-    let is_misdirected = name != request.host() && name_in_table(&name).is_some();
+    // Also if the table may have it.
+    let is_in_table = || name_in_table(&name) != Ok(None);
+    let is_misdirected = name != request.host() && is_in_table();
     is_misdirected.then(|| b"1".to_vec())
 }
 
 fn name(request: &mut LiveRequest<'_>) -> Option<Vec<u8>> {
-    let found = name_in_table(request.host());
+    let found = name_in_table(request.host()).ok().flatten();
     found.or_else(|| request.variable(b"server_name").map(<[u8]>::to_vec))
 }
 
-fn name_in_table(host: &[u8]) -> Option<Vec<u8>> {
-    TABLE.with_borrow(|table| table.as_ref()?.hosts.name(host))
+fn name_in_table(host: &[u8]) -> Result<Option<Vec<u8>>, Closed> {
+    TABLE.with_borrow(|table| match table {
+        Some(table) => table.hosts.name(host),
+        None => Ok(None),
+    })
 }
 
 /// The name that the client asks for in its handshake.

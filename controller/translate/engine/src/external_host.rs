@@ -10,6 +10,7 @@ use sluice_syntax::DnsName;
 
 use crate::ids::external_backend;
 use crate::own_addresses::AddressChecker;
+use crate::report::listed;
 use crate::{Provenance, Resolution};
 
 /// Most endpoints of a name: the owner of a DNS zone decides how many addresses an answer has.
@@ -28,7 +29,7 @@ pub struct ExternalHost {
 #[derive(Debug, Default)]
 pub(crate) struct ResolvedHost {
     pub endpoints: Vec<Endpoint>,
-    /// Addresses that are not used.
+    /// Reasons why addresses are not used, one of each kind.
     pub refused: Vec<(ReasonCode, String)>,
     pub failure: Option<String>,
 }
@@ -74,14 +75,20 @@ impl ExternalHost {
             resolved.refused.push((ReasonCode::LimitExceeded, reason));
             all = all.into_iter().take(MAX_ADDRESSES).collect();
         }
+        let mut forbidden = Vec::new();
         for address in all {
             match checker.check(address, from) {
                 Ok(()) => resolved.endpoints.push(Endpoint::at(address)),
-                Err(forbidden) => resolved.refused.push((
-                    ReasonCode::RefNotPermitted,
-                    format!("{name} leads to {address}, {forbidden}"),
-                )),
+                Err(why) => forbidden.push(format!("{address}, {why}")),
             }
+        }
+        if !forbidden.is_empty() {
+            // Each reference to the name is told.
+            let reason = format!(
+                "{name} leads to {}",
+                listed(forbidden.iter(), forbidden.len())
+            );
+            resolved.refused.push((ReasonCode::RefNotPermitted, reason));
         }
         let failure = known.and_then(|known| known.failure.as_ref());
         resolved.failure = failure.map(|failure| format!("{name} cannot be resolved: {failure}"));
@@ -150,7 +157,7 @@ mod tests {
         );
         assert_eq!(
             endpoints("a.example", &known, &policy),
-            (vec!["192.0.2.1:80".to_owned()], 2, false)
+            (vec!["192.0.2.1:80".to_owned()], 1, false)
         );
         // The last answer serves while there is no other.
         let known = found(&["192.0.2.1"], Some("timeout"));
@@ -168,6 +175,37 @@ mod tests {
             endpoints("169.254.1.1", &known, &policy),
             (vec![], 1, false)
         );
+    }
+
+    /// Each reference to the name is told all of it.
+    #[test]
+    fn forbidden_addresses_are_one_reason_however_many_they_are() {
+        let name = DnsName::parse("a.example").unwrap();
+        let host = ExternalHost { name, port: 80 };
+        let policy = AddressPolicy::default();
+        let checker = AddressChecker::new(&policy, &Transport::default());
+        let forbidden = "a link-local address (--allow-upstream-cidr opens ranges)";
+        for (count, last) in [
+            (1, "1:80, "),
+            (3, "3:80, "),
+            (4, "and 1 other"),
+            (99, "and 96 others"),
+        ] {
+            let addresses = (1..=count)
+                .map(|n| IpAddr::from([169, 254, 1, n]))
+                .collect();
+            let known = Resolution {
+                addresses,
+                failure: None,
+            };
+            let refused = host.endpoints(Some(&known), &checker).refused;
+            let [(_, reason)] = refused.as_slice() else {
+                panic!("{refused:?}");
+            };
+            let named = reason.matches(forbidden).count();
+            assert_eq!(named, usize::from(count.min(3)), "{reason}");
+            assert!(reason.contains(last), "{reason}");
+        }
     }
 
     #[test]

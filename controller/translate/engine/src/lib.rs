@@ -73,7 +73,7 @@ pub use object_ref::{ObjectKey, ObjectRef, key_of};
 pub use own_addresses::effective_policy;
 pub use pods::Pod;
 pub use references::{DependencyTracker, References, with_namespace};
-pub use report::{CLOSED, Cause, Report, Reporter, Severity, closed, field_path};
+pub use report::{CLOSED, Cause, Report, Reporter, Severity, closed, field_path, listed};
 pub use resolution::Resolution;
 pub use secrets::{Secrets, UpstreamSecret};
 pub use service_port::Port;

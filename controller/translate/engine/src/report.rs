@@ -175,6 +175,21 @@ pub fn closed(which: impl fmt::Display) -> String {
     format!("{CLOSED}: {which}")
 }
 
+/// Others that one report names.
+const NAMED: usize = 3;
+
+/// The first of `count` others, and how many more there are. Where each of many owners hears of all the others, texts that named all of
+/// them would grow with the square.
+pub fn listed(others: impl Iterator<Item: fmt::Display>, count: usize) -> String {
+    let named: Vec<String> = others.take(NAMED).map(|other| other.to_string()).collect();
+    let named = named.join(", ");
+    match count.saturating_sub(NAMED) {
+        0 => named,
+        1 => format!("{named} and 1 other"),
+        more => format!("{named} and {more} others"),
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -1,13 +1,15 @@
 //! `server-snippet` of a namespace on a host.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use sluice_ir::{Action, DirectResponse, IpAccess, ReasonCode, ServerName};
-use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Report, Severity};
+use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Report, Reporter, Severity, listed};
 
 use super::Assembly;
 use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
+use super::server_builder::ServerBuilder;
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
@@ -16,8 +18,6 @@ use crate::snippet::{ServerRewrite, ServerSnippet, access_size, expires_size};
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespace of routes without an Ingress. No object has it.
 const NOBODY: &str = "";
-/// Namespaces that a report names.
-const NAMED: usize = 3;
 
 /// A snippet, and the Ingress that it is from.
 #[derive(Clone, Debug)]
@@ -58,47 +58,66 @@ impl Assembly<'_> {
     /// In ingress-nginx a snippet is for the whole host. Here it is for the paths of its namespace, which both sides have to know: one
     /// of them may count on a guard that the other wrote.
     pub(super) fn report_paths_without_snippet(&mut self) {
-        let mut found = Vec::new();
-        for (name, builder) in &self.builders {
-            for (namespace, snippet) in &builder.snippets {
-                let others = builder.rules().map(|rule| &rule.owner);
-                let others = others.filter(|owner| owner.key.namespace != *namespace);
-                let others: BTreeSet<ObjectRef> = others.cloned().collect();
-                if !others.is_empty() {
-                    let guards = snippet.guards();
-                    found.push((name.clone(), snippet.owner.clone(), guards, others));
-                }
-            }
-        }
-        for (name, owner, guards, others) in found {
-            let namespaces: BTreeSet<&str> = others
-                .iter()
-                .map(|other| other.key.namespace.as_str())
-                .collect();
-            let namespaces: Vec<&str> = namespaces.into_iter().take(NAMED).collect();
-            self.report(&owner).report(
-                ReasonCode::PartiallySupported,
-                Severity::Warning,
-                FIELD,
-                format!(
-                    "host {name} has paths of other namespaces, too ({})",
-                    namespaces.join(", ")
-                ),
-                "not used for those paths",
-            );
-            for other in others.iter().filter(|_| guards) {
-                self.report(other).report(
-                    ReasonCode::Insecure,
-                    Severity::Warning,
-                    "spec.rules",
-                    format!(
-                        "host {name} has a server-snippet of {owner} that may be access control"
-                    ),
-                    "its paths are served without it: it is for its own namespace",
-                );
-            }
+        let Assembly {
+            builders, reports, ..
+        } = self;
+        for (name, builder) in builders {
+            report_foreign_paths(name, builder, reports);
+            report_foreign_guards(name, builder, reports);
         }
     }
+}
+
+/// Tells the owner of each snippet whose paths do not have it.
+fn report_foreign_paths(name: &ServerName, builder: &ServerBuilder, reports: &mut Vec<Report>) {
+    if builder.snippets.is_empty() {
+        return;
+    }
+    let namespaces = builder.rules().map(|rule| &*rule.owner.key.namespace);
+    let namespaces = namespaces.map(|namespace| (namespace, namespace)).collect();
+    for (namespace, snippet) in &builder.snippets {
+        let Some(others) = of_others(&namespaces, namespace) else {
+            continue;
+        };
+        Reporter::new(snippet.owner.clone(), reports).report(
+            ReasonCode::PartiallySupported,
+            Severity::Warning,
+            FIELD,
+            format!("host {name} has paths of other namespaces, too ({others})"),
+            "not used for those paths",
+        );
+    }
+}
+
+/// Tells the owners of paths whose snippets their paths do not have.
+fn report_foreign_guards(name: &ServerName, builder: &ServerBuilder, reports: &mut Vec<Report>) {
+    let guards = builder.snippets.iter().filter(|(_, it)| it.guards());
+    let guards: BTreeMap<&str, &ObjectRef> = guards
+        .map(|(namespace, it)| (namespace.as_str(), &it.owner))
+        .collect();
+    if guards.is_empty() {
+        return;
+    }
+    let owners: BTreeSet<&ObjectRef> = builder.rules().map(|rule| &rule.owner).collect();
+    for owner in owners {
+        let Some(others) = of_others(&guards, &owner.key.namespace) else {
+            continue;
+        };
+        Reporter::new(owner.clone(), reports).report(
+            ReasonCode::Insecure,
+            Severity::Warning,
+            "spec.rules",
+            format!("host {name} has a server-snippet of {others} that may be access control"),
+            "its paths are served without it: it is for its own namespace",
+        );
+    }
+}
+
+/// Other namespaces' of what namespaces have on a host; `None`: there are none.
+fn of_others<T: fmt::Display>(all: &BTreeMap<&str, T>, own: &str) -> Option<String> {
+    let count = all.len() - usize::from(all.contains_key(own));
+    let others = all.iter().filter(|(namespace, _)| **namespace != own);
+    (count > 0).then(|| listed(others.map(|(_, other)| other), count))
 }
 
 /// The snippet that the routes of each namespace inherit from. `operators`: [`NamespaceSnippet::of_nobody`].

@@ -2,6 +2,7 @@
 //! security rules). Each row is an Ingress of a stranger, newer than its victim's.
 
 mod guards;
+mod many_owners;
 
 use serde_json::{Value, json};
 use sluice_ir::{Config, HostTls, HttpRoute, Server, ServerName};

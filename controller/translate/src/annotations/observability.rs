@@ -25,7 +25,8 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .instead("`sluice render` shows the routes of a path")
+        // nginx does not escape what it writes there.
+        .instead("the log would have decoded paths in it, with whatever lines clients forge; use `sluice explain`")
         .harmless(&["false"]),
         annotation(
             "enable-opentelemetry",

@@ -17,7 +17,7 @@ use super::upstream::UPSTREAM;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
-pub(crate) const REST: &str = "((?s:.*))";
+pub(crate) const REST: &str = r"([\s\S]*)";
 
 /// Pods of a location, and how they are spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -256,7 +256,7 @@ mod tests {
         let url = |path: &str| format!("{URL}{path}");
         let of = |path: &[&str], to| read(path, &[&url(to)]);
         let prefix = of(&["/old.x/"], "/new/").unwrap();
-        assert_eq!(prefix.groups.unwrap().pattern, "^/old\\.x/((?s:.*))");
+        assert_eq!(prefix.groups.unwrap().pattern, r"^/old\.x/([\s\S]*)");
         let exact = of(&["=", "/a"], "/b").unwrap();
         assert_eq!(
             exact.rewrite,

@@ -154,17 +154,21 @@ impl Source<'_> {
         }
     }
 
-    /// A plain key that is a number or a word for Helm is the text of it.
+    /// A plain key that is a whole number or a word for Helm is the text of it. Of a fraction Helm makes texts of its own (`1e+07`).
     fn key(&self, key: Spanned<String>, above: &str) -> anyhow::Result<String> {
-        let theirs = self.plain(key.defined).map(scalar);
-        match theirs {
-            None | Some(Value::String(_)) => Ok(key.value),
-            Some(_) if self.is_marked_as_text(key.defined) => Ok(key.value),
-            Some(Value::Bool(word)) if !self.has_anchor(key.defined) => Ok(word.to_string()),
-            Some(Value::Number(number)) if number.is_i64() && !self.has_anchor(key.defined) => {
-                Ok(number.to_string())
-            }
-            Some(theirs) => bail!(
+        let Some(text) = self.plain(key.defined) else {
+            return Ok(key.value);
+        };
+        let theirs = scalar(text);
+        if theirs.is_string() || self.is_marked_as_text(key.defined) {
+            return Ok(key.value);
+        }
+        let whole = integer(&text.replace('_', "")).filter(Number::is_i64);
+        let known = whole.map(|number| number.to_string());
+        let known = known.or_else(|| theirs.as_bool().map(|word| word.to_string()));
+        match known.filter(|_| !self.has_anchor(key.defined)) {
+            Some(known) => Ok(known),
+            None => bail!(
                 "{}: expected a text as key, got {}, which Helm reads as {theirs}; write it in quotes",
                 excerpt(if above.is_empty() { "values" } else { above }),
                 excerpt(&key.value),

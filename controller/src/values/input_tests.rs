@@ -50,63 +50,53 @@ fn what_is_not_printable_is_escaped_wherever_it_stands() {
 
 #[test]
 fn a_port_is_a_number_from_1_to_65535() {
-    let service = |values: Value| json!({"controller": {"service": values}});
     for (theirs, said) in [
         (
-            json!({"tcp": {"99999": "a/b:1"}}),
+            "tcp: {99999: a/b:1}",
             "tcp: 99999: expected a port from 1 to 65535, got \"99999\"",
         ),
-        (json!({"tcp": {"0": "a/b:1"}}), "tcp: 0: expected a port"),
+        ("tcp: {0: a/b:1}", "tcp: 0: expected a port"),
+        ("udp: {'053': a/b:1}", "udp: 053: expected a port"),
+        ("tcp: {http: a/b:1}", "tcp: http: expected a port"),
         (
-            json!({"udp": {"053": "a/b:1"}}),
-            "udp: 053: expected a port",
-        ),
-        (
-            json!({"tcp": {"http": "a/b:1"}}),
-            "tcp: http: expected a port",
-        ),
-        (
-            json!({"tcp": {"9000": "a/b:99999"}}),
+            "tcp: {9000: a/b:99999}",
             "tcp: 9000: expected a port from 1 to 65535, got \"99999\"",
         ),
         (
-            service(json!({"ports": {"http": 99999}})),
-            "controller.service.ports.http: expected a number from 1 to 65535, got 99999",
+            "controller: {service: {ports: {http: 99999}}}",
+            "service.ports.http: expected a number from 1 to 65535, got 99999",
         ),
         (
-            service(json!({"ports": {"https": 0}})),
+            "controller: {service: {ports: {https: 0}}}",
             "controller.service.ports.https: ",
         ),
         (
-            service(json!({"nodePorts": {"http": "99999"}})),
+            "controller: {service: {nodePorts: {http: '99999'}}}",
             "controller.service.nodePorts.http: ",
         ),
         (
-            service(json!({"nodePorts": {"tcp": {"9000": 99999}}})),
-            "controller.service.nodePorts.tcp: 9000: expected",
+            "controller: {service: {nodePorts: {tcp: {9000: 99999}}}}",
+            "service.nodePorts.tcp: 9000: ",
         ),
         (
-            service(json!({"internal": {"nodePorts": {"udp": {"99999": 30000}}}})),
-            "controller.service.internal.nodePorts.udp: 99999: expected",
+            "controller: {service: {internal: {nodePorts: {udp: {99999: 30000}}}}}",
+            "internal.nodePorts.udp: 99999: ",
         ),
         (
-            json!({"controller": {"hostPort": {"ports": {"http": 65536}}}}),
+            "controller: {hostPort: {ports: {http: 65536}}}",
             "controller.hostPort.ports.http: ",
         ),
         (
-            json!({"controller": {"extraArgs": {"http-port": "99999"}}}),
+            "controller: {extraArgs: {http-port: '99999'}}",
             "controller.extraArgs.http-port: ",
         ),
+        ("defaultBackend: {port: 99999}", "defaultBackend.port: "),
         (
-            json!({"defaultBackend": {"port": 99999}}),
-            "defaultBackend.port: ",
-        ),
-        (
-            json!({"defaultBackend": {"service": {"servicePort": 99999}}}),
+            "defaultBackend: {service: {servicePort: 99999}}",
             "defaultBackend.service.servicePort: ",
         ),
     ] {
-        let output = output_of(&theirs);
+        let output = converted(theirs).unwrap();
         assert!(output.contains(said), "{said}: {output}");
         assert_eq!(ours(&output), json!({}), "{output}");
     }

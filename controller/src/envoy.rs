@@ -21,6 +21,7 @@ use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
 use sluice_metrics::{DataPlaneMetrics, Identity, Running};
+use sluice_server::{ClientLimits, forever};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -126,7 +127,10 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
         .route("/metrics", get(metrics))
         .with_state(health);
     let listener = listen(args.healthz_host, args.healthz_port).await?;
-    tasks.spawn("healthz-port", sluice_server::forever(listener, router));
+    tasks.spawn(
+        "healthz-port",
+        forever(listener, router, ClientLimits::OPERATORS),
+    );
     Ok(())
 }
 

@@ -31,7 +31,7 @@ use std::path::Path;
 use anyhow::Context;
 use axum::Router;
 use sluice_metrics::Metrics;
-use sluice_server::{bind_unix, forever};
+use sluice_server::{ClientLimits, bind_unix, forever};
 use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
 use tracing::warn;
@@ -67,7 +67,10 @@ pub async fn serve(
     }
     let listener = bind_unix(socket)?;
     let router = local::router(local, health_path).merge(control::router(stop));
-    tasks.spawn("admin socket", forever(listener, router));
+    tasks.spawn(
+        "admin socket",
+        forever(listener, router, ClientLimits::OPERATORS),
+    );
     Ok(())
 }
 
@@ -80,7 +83,10 @@ async fn listen(
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
-    tasks.spawn(flag.trim_start_matches('-'), forever(listener, router));
+    tasks.spawn(
+        flag.trim_start_matches('-'),
+        forever(listener, router, ClientLimits::OPERATORS),
+    );
     Ok(())
 }
 

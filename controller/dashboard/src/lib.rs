@@ -33,7 +33,7 @@ use axum::routing::get;
 use clap::Args as ClapArgs;
 use index::Indexed;
 use sluice_dataplane::nginx;
-use sluice_server::forever;
+use sluice_server::{ClientLimits, forever};
 use sluice_state::View;
 use sluice_tasks::Tasks;
 use sluice_translate::Options;
@@ -97,7 +97,10 @@ pub async fn serve(
     let indexed = Arc::new(Indexed::new(dashboard));
     let starts = indexed.starts.clone();
     tasks.spawn("slow starts", starts.follow(snapshots));
-    tasks.spawn("dashboard", forever(listener, router(indexed, token)));
+    tasks.spawn(
+        "dashboard",
+        forever(listener, router(indexed, token), ClientLimits::OPERATORS),
+    );
     Ok(Some(url))
 }
 

@@ -4,19 +4,29 @@ use std::fs::Permissions;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
 use axum::routing::{get, post};
 use axum::serve::Listener;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
 use sluice_authz::Authorizer;
 use sluice_filter_config::LOG_PATH;
 use sluice_firewall::Firewall;
 use sluice_tasks::Tasks;
 use sluice_xds_server::{EXT_PROC_PATH, Store};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tracing::{error, info, warn};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tracing::{debug, info, warn};
 
+use crate::clients::{ClientAddress, ClientLimits, Clients};
 use crate::machines::{Noting, Peers};
 use crate::poll::{self, SharedLog};
 use crate::tls::ServerTls;
@@ -59,12 +69,13 @@ pub fn router(served: &Served, xds: tonic::service::Routes) -> Router {
 /// Binds, then serves in the background for as long as the runtime lives. Says who comes.
 pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<Peers> {
     const NAME: &str = "data plane server";
+    const LIMITS: ClientLimits = ClientLimits::DATA_PLANES;
     let peers = Peers::default();
     match address {
         Address::Unix(path) => {
             let listener = bind_unix(path)?;
             info!("serving data planes on unix:{}", path.display());
-            tasks.spawn(NAME, forever(listener, router));
+            tasks.spawn(NAME, forever(listener, router, LIMITS));
         }
         Address::Tcp(address) => {
             let listener = bind_tcp(*address).await?;
@@ -79,6 +90,7 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
                         peers: peers.clone(),
                     },
                     router,
+                    LIMITS,
                 ),
             );
         }
@@ -93,6 +105,7 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
                         peers: peers.clone(),
                     },
                     router,
+                    LIMITS,
                 ),
             );
         }
@@ -100,14 +113,52 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
     Ok(peers)
 }
 
-/// Answers on a listener. axum never ends by itself; its connections are tasks of its own, and a panic costs one of them.
-pub async fn forever<L>(listener: L, router: Router)
+/// Answers on a listener, within limits, for as long as it is polled. A panic costs one connection.
+pub async fn forever<L>(mut listener: L, router: Router, limits: ClientLimits)
 where
     L: Listener,
-    L::Addr: std::fmt::Debug,
+    L::Addr: ClientAddress,
 {
-    if let Err(error) = axum::serve(listener, router).await {
-        error!("no longer served: {error}");
+    let mut clients = Clients::new(limits.connections, limits.of_address);
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _, place) = clients.accept(&mut listener).await;
+        let served = serve_connection(stream, router.clone(), limits.headers);
+        connections.spawn(async move {
+            served.await;
+            drop(place);
+        });
+        // A panic has ended one connection.
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Answers on a connection, by HTTP/1 or HTTP/2. `headers`: the time for those of a request.
+async fn serve_connection<S>(stream: S, router: Router, headers: Duration)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (asked, service) = (Notify::new(), TowerToHyperService::new(router));
+    let service = service_fn(|request| {
+        asked.notify_one();
+        service.call(request)
+    });
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(headers);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    // Without a byte it is not known which HTTP it is, and HTTP/2 has no such time of its own.
+    let first = tokio::time::timeout(headers, asked.notified());
+    tokio::select! {
+        // What has arrived counts, however late we look.
+        biased;
+        ended = connection.as_mut() => {
+            if let Err(error) = ended {
+                debug!("connection: {error}");
+            }
+        }
+        Err(_) = first => debug!("a client has sent no request in time"),
     }
 }
 
@@ -125,3 +176,6 @@ pub fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
     std::fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(describe)?;
     Ok(listener)
 }
+
+#[cfg(test)]
+mod tests;

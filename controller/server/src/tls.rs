@@ -28,12 +28,17 @@ use tracing::{debug, info, warn};
 
 use sluice_tasks::Tasks;
 
+use crate::clients::Clients;
 use crate::refused_peers::RefusedPeers;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);
 /// Time for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Handshakes at the same time; further ones wait. Who has shown no certificate is anybody.
+const HANDSHAKES: usize = 4096;
+/// Of one address; further ones are closed.
+const HANDSHAKES_OF_ADDRESS: usize = 1024;
 /// Handshaken connections that may wait to be served.
 const WAITING: usize = 64;
 
@@ -85,13 +90,17 @@ impl ServerTls {
         let (sender, handshaken) = mpsc::channel(WAITING);
         tasks.spawn("xds handshakes", async move {
             let mut listener = listener;
+            let mut clients = Clients::new(HANDSHAKES, HANDSHAKES_OF_ADDRESS);
             let mut handshakes = JoinSet::new();
             let refused = Arc::new(Mutex::default());
             while !sender.is_closed() {
-                let (stream, peer) = Listener::accept(&mut listener).await;
+                let (stream, peer, place) = clients.accept(&mut listener).await;
                 let acceptor = TlsAcceptor::from(self.current.borrow().clone());
                 let done = handshake(acceptor, stream, peer, sender.clone(), Arc::clone(&refused));
-                handshakes.spawn(done);
+                handshakes.spawn(async move {
+                    done.await;
+                    drop(place);
+                });
                 // A panic has ended one connection.
                 while handshakes.try_join_next().is_some() {}
             }

@@ -1,0 +1,140 @@
+use std::convert::Infallible;
+
+use axum::body::{Body, Bytes};
+use futures::{StreamExt, stream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::sleep;
+
+use super::*;
+
+const HEADERS: Duration = Duration::from_millis(300);
+const LIMITS: ClientLimits = ClientLimits {
+    headers: HEADERS,
+    connections: 8,
+    of_address: 8,
+};
+const REQUEST: &[u8] = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Beginning of HTTP/2, and empty settings.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// A stream of events that lasts longer than a request may.
+async fn pieces() -> Body {
+    Body::from_stream(stream::iter(0..4).then(|_| async {
+        sleep(HEADERS).await;
+        Ok::<_, Infallible>(Bytes::from_static(b"piece"))
+    }))
+}
+
+async fn listening(limits: ClientLimits) -> SocketAddr {
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let router = Router::new()
+        .route("/short", get(async || "done"))
+        .route("/long", get(pieces));
+    tokio::spawn(forever(listener, router, limits));
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+/// A connection from this address of loopback, on which something was said.
+async fn said(from: u8, server: SocketAddr, bytes: &[u8]) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    let from = SocketAddr::from(([127, 0, 0, from], 0));
+    socket.bind(from).unwrap();
+    let mut stream = socket.connect(server).await.unwrap();
+    // One that is closed at once may be reset before it hears anything.
+    stream.write_all(bytes).await.ok();
+    stream
+}
+
+/// All that comes until the connection ends.
+async fn rest(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A reset is an end.
+    stream.read_to_end(&mut bytes).await.ok();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+async fn is_served(stream: &mut TcpStream) -> bool {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"done") {
+        if stream.read_buf(&mut answer).await.unwrap_or_default() == 0 {
+            return false;
+        }
+    }
+    answer.starts_with(b"HTTP/1.1 200")
+}
+
+#[tokio::test]
+async fn client_that_sends_no_whole_headers_is_closed_and_others_are_served() {
+    let server = listening(LIMITS).await;
+    let slow = [
+        &b""[..],
+        b"GET /short HT",
+        b"GET /short HTTP/1.1\r\nHost: a\r\n",
+        b"PRI * HTTP/2.0\r\n",
+        PREFACE,
+    ];
+    let mut clients = Vec::new();
+    for bytes in slow {
+        clients.push(said(1, server, bytes).await);
+    }
+    let mut next = said(1, server, REQUEST).await;
+    assert!(is_served(&mut next).await);
+    // The next request on a connection has no more time than the first.
+    next.write_all(b"GET /short HT").await.ok();
+    clients.push(next);
+    for client in clients {
+        let rest = rest(client).await;
+        assert!(!rest.contains("done"), "{rest}");
+        let mut other = said(1, server, REQUEST).await;
+        assert!(is_served(&mut other).await);
+    }
+}
+
+#[tokio::test]
+async fn response_takes_as_long_as_it_takes() {
+    let server = listening(LIMITS).await;
+    let request = b"GET /long HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let whole = rest(said(1, server, request).await).await;
+    assert_eq!(whole.matches("piece").count(), 4, "{whole}");
+}
+
+#[tokio::test]
+async fn connection_beyond_the_limit_waits_for_one_that_ends() {
+    let limits = ClientLimits {
+        headers: Duration::from_hours(1),
+        connections: 2,
+        ..LIMITS
+    };
+    let server = listening(limits).await;
+    let mut first = said(1, server, REQUEST).await;
+    let mut second = said(1, server, REQUEST).await;
+    assert!(is_served(&mut first).await && is_served(&mut second).await);
+    let mut third = said(1, server, REQUEST).await;
+    let waits = tokio::time::timeout(HEADERS, is_served(&mut third)).await;
+    assert!(waits.is_err());
+    drop(second);
+    assert!(is_served(&mut third).await);
+}
+
+#[tokio::test]
+async fn address_with_all_its_connections_takes_no_others() {
+    let limits = ClientLimits {
+        headers: Duration::from_hours(1),
+        of_address: 2,
+        ..LIMITS
+    };
+    let server = listening(limits).await;
+    let mut first = said(1, server, b"").await;
+    let _second = said(1, server, b"").await;
+    assert_eq!(rest(said(1, server, REQUEST).await).await, "");
+    // A probe comes from elsewhere.
+    assert!(is_served(&mut said(2, server, REQUEST).await).await);
+    first.write_all(REQUEST).await.unwrap();
+    assert!(is_served(&mut first).await);
+    drop(first);
+    // The server may learn of the end later than we.
+    while !is_served(&mut said(1, server, REQUEST).await).await {}
+}

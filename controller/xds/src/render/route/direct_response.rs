@@ -12,7 +12,7 @@ use sluice_ir::{
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
-use super::matching::{PROTO, decoded, is, matches, no, only_for};
+use super::matching::{PROTO, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
 use crate::render::format::format;

@@ -78,7 +78,7 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
     ),
     (
         "location ~ ^/shop/a.b { deny all; }",
-        "rewrite ^/(.*)b$ /new/$1 break;",
+        "rewrite ^/shop/(.*)b$ /new/$1 break;",
     ),
     (
         "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",

@@ -1,12 +1,11 @@
 //! Responses of snippets.
 
 use regex::bytes::{Regex, RegexBuilder};
-use sluice_filter_core::path as canonical_path;
 use sluice_ir::{
-    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, HttpRoute,
-    RequestTest, ResponseContent,
+    CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, HttpRoute, PathRegex,
+    RegexScope, RequestTest, ResponseContent,
 };
-use sluice_pattern::Subject;
+use sluice_pattern::{TargetPart, re2_target, re2_target_equals};
 
 use crate::explanation::{Answered, OperatorSnippet, Outcome};
 use crate::request::Request;
@@ -56,16 +55,21 @@ fn answered(response: &DirectResponse, request: &Request) -> Option<Outcome> {
 
 /// The URL with groups of a pattern, which has to match.
 fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<String> {
-    let groups = match (captured.of, &captured.value) {
-        (CaptureSubject::Path, Comparison::Equals(_)) => return None,
-        (CaptureSubject::Path, Comparison::Matches(pattern)) => {
-            path::first_captures(pattern, Subject::InPath, request.path.as_deref()?)?
+    let groups = match captured.of {
+        CaptureSubject::Path => {
+            let (pattern, scope) = match &captured.value {
+                Comparison::Equals(_) => return None,
+                Comparison::Matches(pattern) => (pattern, RegexScope::Anywhere),
+                Comparison::MatchesIgnoreCase(pattern) => (pattern, RegexScope::AnywhereInAnyCase),
+            };
+            let regex = PathRegex {
+                scope,
+                ..PathRegex::plain(pattern.clone())
+            };
+            path::captures(&regex, request.path.as_deref()?)?
         }
-        (CaptureSubject::Path, Comparison::MatchesIgnoreCase(pattern)) => {
-            path::first_captures(pattern, Subject::InPathInAnyCase, request.path.as_deref()?)?
-        }
-        (CaptureSubject::RequestUri, value) => {
-            let pattern = pattern(value)?;
+        CaptureSubject::RequestUri => {
+            let pattern = pattern(&captured.value)?;
             pattern.captures(request.target.as_bytes())?.into()
         }
     };
@@ -88,11 +92,7 @@ fn captured_location(captured: &CapturedRedirect, request: &Request) -> Option<S
 fn holds(condition: &Condition, request: &Request) -> bool {
     let holds = match &condition.test {
         RequestTest::Host(comparison) => compare(comparison, &request.host),
-        RequestTest::Path(comparison) => {
-            let path = request.path.as_deref().unwrap_or_default();
-            let meaning = canonical_path::meaning(path.as_bytes());
-            compare(comparison, &String::from_utf8_lossy(&meaning))
-        }
+        RequestTest::Path(comparison) => compare_path(comparison, request.path.as_deref()),
         RequestTest::Query(comparison) => compare(comparison, request.query().unwrap_or_default()),
         RequestTest::Argument { name, value } => {
             compare(value, request.argument(name).unwrap_or_default())
@@ -114,6 +114,16 @@ fn holds(condition: &Condition, request: &Request) -> bool {
     holds != condition.negated
 }
 
+/// As Envoy compares a canonical path.
+fn compare_path(comparison: &Comparison, path: Option<&str>) -> bool {
+    let written = match comparison {
+        Comparison::Equals(text) => re2_target_equals(TargetPart::Path, text),
+        Comparison::Matches(pattern) => re2_target(TargetPart::Path, pattern, false),
+        Comparison::MatchesIgnoreCase(pattern) => re2_target(TargetPart::Path, pattern, true),
+    };
+    written.is_some_and(|written| path::is_whole(&written, path.unwrap_or_default()))
+}
+
 fn compare(comparison: &Comparison, text: &str) -> bool {
     match comparison {
         Comparison::Equals(equal) => text == equal,
@@ -133,4 +143,23 @@ fn pattern(comparison: &Comparison) -> Option<Regex> {
         .case_insensitive(any_case)
         .build();
     pattern.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_compared_by_what_it_means() {
+        let matches = |pattern: &str| Comparison::Matches(pattern.to_owned());
+        for (comparison, path, expected) in [
+            (matches(r"\.php$"), "/a.php%0A", true),
+            (matches("^/a b"), "/a%20b", true),
+            (matches("^/.$"), "/%C3%A9", false),
+            (Comparison::Equals("/a b".to_owned()), "/a%20b", true),
+            (Comparison::MatchesIgnoreCase("^/A".to_owned()), "/a", true),
+        ] {
+            assert_eq!(compare_path(&comparison, Some(path)), expected, "{path}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use regex::bytes::{Captures, Regex};
 use sluice_filter_core::path::{self, canonical};
 use sluice_filter_core::path_patterns;
 use sluice_ir::{PathMatch, PathRegex, RegexScope, RouteMatch, ValueMatch};
-use sluice_pattern::{Subject, re2, re2_condition, re2_first};
+use sluice_pattern::{Subject, re2_condition, re2_first};
 
 use crate::request::Request;
 
@@ -93,16 +93,8 @@ pub(crate) fn captures(regex: &PathRegex, path: &str) -> Option<Groups> {
         RegexScope::Anywhere => Subject::InPath,
         RegexScope::AnywhereInAnyCase => Subject::InPathInAnyCase,
     };
-    all_captures(&re2(&regex.pattern, subject, regex.alternatives), path)
-}
-
-/// Groups of a pattern from the first place of a path where it is found.
-pub(crate) fn first_captures(pattern: &str, subject: Subject, path: &str) -> Option<Groups> {
-    all_captures(&re2_first(pattern, subject, false), path)
-}
-
-fn all_captures(written: &str, path: &str) -> Option<Groups> {
-    whole(written)?.captures(path.as_bytes()).map(Groups::from)
+    let whole = whole(&re2_first(&regex.pattern, subject, regex.alternatives))?;
+    whole.captures(path.as_bytes()).map(Groups::from)
 }
 
 fn backtracking_captures(regex: &PathRegex, path: &str) -> Option<Groups> {
@@ -188,6 +180,17 @@ mod tests {
         let anywhere = PathRegex::starting_with("/A");
         assert!(takes_path(&PathMatch::Regex(anywhere.clone()), "/Ab"));
         assert!(!takes_path(&PathMatch::Regex(anywhere), "/ab"));
+    }
+
+    #[test]
+    fn groups_are_those_of_the_first_place() {
+        let numbers = PathRegex {
+            groups: 1,
+            scope: RegexScope::Anywhere,
+            ..PathRegex::plain("([0-9]+)".to_owned())
+        };
+        let groups = captures(&numbers, "/a1/b22").unwrap();
+        assert_eq!(groups.get(1), Some("1"));
     }
 
     #[test]

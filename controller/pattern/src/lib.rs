@@ -9,8 +9,8 @@
 //! a pattern), `possessive.rs`.
 //!
 //! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
-//! checks patterns with [`check`], and renderers write them with [`re2()`] and [`pcre()`] and with nothing else: what is
-//! measured is what is compiled.
+//! checks patterns with [`check`], and renderers write them with [`re2()`], [`re2_first`] and [`pcre()`] and with nothing else: what
+//! is measured is what is compiled.
 //!
 //! Pure, and the same for the same input.
 
@@ -94,15 +94,17 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
 /// Checks its cost, as it is written for each engine.
 fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
     let written = write::for_re2(pattern, subject, alternatives)
-        .ok_or_else(|| r"a \b behind a character that Envoy's path may have encoded".to_owned())?;
-    let for_re2 = parse(&written, DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
+        .ok_or_else(|| r"a \b or \B that is not behind a letter, a digit or another character that paths have unencoded".to_owned())?;
+    let first = re2_first(pattern, subject, alternatives);
+    let parsed = |text: &str| parse(text, DEEPEST_WRITTEN).map_err(|error| error.to_string());
+    let for_re2 = parsed(&written)?;
     let repetitions = re2::repetitions(&for_re2);
     if repetitions > MOST_REPETITIONS {
         return Err(format!(
             "repetitions that multiply to {repetitions}, more than {MOST_REPETITIONS}"
         ));
     }
-    let instructions = re2::instructions(&for_re2);
+    let instructions = re2::instructions(&for_re2).max(re2::instructions(&parsed(&first)?));
     if instructions > MOST_INSTRUCTIONS {
         return Err(format!(
             "one of {instructions} instructions, more than {MOST_INSTRUCTIONS}"

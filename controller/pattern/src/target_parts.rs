@@ -210,11 +210,8 @@ impl<'a> Writer<'a> {
                 let one = self.write(&repetition.ast, any_case)?;
                 let span = repetition.op.span;
                 let times = self.pattern.get(span.start.offset..span.end.offset)?;
-                match *repetition.ast {
-                    Ast::Literal(_) | Ast::Repetition(_) => format!("(?:{one}){times}"),
-                    // It is one piece.
-                    _ => format!("{one}{times}"),
-                }
+                // It is one piece, as repetitions of repetitions are refused.
+                format!("{one}{times}")
             }
             Ast::Group(group) => {
                 let is_of_any_case = is_of_any_case(ast);
@@ -262,7 +259,7 @@ impl<'a> Writer<'a> {
 
     /// True if it takes characters, and the last one of them is not encoded.
     fn ends_as_it_is_sent(&self, ast: &Ast) -> bool {
-        let is_plain = |set: Set| !self.decodes || encoded(set).is_empty();
+        let is_plain = |set: Set| encoded(set).is_empty();
         match ast {
             Ast::Literal(literal) => is_sent_as_it_is(literal.c),
             Ast::ClassPerl(class) => is_plain(Set::of_perl(class)),

@@ -1,41 +1,51 @@
-//! Clients of a listener, within limits: one that says nothing, or says it slowly, holds no file for long, and many do not hold all.
+//! Clients of a listener, within limits: one that says nothing, or says it slowly, holds no file descriptor for long, and many do not
+//! hold all.
 //!
 //! ```text
-//!   Listener --Clients::accept--> Place --serve.rs--> headers of a first request in time, and of the next --> Router
+//!   Listener --Clients::accept--> ConnectionPermit --serve.rs--> headers of a first request in time, and of the next --> Router
 //! ```
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::serve::Listener;
 use tokio::net::unix;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::warn;
+
+use crate::refused_peers::RefusedPeers;
+
+const FEW_ADDRESSES: usize = 64;
 
 /// Limits of a listener.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientLimits {
-    /// Time for the headers of a request. A connection without a request ends as late.
-    pub headers: Duration,
+    /// Time for the headers of a request. A connection of HTTP/1.1 without a request ends as late.
+    pub header_timeout: Duration,
     /// Connections at the same time. Further ones wait until one ends.
     pub connections: usize,
-    /// Connections of one address at the same time. Further ones are closed, so that others have their turn.
-    pub of_address: usize,
+    /// Connections of one address at the same time, of IPv6 of one /64. Further ones are closed, so that others have their turn.
+    pub connections_per_address: usize,
+    /// Nobody else needs it. Its connections have no end while the client answers pings.
+    pub http2: bool,
 }
 
 impl ClientLimits {
     /// For probes, scrapers and people.
     pub const OPERATORS: ClientLimits = ClientLimits {
-        headers: Duration::from_secs(10),
+        header_timeout: Duration::from_secs(10),
         connections: 512,
-        of_address: 64,
+        connections_per_address: 64,
+        http2: false,
     };
     /// For data planes: each of their workers may have several.
     pub const DATA_PLANES: ClientLimits = ClientLimits {
-        headers: Duration::from_secs(10),
+        header_timeout: Duration::from_secs(10),
         connections: 16_384,
-        of_address: 4096,
+        connections_per_address: 4096,
+        http2: true,
     };
 }
 
@@ -57,59 +67,126 @@ impl ClientAddress for unix::SocketAddr {
     }
 }
 
-/// Places of the clients of a listener.
+/// Connections of a listener.
 pub(crate) struct Clients {
-    all: Arc<Semaphore>,
-    of_address: usize,
+    total: Arc<Semaphore>,
+    per_address: usize,
     by_address: BTreeMap<IpAddr, Arc<Semaphore>>,
+    /// So many addresses are looked through for those without connections.
+    many: usize,
+    refused: RefusedPeers,
 }
 
 /// Place of a connection, which is free when this is dropped.
-pub(crate) struct Place {
-    _of_all: Option<OwnedSemaphorePermit>,
+pub(crate) struct ConnectionPermit {
+    _of_total: Option<OwnedSemaphorePermit>,
     _of_address: Option<OwnedSemaphorePermit>,
 }
 
+/// The address has as many connections as it may.
+struct TooMany;
+
 impl Clients {
-    /// So many places, and so many of one address.
-    pub(crate) fn new(all: usize, of_address: usize) -> Self {
+    /// So many connections, and so many of one address.
+    pub(crate) fn new(total: usize, per_address: usize) -> Self {
         Clients {
-            all: Arc::new(Semaphore::new(all)),
-            of_address,
+            total: Arc::new(Semaphore::new(total)),
+            per_address,
             by_address: BTreeMap::new(),
+            many: FEW_ADDRESSES,
+            refused: RefusedPeers::default(),
         }
     }
 
     /// The next connection, as soon as there is a place for it.
-    pub(crate) async fn accept<L>(&mut self, listener: &mut L) -> (L::Io, L::Addr, Place)
+    pub(crate) async fn accept<L>(&mut self, listener: &mut L) -> (L::Io, L::Addr, ConnectionPermit)
     where
         L: Listener,
         L::Addr: ClientAddress,
     {
         loop {
             // The semaphore is never closed.
-            let of_all = Arc::clone(&self.all).acquire_owned().await.ok();
+            let of_total = Arc::clone(&self.total).acquire_owned().await.ok();
             let (stream, address) = listener.accept().await;
-            if let Some(of_address) = self.place_of(&address) {
-                let place = Place {
-                    _of_all: of_all,
-                    _of_address: of_address,
+            let Some(ip) = address.ip() else {
+                let permit = ConnectionPermit {
+                    _of_total: of_total,
+                    _of_address: None,
                 };
-                return (stream, address, place);
+                return (stream, address, permit);
+            };
+            match self.permit_of(ip) {
+                Ok(of_address) => {
+                    let permit = ConnectionPermit {
+                        _of_total: of_total,
+                        _of_address: Some(of_address),
+                    };
+                    return (stream, address, permit);
+                }
+                Err(TooMany) => self.tell(ip),
             }
         }
     }
 
-    /// `None`: the address has as many as it may.
-    fn place_of(&mut self, address: &impl ClientAddress) -> Option<Option<OwnedSemaphorePermit>> {
-        let Some(ip) = address.ip() else {
-            return Some(None);
-        };
-        let most = self.of_address;
-        self.by_address
-            .retain(|_, places| places.available_permits() < most);
-        let places = self.by_address.entry(ip);
-        let places = places.or_insert_with(|| Arc::new(Semaphore::new(most)));
-        Arc::clone(places).try_acquire_owned().ok().map(Some)
+    fn permit_of(&mut self, ip: IpAddr) -> Result<OwnedSemaphorePermit, TooMany> {
+        let most = self.per_address;
+        if self.by_address.len() >= self.many {
+            self.by_address
+                .retain(|_, connections| connections.available_permits() < most);
+            self.many = FEW_ADDRESSES.max(2 * self.by_address.len());
+        }
+        let connections = self.by_address.entry(client(ip));
+        let connections = connections.or_insert_with(|| Arc::new(Semaphore::new(most)));
+        let permit = Arc::clone(connections).try_acquire_owned();
+        permit.map_err(|_| TooMany)
+    }
+
+    fn tell(&mut self, ip: IpAddr) {
+        let reason = format!(
+            "it has {} connections, and may have no more",
+            self.per_address
+        );
+        if let Some(line) = self.refused.refused(client(ip), &reason, Instant::now()) {
+            warn!("{line}");
+        }
+    }
+}
+
+/// Whoever has an address of IPv6 has all of its /64.
+fn client(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => ip,
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_all_addresses_of_its_network() {
+        for (one, other, is_same) in [
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8::1", "2001:db8::2:3:4:5", true),
+            ("2001:db8:0:1::1", "2001:db8::1", false),
+        ] {
+            let [first, second] = [one, other].map(|ip| client(ip.parse().unwrap()));
+            assert_eq!(first == second, is_same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_connections_are_forgotten() {
+        let mut clients = Clients::new(10_000, 64);
+        let ip = |number: u32| IpAddr::V4(number.into());
+        let kept: Vec<_> = (0..3).map(|number| clients.permit_of(ip(number))).collect();
+        for number in 3..5000 {
+            assert!(clients.permit_of(ip(number)).is_ok());
+            assert!(clients.by_address.len() <= 2 * FEW_ADDRESSES);
+        }
+        assert!((0..3).all(|number| clients.by_address.contains_key(&ip(number))));
+        drop(kept);
     }
 }

@@ -31,6 +31,10 @@ use crate::machines::{Noting, Peers};
 use crate::poll::{self, SharedLog};
 use crate::tls::ServerTls;
 
+/// A client of HTTP/2 that answers no ping is gone. Envoy may be busy for long when it gets tens of thousands of hosts.
+const PING_INTERVAL: Duration = Duration::from_secs(60);
+const PING_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// Everything that data planes read.
 #[derive(Clone, Debug)]
 pub struct Served {
@@ -119,22 +123,21 @@ where
     L: Listener,
     L::Addr: ClientAddress,
 {
-    let mut clients = Clients::new(limits.connections, limits.of_address);
+    let mut clients = Clients::new(limits.connections, limits.connections_per_address);
     let mut connections = JoinSet::new();
     loop {
-        let (stream, _, place) = clients.accept(&mut listener).await;
-        let served = serve_connection(stream, router.clone(), limits.headers);
+        let (stream, _, permit) = clients.accept(&mut listener).await;
+        let served = serve_connection(stream, router.clone(), limits);
         connections.spawn(async move {
             served.await;
-            drop(place);
+            drop(permit);
         });
         // A panic has ended one connection.
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// Answers on a connection, by HTTP/1 or HTTP/2. `headers`: the time for those of a request.
-async fn serve_connection<S>(stream: S, router: Router, headers: Duration)
+async fn serve_connection<S>(stream: S, router: Router, limits: ClientLimits)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -146,10 +149,19 @@ where
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(headers);
+        .header_read_timeout(limits.header_timeout);
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Some(PING_INTERVAL))
+        .keep_alive_timeout(PING_TIMEOUT);
+    let http = if limits.http2 {
+        http
+    } else {
+        http.http1_only()
+    };
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     // Without a byte it is not known which HTTP it is, and HTTP/2 has no such time of its own.
-    let first = tokio::time::timeout(headers, asked.notified());
+    let first = tokio::time::timeout(limits.header_timeout, asked.notified());
     tokio::select! {
         // What has arrived counts, however late we look.
         biased;

@@ -94,12 +94,12 @@ impl ServerTls {
             let mut handshakes = JoinSet::new();
             let refused = Arc::new(Mutex::default());
             while !sender.is_closed() {
-                let (stream, peer, place) = clients.accept(&mut listener).await;
+                let (stream, peer, permit) = clients.accept(&mut listener).await;
                 let acceptor = TlsAcceptor::from(self.current.borrow().clone());
                 let done = handshake(acceptor, stream, peer, sender.clone(), Arc::clone(&refused));
                 handshakes.spawn(async move {
                     done.await;
-                    drop(place);
+                    drop(permit);
                 });
                 // A panic has ended one connection.
                 while handshakes.try_join_next().is_some() {}

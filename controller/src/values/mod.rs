@@ -107,7 +107,7 @@ impl Conversion {
                 }
                 (None, Value::Null) if is_above(&path) => {}
                 (None, value) if is_above(&path) => {
-                    let reason = format!("expected a map, got {value}");
+                    let reason = format!("expected a map, got {}", excerpt(&value.to_string()));
                     self.unknown.push((path, reason));
                 }
                 (None, _) => {
@@ -135,7 +135,7 @@ impl Conversion {
             Rule::Number(ours) => match number(value) {
                 Some(number) => self.set(ours, path, &number),
                 None => {
-                    let reason = format!("expected a number, got {value}");
+                    let reason = format!("expected a number, got {}", excerpt(&value.to_string()));
                     self.unknown.push((path.to_owned(), reason));
                 }
             },

@@ -4,6 +4,7 @@ use std::num::NonZeroU16;
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use sluice_syntax::excerpt;
 
 /// A part of this program: that it is JSON a test has seen.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
@@ -30,7 +31,10 @@ fn mismatch_with(schema: &Value, value: &Value) -> Option<String> {
     {
         let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
         let choices = choices.join(", ");
-        return Some(format!("expected one of {choices}, got {value}"));
+        return Some(format!(
+            "expected one of {choices}, got {}",
+            excerpt(&value.to_string())
+        ));
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
@@ -38,7 +42,11 @@ fn mismatch_with(schema: &Value, value: &Value) -> Option<String> {
         _ => Vec::new(),
     };
     if !types.is_empty() && !types.iter().any(|name| has_type(value, name)) {
-        return Some(format!("expected {}, got {value}", types.join(" or ")));
+        return Some(format!(
+            "expected {}, got {}",
+            types.join(" or "),
+            excerpt(&value.to_string())
+        ));
     }
     let mut items = value.as_array().into_iter().flatten();
     beyond(schema, value)
@@ -58,7 +66,10 @@ fn beyond(schema: &Value, value: &Value) -> Option<String> {
         (Value::Null, most) => format!("{most} or less"),
         (least, most) => format!("a number from {least} to {most}"),
     };
-    Some(format!("expected {range}, got {value}"))
+    Some(format!(
+        "expected {range}, got {}",
+        excerpt(&value.to_string())
+    ))
 }
 
 /// The reason against a map by ports: one that is none, or its value. The pattern of the schema knows digits only.

@@ -19,11 +19,12 @@ pub struct Canonical {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Its path has something encoded, or something that ought to be.
+/// True if nothing in its path is encoded or ought to be. Dot segments and double slashes are Envoy's to resolve, which leaves two
+/// slashes of a path that has nothing else.
 #[must_use]
-pub fn is_encoded(target: &[u8]) -> bool {
+pub fn is_plain(target: &[u8]) -> bool {
     let mut path = target.iter().take_while(|&&byte| byte != b'?');
-    path.any(|&byte| !is_sent_as_it_is(byte))
+    path.all(|&byte| is_sent_as_it_is(byte)) && !is_double_slash(target)
 }
 
 /// The path that a canonical one means. There is nothing to copy where nothing is encoded.
@@ -72,9 +73,7 @@ fn push(path: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// Its path is `//`, which is what Envoy makes of one that has nothing but slashes.
-#[must_use]
-pub fn is_double_slash(target: &[u8]) -> bool {
+fn is_double_slash(target: &[u8]) -> bool {
     matches!(target, [b'/', b'/'] | [b'/', b'/', b'?', ..])
 }
 
@@ -231,7 +230,7 @@ mod tests {
 
     #[test]
     fn only_what_is_before_the_query_counts_as_encoded() {
-        assert!(is_encoded(b"/a%2f") && !is_encoded(b"/a?%2f") && !is_encoded(b"/a"));
+        assert!(!is_plain(b"/a%2f") && is_plain(b"/a?%2f") && is_plain(b"/a"));
     }
 
     #[test]
@@ -241,7 +240,7 @@ mod tests {
             let canonical = canonical(&target).map(|path| path.target);
             let is_same = canonical.as_deref() == Ok(&target);
             let is_slashes = byte == b'/';
-            assert_eq!(is_encoded(&target), !is_same && !is_slashes, "{byte}");
+            assert_eq!(is_plain(&target), is_same || is_slashes, "{byte}");
             let own = encoded(&[byte]).into_owned();
             assert_eq!(*meaning(&own), [byte]);
         }

@@ -44,8 +44,7 @@ fn try_resolving(stream: &impl Stream) -> Result<(), Unresolved> {
             .first_header(PATH_HEADER)
             .is_some_and(|path| !path.is_empty())
     };
-    let is_canonical = !path::is_encoded(&sent) && !path::is_double_slash(&sent);
-    if is_canonical || is_resolved() {
+    if path::is_plain(&sent) || is_resolved() {
         return Ok(());
     }
     if sent.len() > LONGEST {

@@ -106,7 +106,9 @@ impl TableFile {
         };
         let consequence = match self.hosts.is_whole() {
             true => "the table stays as it was",
-            false => "hosts that may be in such a shard answer 503",
+            false => {
+                "hosts that may be in such a shard answer 503, and their handshakes fail, until it can be read"
+            }
         };
         let count = errors.len();
         Err(format!(

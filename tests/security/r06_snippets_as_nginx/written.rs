@@ -4,8 +4,8 @@
 pub(super) const WRITTEN_BESIDE_PATTERNS: &[(&str, &str)] = &[
     ("", "rewrite ^(/shop)$ $1/ redirect;"),
     (
-        "location ~ \"^/a b\" { return 410; }",
-        "rewrite ^/shop/(.*)b$ /new/$1 break;",
+        "location ~ \"^/a b\" { return 410; }\nlocation ~ ^/shop/x.php\\W { return 404; }",
+        "",
     ),
     // Longer locations below a guard leave it where it is, before all patterns.
     (
@@ -78,7 +78,7 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
     ),
     (
         "location ~ ^/shop/a.b { deny all; }",
-        "rewrite ^/(.*)b$ /new/$1 break;",
+        "rewrite ^/shop/(.*)b$ /new/$1 break;",
     ),
     (
         "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",

@@ -10,9 +10,10 @@ use super::*;
 
 const HEADERS: Duration = Duration::from_millis(300);
 const LIMITS: ClientLimits = ClientLimits {
-    headers: HEADERS,
+    header_timeout: HEADERS,
     connections: 8,
-    of_address: 8,
+    connections_per_address: 8,
+    http2: true,
 };
 const REQUEST: &[u8] = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -93,6 +94,18 @@ async fn client_that_sends_no_whole_headers_is_closed_and_others_are_served() {
     }
 }
 
+/// After its first request nothing would end a connection of HTTP/2.
+#[tokio::test]
+async fn operators_speak_no_http2() {
+    let limits = ClientLimits {
+        header_timeout: Duration::from_hours(1),
+        ..ClientLimits::OPERATORS
+    };
+    let server = listening(limits).await;
+    let answer = rest(said(1, server, PREFACE).await).await;
+    assert!(!answer.contains('\0'), "{answer:?}");
+}
+
 #[tokio::test]
 async fn response_takes_as_long_as_it_takes() {
     let server = listening(LIMITS).await;
@@ -104,7 +117,7 @@ async fn response_takes_as_long_as_it_takes() {
 #[tokio::test]
 async fn connection_beyond_the_limit_waits_for_one_that_ends() {
     let limits = ClientLimits {
-        headers: Duration::from_hours(1),
+        header_timeout: Duration::from_hours(1),
         connections: 2,
         ..LIMITS
     };
@@ -122,8 +135,8 @@ async fn connection_beyond_the_limit_waits_for_one_that_ends() {
 #[tokio::test]
 async fn address_with_all_its_connections_takes_no_others() {
     let limits = ClientLimits {
-        headers: Duration::from_hours(1),
-        of_address: 2,
+        header_timeout: Duration::from_hours(1),
+        connections_per_address: 2,
         ..LIMITS
     };
     let server = listening(limits).await;

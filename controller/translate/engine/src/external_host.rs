@@ -83,7 +83,7 @@ impl ExternalHost {
             }
         }
         if !forbidden.is_empty() {
-            // Each reference to the name is told.
+            // One reason: every reference to the name repeats it.
             let reason = format!(
                 "{name} leads to {}",
                 listed(forbidden.iter(), forbidden.len())

@@ -25,8 +25,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        // nginx does not escape what it writes there.
-        .instead("the log would have decoded paths in it, with whatever lines clients forge; use `sluice explain`")
+        .instead("nginx would write decoded paths to it, so that clients could forge log lines; use `sluice explain`")
         .harmless(&["false"]),
         annotation(
             "enable-opentelemetry",

@@ -19,6 +19,7 @@ mod certificates;
 mod claimed_paths;
 mod closing;
 mod configmap_locations;
+mod foreign_snippets;
 mod header_budget;
 mod host_ownership;
 mod ingress;

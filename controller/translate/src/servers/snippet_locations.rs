@@ -159,6 +159,7 @@ impl LocationRule {
         };
         let mut filters = route.filters;
         filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
+        // Those of the server are in front (`inherited_by`).
         let mut direct_responses = route.direct_responses;
         let own = self.rule.annotations.direct_responses.len();
         direct_responses.truncate(direct_responses.len().saturating_sub(own));

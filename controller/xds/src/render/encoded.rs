@@ -5,8 +5,9 @@
 //!              --> route of /admin --> sluice.lookup (its policies, found late) --> sluice --> router: path_rewrite = /admin%2fx
 //! ```
 //!
-//! Envoy takes a stream's filters when it begins, so the first route of every host, which takes whatever has a `%` before its
-//! query (or is `//`), switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
+//! Envoy takes a stream's filters when it begins, so the first route of every host, which takes whatever has a `%` or a byte that
+//! ought to be encoded before its query (or is `//`), switches on what is switched off for all others. It is itself answered with
+//! 400: nothing goes on undecoded.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
@@ -31,8 +32,8 @@ pub(super) const SENT_UNSLASHED: &str = "%DYNAMIC_METADATA(sluice.lookup:unslash
 /// Path and query as they were sent, in any case.
 pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
 
-/// Targets whose path has something encoded, or a byte that ought to be. And one more, because Envoy merges the slashes of a path of nothing else to two: it would
-/// be none of the exact paths and patterns that mean `/`.
+/// Targets whose path has something encoded, or a byte that ought to be. And one more, because Envoy merges the slashes of a path of
+/// nothing else to two: it would be none of the exact paths and patterns that mean `/`.
 const NOT_CANONICAL: &str = r#"[!-"$&->@-~]*[^!-"$&->?@-~].*|//(?:\?.*)?"#;
 
 /// Keeps what was sent where formats find it when headers of ours are gone. Comes behind who decodes.
@@ -101,6 +102,23 @@ mod tests {
 
     use super::*;
 
+    /// Patterns are written for what the filter makes of a path.
+    #[test]
+    fn texts_are_encoded_as_the_filter_encodes_them() {
+        for letter in (1..=127)
+            .map(char::from)
+            .chain(['\u{e9}', '\u{20ac}', '\u{1f600}'])
+        {
+            let text = format!("/{letter}a");
+            let own = sluice_pattern::encoded_path(&text);
+            assert_eq!(
+                own.as_bytes(),
+                &*path::encoded(text.as_bytes()),
+                "{letter:?}"
+            );
+        }
+    }
+
     #[test]
     fn whatever_the_filter_writes_otherwise_is_sent_to_it() {
         let whole = format!("^(?:{NOT_CANONICAL})$");
@@ -113,8 +131,11 @@ mod tests {
             for query in [&b""[..], b"?", b"?%2f", b"?\xff"] {
                 for path in [&[b'/', byte][..], &[b'/', b'a', byte, b'b']] {
                     let target = [path, query].concat();
-                    let is_other = path::is_encoded(&target) || path::is_double_slash(&target);
-                    assert_eq!(whole.is_match(&target), is_other, "{target:?}");
+                    assert_eq!(
+                        whole.is_match(&target),
+                        !path::is_plain(&target),
+                        "{target:?}"
+                    );
                 }
             }
         }

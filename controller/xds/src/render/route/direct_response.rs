@@ -12,7 +12,7 @@ use sluice_ir::{
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
-use super::matching::{PROTO, decoded, is, matches, no, only_for};
+use super::matching::{PROTO, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
 use crate::render::format::format;
@@ -145,7 +145,7 @@ fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
         RequestTest::Host(comparison) if condition.negated => part(TargetPart::Host, comparison),
         RequestTest::Host(comparison) => of_host(comparison),
         RequestTest::Path(Comparison::Equals(path)) => {
-            let path = escape(&encoded(path));
+            let path = escape(&sluice_pattern::encoded_path(path));
             matches(":path", &format!(r"{path}(?:\?(?s:.*))?"))
         }
         RequestTest::Path(comparison) => part(TargetPart::Path, comparison),
@@ -194,16 +194,6 @@ fn part_pattern(part: TargetPart<'_>, comparison: &Comparison) -> String {
         Comparison::MatchesIgnoreCase(pattern) => sluice_pattern::re2_target(part, pattern, true),
     };
     pattern.unwrap_or_else(|| "(".to_owned())
-}
-
-/// A decoded path as Envoy compares paths, with what a path cannot have unencoded.
-fn encoded(path: &str) -> String {
-    let bytes = path.bytes().map(|byte| match byte {
-        b'/' | b'.' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    });
-    decoded(&bytes.collect::<String>())
 }
 
 /// nginx knows no method in lower case; Envoy passes it on, and some pods take it for the one in capitals.
@@ -394,7 +384,7 @@ mod tests {
             ("/a%2fb", "/a%252fb"),
             ("/a.b/~c", "/a.b/~c"),
         ] {
-            assert_eq!(encoded(path), text);
+            assert_eq!(sluice_pattern::encoded_path(path), text);
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 
-use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionOp, RepetitionRange};
+use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionOp};
 
 use crate::class_set::Set;
 use crate::lookaround::letter;
 use crate::pieces::{Kind, Pieces};
+use crate::re2::is_optional;
 use crate::{DEEPEST, parse};
 
 /// As a group that the parser knows, of the same length.
@@ -241,19 +242,6 @@ fn both(one: Next, other: Next) -> Next {
         (Next::One(one), Next::One(other)) => Next::One(one.or(other)),
         (Next::Anything, Next::Anything) => Next::Anything,
         _ => Next::Unknown,
-    }
-}
-
-/// True if what is repeated may be left out.
-pub(crate) fn is_optional(kind: &RepetitionKind) -> bool {
-    match kind {
-        RepetitionKind::ZeroOrOne | RepetitionKind::ZeroOrMore => true,
-        RepetitionKind::OneOrMore => false,
-        RepetitionKind::Range(
-            RepetitionRange::Exactly(least)
-            | RepetitionRange::AtLeast(least)
-            | RepetitionRange::Bounded(least, _),
-        ) => *least == 0,
     }
 }
 

@@ -62,7 +62,8 @@ impl Set {
     pub(crate) fn of_perl(class: &ClassPerl) -> Set {
         let ascii = Set::matching(|letter| match class.kind {
             ClassPerlKind::Digit => letter.is_ascii_digit(),
-            ClassPerlKind::Space => matches!(letter, '\t' | '\n' | '\x0c' | '\r' | ' '),
+            // A vertical tab among them, as in PCRE.
+            ClassPerlKind::Space => matches!(letter, '\t'..='\r' | ' '),
             ClassPerlKind::Word => letter.is_ascii_alphanumeric() || letter == '_',
         });
         let set = Set {

@@ -70,5 +70,5 @@ fn digit(nibble: u8) -> char {
 
 /// True of a character of ASCII that a canonical path has unencoded.
 pub(crate) fn is_sent_as_it_is(letter: char) -> bool {
-    letter.is_ascii_graphic() && !matches!(letter, '%' | '?' | '#')
+    letter.is_ascii_graphic() && !r##""#%<>?\^`{|}"##.contains(letter)
 }

@@ -54,9 +54,9 @@ pub fn re2_target(part: TargetPart<'_>, pattern: &str, any_case: bool) -> Option
 #[must_use]
 pub fn re2_target_equals(part: TargetPart<'_>, text: &str) -> Option<String> {
     if part == TargetPart::Host {
-        return measured(format!(r"(?i:{})\.?(?::\d*)?", crate::escape(text)));
+        return measured(format!(r"(?i:{})\.?(?::\d*)?", regex_syntax::escape(text)));
     }
-    re2_target(part, &format!("^{}$", crate::escape(text)), false)
+    re2_target(part, &format!("^{}$", regex_syntax::escape(text)), false)
 }
 
 /// A pattern for a canonical path without a query, where `pattern` is one of what the path means. Groups stay what they are, and so
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
             },
             TargetPart::Argument(name) => {
                 let other = other_than(name);
-                let name = crate::escape(name);
+                let name = regex_syntax::escape(name);
                 Writer {
                     before: format!(r"[^?]*\?(?:{other}&)*(?i:{name})="),
                     begin: "[^&]*",
@@ -289,7 +289,7 @@ impl<'a> Writer<'a> {
             let is_of_any_case = any_case && !self.keeps_form && letter.is_ascii_alphabetic();
             return match is_of_any_case {
                 true => self.set(set.in_any_ascii_case()),
-                false if is_plain => crate::escape(&letter.to_string()),
+                false if is_plain => regex_syntax::escape(&letter.to_string()),
                 false => self.set(set),
             };
         }
@@ -309,8 +309,8 @@ impl<'a> Writer<'a> {
             };
         }
         let sent = Set {
-            // No path has a number sign, which makes one range of two.
-            ascii: set.ascii & Set::matching(|letter| is_sent_as_it_is(letter) || letter == '#'),
+            // No path has the others, which make one range of several.
+            ascii: set.ascii & Set::matching(is_in_no_query_and_no_escape),
             others: false,
         };
         let encoded = encoded(set);
@@ -320,6 +320,10 @@ impl<'a> Writer<'a> {
             (false, false) => format!("(?:{}|%(?:{encoded}))", sent.written()),
         }
     }
+}
+
+fn is_in_no_query_and_no_escape(letter: char) -> bool {
+    letter.is_ascii_graphic() && letter != '%' && letter != '?'
 }
 
 fn word_boundary(ast: &Ast) -> Option<&'static str> {

@@ -44,6 +44,16 @@ fn response_headers(route: &HttpRoute) -> Vec<String> {
         .collect()
 }
 
+/// nginx answers 404 where it would redirect to a location that only its own requests get to.
+#[test]
+fn the_bare_form_of_an_internal_location_is_internal() {
+    for sign in ["", "^~ "] {
+        let route = bare_form(&format!("location {sign}/m/ {{ internal; {PROXY} }}"));
+        assert_eq!(route.expect("a bare form").action, Action::Respond(404));
+    }
+    assert_eq!(bare_form("location /m/ { internal; }"), None);
+}
+
 #[test]
 fn the_redirect_is_behind_what_the_server_answers() {
     let route = bare_form(&format!(

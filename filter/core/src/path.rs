@@ -1,8 +1,8 @@
 //! Canonical form of a path, by which routes are found: decoded, without double slashes and dot segments, as in nginx before
 //! it looks for a route.
 //!
-//! Characters that a path cannot have unencoded (blanks, control characters, `%`, `?`, `#`, all beyond ASCII) stay encoded, so
-//! that the path can be sent on; nginx encodes the same ones when it sends a path that it has changed.
+//! Characters that a path cannot have unencoded (blanks, control characters, `"#%<>?\^{|}`, backticks, all beyond ASCII) stay
+//! encoded, so that the path can be sent on; nginx encodes the same ones when it sends a path that it has changed.
 
 use std::borrow::Cow;
 
@@ -54,8 +54,9 @@ pub fn encoded(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(encoded)
 }
 
+/// As `ngx_escape_uri` has it.
 fn is_sent_as_it_is(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !matches!(byte, b'%' | b'?' | b'#')
+    byte.is_ascii_graphic() && !br##""#%<>?\^`{|}"##.contains(&byte)
 }
 
 fn push(path: &mut Vec<u8>, byte: u8) {
@@ -201,7 +202,8 @@ mod tests {
             ("/x/%2e%2e", "/"),
             ("/x/...%2f..y", "/x/.../..y"),
             ("/%61%7e%3b", "/a~;"),
-            ("/admin%5cx", "/admin\\x"),
+            ("/admin%5cx", "/admin%5Cx"),
+            ("/%22%3c%3E%5E%60%7B%7c%7d%5B", "/%22%3C%3E%5E%60%7B%7C%7D["),
             ("/a%252fb", "/a%252fb"),
             ("/%20%25%3f%23%7f%01%c3%a9", "/%20%25%3F%23%7F%01%C3%A9"),
             ("/a%3fb?c%00", "/a%3Fb?c%00"),
@@ -275,7 +277,8 @@ mod tests {
         }
         let ends_open = matches!(all.last(), Some(&(b"" | b"." | b".."))) && !segments.is_empty();
         let text = |segment: &&[u8]| -> String {
-            let kept = |byte: u8| (0x21..0x7f).contains(&byte) && !b"%?#".contains(&byte);
+            let kept =
+                |byte: u8| (0x21..0x7f).contains(&byte) && !b"\"#%<>?\\^`{|}".contains(&byte);
             let one = |&byte: &u8| {
                 if kept(byte) {
                     char::from(byte).to_string()

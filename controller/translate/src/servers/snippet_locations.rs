@@ -36,6 +36,7 @@ pub(super) struct LocationRule {
     rule: PathRule,
     /// Pods that it is to lead to.
     pub(super) proxy: Option<ProxyPass>,
+    takes_bare_form: bool,
 }
 
 impl LocationRule {
@@ -47,6 +48,7 @@ impl LocationRule {
             access,
             access_log_off,
             proxy,
+            takes_bare_form,
         } = location.clone();
         let text = match &path {
             LocationPath::Exact(text)
@@ -80,7 +82,12 @@ impl LocationRule {
             origin: Origin::ServerSnippet,
             closing: None,
         };
-        LocationRule { path, rule, proxy }
+        LocationRule {
+            path,
+            rule,
+            proxy,
+            takes_bare_form,
+        }
     }
 
     /// Leads to pods, with the policy of a path without annotations; its own lists of networks are asked before the operator's.
@@ -143,14 +150,15 @@ impl LocationRule {
     /// behind what the server answers, before what the location answers and before it asks who may come in. The response has the
     /// headers that the location's have.
     fn bare_form<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> Option<RuleRoute<'a>> {
-        self.proxy.as_ref()?;
-        let text = self.prefix()?;
+        let text = self.prefix().filter(|_| self.takes_bare_form)?;
         let bare = text.strip_suffix('/').filter(|bare| !bare.is_empty())?;
         let path = PathMatch::Exact(bare.to_owned());
         let (route, rule) = self.route(name, host);
         let to = RedirectTo::Path(text.to_owned());
         let action = match route.action {
             Action::Denied => Action::Denied,
+            // To nginx it is `internal`, too.
+            Action::Respond(status) => Action::Respond(status),
             _ => Action::Redirect(Redirect { status: 301, to }),
         };
         let policy = Policy {

@@ -27,6 +27,8 @@ pub(crate) struct Location {
     pub(crate) access_log_off: bool,
     /// Pods in place of 404.
     pub(crate) proxy: Option<ProxyPass>,
+    /// nginx takes the bare form of its path along, if it ends with a slash: it leads to pods, or would if it were not `internal`.
+    pub(crate) takes_bare_form: bool,
 }
 
 /// Policies that do what a snippet says.
@@ -79,6 +81,7 @@ impl Compiled {
             direct_responses: self.direct_responses,
             access: self.access,
             access_log_off: self.access_log_off,
+            takes_bare_form: self.proxy.is_some(),
             proxy: self.proxy,
         })
     }

@@ -34,7 +34,7 @@ pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
 
 /// Targets whose path has something encoded, or a byte that ought to be. And one more, because Envoy merges the slashes of a path of
 /// nothing else to two: it would be none of the exact paths and patterns that mean `/`.
-const NOT_CANONICAL: &str = r#"[!-"$&->@-~]*[^!-"$&->?@-~].*|//(?:\?.*)?"#;
+const NOT_CANONICAL: &str = r"[!$&-;=@-\[\]_a-z~]*[^!$&-;=?@-\[\]_a-z~].*|//(?:\?.*)?";
 
 /// Keeps what was sent where formats find it when headers of ours are gone. Comes behind who decodes.
 pub(super) fn kept() -> HeaderToMetadata {

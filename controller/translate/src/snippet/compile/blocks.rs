@@ -70,9 +70,11 @@ impl Parts<'_> {
             let reason = "proxy_pass is supported only in snippets of an Ingress";
             return Err(SnippetError::new(directive.line, reason).into());
         }
-        self.has_internal |= is_internal(directive.block.as_deref().unwrap_or_default());
+        let block = directive.block.as_deref().unwrap_or_default();
+        self.has_internal |= is_internal(block);
         let location = path.and_then(|path| compiled.into_location(path));
-        let location = location.ok_or_else(unsupported)?;
+        let mut location = location.ok_or_else(unsupported)?;
+        location.takes_bare_form |= block.iter().any(|it| it.name() == "proxy_pass");
         let mut others = self.locations.iter();
         if others.any(|other| other.path.is_duplicate_of(&location.path)) {
             return Err(SnippetError::new(directive.line, "duplicate location").into());

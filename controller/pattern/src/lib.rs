@@ -35,7 +35,7 @@ use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-pub use automaton::MOST_STATE_BYTES;
+pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use encoded::encoded_path;
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, has_alternatives, literal_prefix};
@@ -122,7 +122,7 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
             pcre::MOST_BYTES
         ));
     }
-    automaton::check(&written)
+    automaton::check(&written, subject)
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

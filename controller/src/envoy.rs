@@ -21,7 +21,7 @@ use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
 use sluice_metrics::{DataPlaneMetrics, Identity, Running};
-use sluice_server::{ClientLimits, forever};
+use sluice_server::{ClientLimits, forever, with_write_timeout};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -127,6 +127,7 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
         .route("/metrics", get(metrics))
         .with_state(health);
     let listener = listen(args.healthz_host, args.healthz_port).await?;
+    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
     tasks.spawn(
         "healthz-port",
         forever(listener, router, ClientLimits::OPERATORS),

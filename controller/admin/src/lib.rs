@@ -31,7 +31,7 @@ use std::path::Path;
 use anyhow::Context;
 use axum::Router;
 use sluice_metrics::Metrics;
-use sluice_server::{ClientLimits, bind_unix, forever};
+use sluice_server::{ClientLimits, bind_unix, forever, with_write_timeout};
 use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
 use tracing::warn;
@@ -83,6 +83,7 @@ async fn listen(
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
+    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
     tasks.spawn(
         flag.trim_start_matches('-'),
         forever(listener, router, ClientLimits::OPERATORS),

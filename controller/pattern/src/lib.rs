@@ -12,7 +12,7 @@
 //! checks patterns with [`check`], and renderers write them with [`re2()`], [`re2_first`] and [`pcre()`] and with nothing else: what
 //! is measured is what is compiled.
 //!
-//! Pure, and the same for the same input.
+//! Pure, and the same for the same input: what was measured is remembered.
 
 mod automaton;
 mod class_set;
@@ -21,6 +21,7 @@ mod host_names;
 mod literal_prefix;
 mod lookahead;
 mod lookaround;
+mod measured;
 mod pcre;
 mod pieces;
 mod possessive;
@@ -35,7 +36,7 @@ use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-pub use automaton::MOST_STATE_BYTES;
+pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use encoded::encoded_path;
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
 pub use literal_prefix::{covering_prefix, has_alternatives, literal_prefix};
@@ -87,7 +88,9 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
         groups: u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?,
         alternatives: matches!(ast, Ast::Alternation(_)),
     };
-    measure(pattern, subject, shape.alternatives)?;
+    measured::measured(pattern, subject, || {
+        measure(pattern, subject, shape.alternatives)
+    })?;
     Ok(shape)
 }
 
@@ -122,7 +125,7 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
             pcre::MOST_BYTES
         ));
     }
-    automaton::check(&written)
+    automaton::check(&written, subject)
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

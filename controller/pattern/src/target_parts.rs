@@ -310,7 +310,7 @@ impl<'a> Writer<'a> {
         }
         let sent = Set {
             // No path has the others, which make one range of several.
-            ascii: set.ascii & Set::matching(is_in_no_query_and_no_escape),
+            ascii: set.ascii & Set::matching(is_unencoded_graphic),
             others: false,
         };
         let encoded = encoded(set);
@@ -322,7 +322,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn is_in_no_query_and_no_escape(letter: char) -> bool {
+fn is_unencoded_graphic(letter: char) -> bool {
     letter.is_ascii_graphic() && letter != '%' && letter != '?'
 }
 

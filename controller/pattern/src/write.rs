@@ -5,7 +5,7 @@ use crate::encoded::ANY_PATH;
 use crate::target_parts::of_encoded_path;
 
 /// Subject that a pattern is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A path: the pattern begins where the path begins, whatever case letters have, and need not reach its end.
     Path,

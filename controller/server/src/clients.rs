@@ -10,10 +10,11 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::serve::Listener;
-use tokio::net::unix;
+use axum::serve::{Listener, ListenerExt};
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream, unix};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::refused_peers::RefusedPeers;
 
@@ -33,6 +34,8 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
+    /// Time in which a client takes something of what was sent to it.
+    pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
     /// For probes, scrapers and people.
     pub const OPERATORS: ClientLimits = ClientLimits {
         header_timeout: Duration::from_secs(10),
@@ -65,6 +68,19 @@ impl ClientAddress for unix::SocketAddr {
     fn ip(&self) -> Option<IpAddr> {
         None
     }
+}
+
+/// The same listener, of which a connection ends when its client has taken nothing of what was sent to it for so long.
+pub fn with_write_timeout(
+    listener: TcpListener,
+    timeout: Duration,
+) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+    listener.tap_io(move |stream| {
+        let socket = SockRef::from(&*stream);
+        if let Err(error) = socket.set_tcp_user_timeout(Some(timeout)) {
+            debug!("a connection without a time for what is sent: {error}");
+        }
+    })
 }
 
 /// Connections of a listener.

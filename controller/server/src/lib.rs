@@ -7,7 +7,7 @@ mod refused_peers;
 mod serve;
 mod tls;
 
-pub use clients::{ClientAddress, ClientLimits};
+pub use clients::{ClientAddress, ClientLimits, with_write_timeout};
 pub use machines::{Peers, interfaces};
 pub use poll::SharedLog;
 pub use serve::{Address, Served, bind_unix, forever, router, serve};

@@ -3,7 +3,8 @@
 use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_filter_core::path_patterns;
 use sluice_pattern::{
-    MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STATE_BYTES, MOST_STEPS,
+    MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STATE_BYTES,
+    MOST_STATE_BYTES_OF_TEXTS, MOST_STEPS,
 };
 use sluice_syntax::MAX_HEADER_BYTES;
 use sluice_syntax::path::LONGEST;
@@ -97,9 +98,14 @@ pub static LIMITS: &[Limit] = &[
         NO_PATTERN,
     ),
     limit(
-        "bytes of all states that a pattern can be in",
+        "bytes of all states that a pattern of a path can be in",
         MOST_STATE_BYTES as u64,
-        "the path or the setting is not served; with access control, paths that begin like it answer 503",
+        NO_PATTERN,
+    ),
+    limit(
+        "the same of any other pattern",
+        MOST_STATE_BYTES_OF_TEXTS as u64,
+        "the setting is not served; with access control, its paths answer 503",
     ),
     limit(
         "backtracking steps of a pattern in PCRE, per request",

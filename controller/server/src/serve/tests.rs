@@ -7,6 +7,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::sleep;
 
 use super::*;
+use crate::clients::with_write_timeout;
 
 const HEADERS: Duration = Duration::from_millis(300);
 const LIMITS: ClientLimits = ClientLimits {
@@ -92,6 +93,25 @@ async fn client_that_sends_no_whole_headers_is_closed_and_others_are_served() {
         let mut other = said(1, server, REQUEST).await;
         assert!(is_served(&mut other).await);
     }
+}
+
+#[tokio::test]
+async fn client_that_takes_nothing_of_its_responses_is_closed() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = listener.local_addr().unwrap();
+    let listener = with_write_timeout(listener, HEADERS);
+    let large = || async { vec![0; 1 << 20] };
+    let router = Router::new()
+        .route("/short", get(async || "done"))
+        .route("/large", get(large));
+    let limits = ClientLimits {
+        connections: 1,
+        ..ClientLimits::OPERATORS
+    };
+    tokio::spawn(forever(listener, router, limits));
+    let requests = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
+    let _silent = said(1, server, &requests).await;
+    assert!(is_served(&mut said(1, server, REQUEST).await).await);
 }
 
 /// After its first request nothing would end a connection of HTTP/2.

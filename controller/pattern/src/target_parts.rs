@@ -385,6 +385,3 @@ fn other_than(name: &str) -> String {
         format!("(?:{other}[^&]*|{}{rest})?", letters.written())
     })
 }
-
-#[cfg(test)]
-mod tests;

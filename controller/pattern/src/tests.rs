@@ -1,3 +1,5 @@
+mod targets;
+
 use super::*;
 
 fn shape(pattern: &str) -> Result<Shape, String> {

@@ -1,8 +1,8 @@
+//! Patterns of paths and of other parts of a target, beside what nginx compares.
+
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::*;
-use crate::query::with_query;
-use crate::{Subject, check, re2, re2_first};
+use crate::{Subject, TargetPart, check, encoded_path, re2, re2_first, re2_target, with_query};
 
 const PATTERNS: &[&str] = &[
     "a",

@@ -107,12 +107,12 @@ pub(super) fn to_captured(
     let mut route = to_parts(route, status, &captured.to, &regex);
     if let Some(Action::Redirect(redirect)) = &mut route.action {
         let path = redirect.path_rewrite_specifier.as_mut();
-        match (captured.of, path) {
-            (CaptureSubject::RequestUri, Some(PathRewriteSpecifier::RegexRewrite(path))) => {
-                let to = std::mem::take(&mut path.substitution);
-                *path = rewrite::substitute(&as_sent, to);
-            }
-            _ => {}
+        // It is compared as it was sent.
+        if let (CaptureSubject::RequestUri, Some(PathRewriteSpecifier::RegexRewrite(path))) =
+            (captured.of, path)
+        {
+            let to = std::mem::take(&mut path.substitution);
+            *path = rewrite::substitute(&as_sent, to);
         }
         redirect.strip_query = captured.of == CaptureSubject::Path && !captured.keeps_query;
         // Without the port of the request.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   pattern --check--> syntax.rs: only what RE2 and PCRE both know, and mean the same by
-//!                \---> re2.rs, pcre.rs, automaton.rs: what it costs the engine, measured on the text that write.rs gives it
+//!                \---> re2_cost.rs, pcre_cost.rs, automaton.rs: what it costs the engine, measured on the text that write.rs gives it
 //! ```
 //!
 //! What only PCRE knows comes in other words where that is the same: `lookahead.rs` (one pattern), `lookaround.rs` (conditions beside
@@ -22,11 +22,11 @@ mod literal_prefix;
 mod lookahead;
 mod lookaround;
 mod measured;
-mod pcre;
+mod pcre_cost;
 mod pieces;
 mod possessive;
 mod query;
-mod re2;
+mod re2_cost;
 mod separators;
 mod syntax;
 mod target_parts;
@@ -101,13 +101,14 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
     let first = re2_first(pattern, subject, alternatives);
     let parsed = |text: &str| parse(text, DEEPEST_WRITTEN).map_err(|error| error.to_string());
     let for_re2 = parsed(&written)?;
-    let repetitions = re2::repetitions(&for_re2);
+    let repetitions = re2_cost::repetitions(&for_re2);
     if repetitions > MOST_REPETITIONS {
         return Err(format!(
             "repetitions that multiply to {repetitions}, more than {MOST_REPETITIONS}"
         ));
     }
-    let instructions = re2::instructions(&for_re2).max(re2::instructions(&parsed(&first)?));
+    let instructions =
+        re2_cost::instructions(&for_re2).max(re2_cost::instructions(&parsed(&first)?));
     if instructions > MOST_INSTRUCTIONS {
         return Err(format!(
             "one of {instructions} instructions, more than {MOST_INSTRUCTIONS}"
@@ -118,11 +119,11 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
         DEEPEST_WRITTEN,
     )
     .map_err(|e| e.to_string())?;
-    let bytes = pcre::bytes(&for_pcre);
-    if bytes > pcre::MOST_BYTES {
+    let bytes = pcre_cost::bytes(&for_pcre);
+    if bytes > pcre_cost::MOST_BYTES {
         return Err(format!(
             "one of {bytes} bytes when compiled, more than {}",
-            pcre::MOST_BYTES
+            pcre_cost::MOST_BYTES
         ));
     }
     automaton::check(&written, subject)

@@ -16,7 +16,7 @@ use crate::class_set::Set;
 use crate::pieces::{Kind, Pieces};
 use crate::query::with_query;
 use crate::target_parts::of_encoded_path;
-use crate::{DEEPEST, Shape, Subject, parse, pcre};
+use crate::{DEEPEST, Shape, Subject, parse, pcre_cost};
 
 /// Conditions of one pattern.
 const MAX_CONDITIONS: usize = 4;
@@ -52,7 +52,7 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
     let shape = crate::check(&text, Subject::Path).ok()?;
     let fits = !conditions.is_empty()
         && texts.iter().map(|text| text.len()).sum::<usize>() <= crate::MAX_PATTERN_BYTES
-        && texts.iter().map(|text| cost(text)).sum::<Option<u64>>()? <= pcre::MOST_BYTES
+        && texts.iter().map(|text| cost(text)).sum::<Option<u64>>()? <= pcre_cost::MOST_BYTES
         && conditions.iter().all(|condition| {
             crate::check(&condition.pattern, Subject::Path).is_ok()
                 && re2_condition(&condition.pattern).is_some()
@@ -103,7 +103,9 @@ pub fn re2_condition(pattern: &str) -> Option<String> {
 }
 
 fn cost(pattern: &str) -> Option<u64> {
-    parse(pattern, DEEPEST).ok().map(|ast| pcre::bytes(&ast))
+    parse(pattern, DEEPEST)
+        .ok()
+        .map(|ast| pcre_cost::bytes(&ast))
 }
 
 /// The first lookaround of a pattern.

@@ -8,7 +8,7 @@ use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionOp};
 use crate::class_set::Set;
 use crate::lookaround::letter;
 use crate::pieces::{Kind, Pieces};
-use crate::re2::is_optional;
+use crate::re2_cost::is_optional;
 use crate::{DEEPEST, parse};
 
 /// As a group that the parser knows, of the same length.

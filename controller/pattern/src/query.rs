@@ -4,7 +4,7 @@
 use regex_syntax::ast::{AssertionKind, Ast, Flag, Span};
 
 use crate::class_set::Set;
-use crate::re2::instructions;
+use crate::re2_cost::instructions;
 use crate::{DEEPEST_WRITTEN, Subject, re2};
 
 /// Takes the rest of the text.

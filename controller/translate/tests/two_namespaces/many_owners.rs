@@ -7,8 +7,8 @@ use sluice_translate::{ObjectKey, Options, Resources, Translation, translate};
 
 use super::{HOST, apply, ingress, path, rules};
 
-/// Three times as many have as many digits.
-const FEW: usize = 20;
+/// Three times as many have as many digits, also without those that are named.
+const FEW: usize = 14;
 
 /// Settings of which one Ingress hears that another has them, too, or that it is served without them.
 fn settings() -> Vec<Value> {

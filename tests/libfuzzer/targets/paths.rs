@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sluice_filter_core::path::{canonical, is_encoded};
+use sluice_filter_core::path::{canonical, encoded, is_plain, meaning};
 
 fn split(target: &[u8]) -> (&[u8], &[u8]) {
     target.split_at(
@@ -72,5 +72,8 @@ fuzz_target!(|target: &[u8]| {
         again.target == written.target && !again.had_dots,
         "it is written in one way"
     );
-    assert!(is_encoded(target) || !old.contains(&b'%'));
+    assert!(!is_plain(target) || !old.contains(&b'%'));
+    let means = meaning(path);
+    assert_eq!(*means, *decoded(path), "it means something else");
+    assert_eq!(*encoded(&means), *path, "it is encoded otherwise");
 });

@@ -10,7 +10,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use super::browser::Browser;
-use super::{options, url};
+use super::{options, page_of_the_ingress};
 use crate::fixture::{Fixture, HOST};
 
 /// The states of all endpoints, which are sorted by address.
@@ -27,15 +27,6 @@ async fn site(ejection_seconds: &str) -> Result<(Fixture, Port)> {
     fixture.manifests.ingress(&ingress.path("/", "web", 80))?;
     fixture.pods[1].script(Script::status(500));
     Ok((fixture, port))
-}
-
-async fn page_of(sluice: &Sluice, port: &Port) -> Result<Browser> {
-    let browser = Browser::start().await?;
-    browser.client.goto(&url(sluice)?).await?;
-    let page = format!("http://127.0.0.1:{}/ingresses/default/web", port.number());
-    browser.client.goto(&page).await?;
-    browser.wait_for("#live", "live").await?;
-    Ok(browser)
 }
 
 /// Until the page says so. The log of the request after an ejection tells of it.
@@ -66,7 +57,7 @@ async fn seconds_left(browser: &Browser, row: &str) -> Result<u32> {
 async fn ejection_counts_down(options: impl Fn(Options) -> Options) -> Result<()> {
     let (fixture, port) = site("60").await?;
     let sluice = options(super::options(&fixture, &port)).start().await?;
-    let browser = page_of(&sluice, &port).await?;
+    let browser = page_of_the_ingress(&sluice, &port).await?;
     wait_for_ejection(&sluice, &browser).await?;
     browser.wait_for(&format!("{STATE}(1)"), "ready").await?;
     // Without a request: the page follows the time.
@@ -102,7 +93,7 @@ async fn dashboard_shows_ejections_of_nginx() -> Result<()> {
 async fn dashboard_shows_slow_starts_of_new_endpoints_and_after_ejections() -> Result<()> {
     let (fixture, port) = site("4").await?;
     let sluice = options(&fixture, &port).start().await?;
-    let browser = page_of(&sluice, &port).await?;
+    let browser = page_of_the_ingress(&sluice, &port).await?;
     let rows = [1, 2, 3].map(|n| format!("{STATE}({n})"));
     // A data plane that has just started knows no new ones.
     for row in &rows[..2] {

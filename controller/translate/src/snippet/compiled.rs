@@ -81,8 +81,8 @@ impl Compiled {
             direct_responses: self.direct_responses,
             access: self.access,
             access_log_off: self.access_log_off,
-            takes_bare_form: self.proxy.is_some(),
             proxy: self.proxy,
+            takes_bare_form: false,
         })
     }
 

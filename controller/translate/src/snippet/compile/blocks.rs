@@ -74,7 +74,7 @@ impl Parts<'_> {
         self.has_internal |= is_internal(block);
         let location = path.and_then(|path| compiled.into_location(path));
         let mut location = location.ok_or_else(unsupported)?;
-        location.takes_bare_form |= block.iter().any(|it| it.name() == "proxy_pass");
+        location.takes_bare_form = block.iter().any(|it| it.name() == "proxy_pass");
         let mut others = self.locations.iter();
         if others.any(|other| other.path.is_duplicate_of(&location.path)) {
             return Err(SnippetError::new(directive.line, "duplicate location").into());

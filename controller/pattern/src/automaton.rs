@@ -15,14 +15,19 @@ pub const MOST_STATE_BYTES: usize = 96 << 10;
 /// The same of any other pattern: lists of names are longer.
 pub const MOST_STATE_BYTES_OF_TEXTS: usize = 256 << 10;
 
-/// Checks that there are not too many states; `written` is what RE2 gets.
-pub(crate) fn check(written: &str, subject: Subject) -> Result<(), String> {
-    let most = match subject {
+/// The limit of a pattern for this subject.
+pub(crate) fn most(subject: Subject) -> usize {
+    match subject {
         Subject::Path => MOST_STATE_BYTES,
         Subject::InPath | Subject::InPathInAnyCase | Subject::Text | Subject::TextInAnyCase => {
             MOST_STATE_BYTES_OF_TEXTS
         }
-    };
+    }
+}
+
+/// The bytes of all states, if they are not too many; `written` is what RE2 gets.
+pub(crate) fn bytes(written: &str, subject: Subject) -> Result<usize, String> {
+    let most = most(subject);
     let limits = dense::Config::new()
         .start_kind(StartKind::Anchored)
         .dfa_size_limit(Some(most))
@@ -33,7 +38,8 @@ pub(crate) fn check(written: &str, subject: Subject) -> Result<(), String> {
         .syntax(syntax::Config::new().unicode(false).utf8(false))
         .thompson(thompson::Config::new().utf8(false))
         .build(written);
-    built.map(drop).map_err(|_| {
+    let bytes = built.map(|automaton| automaton.memory_usage());
+    bytes.map_err(|_| {
         format!(
             "one with states of more than {} KiB, as counted repetitions behind `*` and `+` have them",
             most >> 10

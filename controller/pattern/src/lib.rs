@@ -71,6 +71,8 @@ pub struct Shape {
     pub groups: u8,
     /// True if there are alternatives outside all groups.
     pub alternatives: bool,
+    /// Bytes of the states that it can be in: the time that [`check`] takes for it grows with them. A text has none.
+    pub state_bytes: usize,
 }
 
 /// Checks that every data plane accepts a pattern. The error says what is wrong, to be read after "expected a regular expression
@@ -87,15 +89,19 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
     let shape = Shape {
         groups: u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?,
         alternatives: matches!(ast, Ast::Alternation(_)),
+        state_bytes: 0,
     };
-    measured::measured(pattern, subject, || {
+    let state_bytes = measured::measured(pattern, subject, || {
         measure(pattern, subject, shape.alternatives)
     })?;
-    Ok(shape)
+    Ok(Shape {
+        state_bytes,
+        ..shape
+    })
 }
 
-/// Checks its cost, as it is written for each engine.
-fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
+/// Checks its cost, as it is written for each engine. Returns the bytes of its states.
+fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<usize, String> {
     let written = write::for_re2(pattern, subject, alternatives)
         .ok_or_else(|| r"a \b or \B that is not behind a letter, a digit or another character that paths have unencoded".to_owned())?;
     let first = re2_first(pattern, subject, alternatives);
@@ -126,7 +132,11 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
             pcre_cost::MOST_BYTES
         ));
     }
-    automaton::check(&written, subject)
+    // As many states as letters.
+    if literal(pattern).is_some() {
+        return Ok(0);
+    }
+    automaton::bytes(&written, subject)
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

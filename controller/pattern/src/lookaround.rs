@@ -26,7 +26,7 @@ const MAX_CONDITIONS: usize = 4;
 pub struct Conditional {
     /// A pattern without lookaround.
     pub pattern: String,
-    /// Its shape.
+    /// Its shape, with the states of all conditions.
     pub shape: Shape,
     /// All of them hold.
     pub conditions: Vec<Condition>,
@@ -49,14 +49,18 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
         .iter()
         .map(|condition| condition.pattern.as_str());
     let texts: Vec<&str> = all.chain([text.as_str()]).collect();
-    let shape = crate::check(&text, Subject::Path).ok()?;
+    let mut shape = crate::check(&text, Subject::Path).ok()?;
     let fits = !conditions.is_empty()
         && texts.iter().map(|text| text.len()).sum::<usize>() <= crate::MAX_PATTERN_BYTES
         && texts.iter().map(|text| cost(text)).sum::<Option<u64>>()? <= pcre_cost::MOST_BYTES
-        && conditions.iter().all(|condition| {
-            crate::check(&condition.pattern, Subject::Path).is_ok()
-                && re2_condition(&condition.pattern).is_some()
-        });
+        && conditions
+            .iter()
+            .all(|condition| re2_condition(&condition.pattern).is_some());
+    for condition in &conditions {
+        shape.state_bytes += crate::check(&condition.pattern, Subject::Path)
+            .ok()?
+            .state_bytes;
+    }
     fits.then_some(Conditional {
         pattern: text,
         shape,

@@ -9,16 +9,16 @@ use crate::Subject;
 /// Patterns that are remembered, of up to [`crate::MAX_PATTERN_BYTES`] each. With more, all are measured anew.
 const MOST: usize = 4096;
 
-type Known = HashMap<(Subject, String), Result<(), String>>;
+type Known = HashMap<(Subject, String), Result<usize, String>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// The result of measuring a pattern, now or before.
+/// The bytes of a pattern's states, measured now or before.
 pub(crate) fn measured(
     pattern: &str,
     subject: Subject,
-    measure: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
+    measure: impl FnOnce() -> Result<usize, String>,
+) -> Result<usize, String> {
     let key = (subject, pattern.to_owned());
     if let Some(known) = known().get(&key) {
         return known.clone();
@@ -50,9 +50,9 @@ mod tests {
         assert!(measured(pattern, Subject::Path, refused).is_err());
         let again = measured(pattern, Subject::Path, || panic!("it is known"));
         assert_eq!(again, refused());
-        assert_eq!(measured(pattern, Subject::Text, || Ok(())), Ok(()));
+        assert_eq!(measured(pattern, Subject::Text, || Ok(1)), Ok(1));
         for number in 0..2 * MOST {
-            measured(&format!("/many/{number}"), Subject::Path, || Ok(())).unwrap();
+            measured(&format!("/many/{number}"), Subject::Path, || Ok(1)).unwrap();
             assert!(known().len() <= MOST);
         }
     }

@@ -1,4 +1,4 @@
-//! A `location` with `proxy_pass` that ends with a slash takes its bare form along. Measured with nginx 1.22: the server's `return` comes
+//! A path or a `location` with `proxy_pass` that ends with a slash takes its bare form along. Measured with nginx 1.22: the server's `return` comes
 //! first, then the redirect, whose headers are the location's; the location's own `return`, `deny` and passwords come behind it.
 
 mod configmap;
@@ -95,6 +95,31 @@ fn the_redirect_has_the_headers_of_its_location() {
             "{own}"
         );
     }
+}
+
+/// An Ingress's path is a location, too.
+#[test]
+fn the_bare_form_of_a_path_has_what_a_locations_has() {
+    let server = "if ($http_x_block) { return 403; } deny all; more_set_headers \"X-More: m\"; add_header X-Server s always;";
+    let own = "if ($http_x_own) { return 402; } add_header X-Own o;";
+    let annotations = json!({
+        "server-snippet": server, "configuration-snippet": own, "enable-access-log": "false",
+    });
+    let of_path = ingress("a", "a.test", &annotations, &["/m/"]);
+    let translation = translated(&json!({}), &[of_path]);
+    let mut all = routes(translation.config(), "a.test").into_iter();
+    let bare = PathMatch::Exact("/m".to_owned());
+    let of_path = all.find(|route| route.matches.path == bare);
+    let of_path = of_path.expect("a bare form");
+    let of_location = bare_form(&format!(
+        "{server} location /m/ {{ access_log off; {own} {PROXY} }}"
+    ));
+    let of_location = of_location.expect("a bare form");
+    assert_eq!(of_path.action, of_location.action);
+    assert_eq!(of_path.policy, of_location.policy);
+    assert_eq!(of_path.direct_responses, of_location.direct_responses);
+    assert_eq!(response_headers(of_path), response_headers(&of_location));
+    assert_eq!(response_headers(of_path), ["X-More", "X-Own"]);
 }
 
 #[test]

@@ -110,6 +110,46 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
 }
 
 #[test]
+fn patterns_beyond_the_limit_are_not_measured_and_close_what_they_guarded() {
+    let guarded = |guard: bool| {
+        let mut annotations = json!({"nginx.ingress.kubernetes.io/use-regex": "true"});
+        if guard {
+            annotations["nginx.ingress.kubernetes.io/whitelist-source-range"] = json!("10.0.0.0/8");
+        }
+        annotations
+    };
+    let pattern = |n: usize| format!("/p{n}[ab]*a[ab]{{7}}");
+    let one = sluice_pattern::check(&pattern(1), sluice_pattern::Subject::Path).unwrap();
+    let most = most("the same of all patterns of paths of an Ingress");
+    // Some numbers have a digit more.
+    let (too_few, too_many) = (most / one.state_bytes - 4, most / one.state_bytes + 4);
+    for (count, guard, is_whole) in [
+        (too_few, false, true),
+        (too_many, false, false),
+        (too_many, true, false),
+    ] {
+        let mut object = ingress(&guarded(guard), 2);
+        let paths: Vec<Value> = (0..count).map(|n| path(&pattern(n))).collect();
+        object["spec"]["rules"][0]["http"]["paths"] = paths.into();
+        object["spec"]["rules"][1]["http"]["paths"] = json!([path("/api(/|$)(.*)")]);
+        let translation = translated(&[object]);
+        let last = |field: &str| reported(&translation, field) == [Severity::Error];
+        assert!(!last("spec.rules[0].http.paths[0].path"), "{count}");
+        assert_eq!(
+            last("spec.rules[1].http.paths[0].path"),
+            !is_whole,
+            "{count}"
+        );
+        let mut routes = server(&translation).routes.iter();
+        let is_of_last = |text: &str| text.contains("/api");
+        let last = routes.find(|route| is_of_last(route.matches.path.text()));
+        let is_denied = last.map(|route| route.action == Action::Denied);
+        let expected = is_whole.then_some(false).or(guard.then_some(true));
+        assert_eq!(is_denied, expected, "{count}");
+    }
+}
+
+#[test]
 fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
     let entries = most("entries of `spec.tls`");
     let mut object = ingress(&json!({}), 2);

@@ -46,6 +46,7 @@ impl Assembly<'_> {
         }
         let tls = self.tls_entries(spec, &object);
         self.paths = 0;
+        self.state_bytes = 0;
         let mut context = IngressContext {
             object,
             seniority,

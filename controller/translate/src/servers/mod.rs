@@ -65,7 +65,7 @@ use canary::PendingCanary;
 pub(crate) use header_budget::MAX_CONDITIONAL_HEADERS;
 pub(crate) use names::names;
 use path_rule::IngressContext;
-pub(crate) use paths::MAX_PATHS;
+pub(crate) use paths::{MAX_PATHS, MAX_STATE_BYTES};
 use server_builder::ServerBuilder;
 pub(crate) use snippet_budget::MAX_SNIPPET_CONDITIONS;
 pub(crate) use tls_entries::MAX_TLS_ENTRIES;
@@ -80,6 +80,8 @@ struct Assembly<'a> {
     canaries: Vec<PendingCanary>,
     /// Paths of the current Ingress, so far.
     paths: usize,
+    /// Bytes of the states of its patterns, so far.
+    state_bytes: usize,
     backend_refs: BackendRefs,
     secrets: Secrets,
     reports: Vec<Report>,
@@ -118,6 +120,7 @@ pub(crate) fn assemble<'a>(
         wildcards,
         canaries,
         paths: 0,
+        state_bytes: 0,
         backend_refs,
         secrets,
         reports,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, BackendId, ErrorPages, Filter, HeaderModification, HttpRoute, HttpsRedirect, PathMatch,
-    Policy, ServerName,
+    Policy, Redirect, RedirectTo, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Seniority};
@@ -169,6 +169,41 @@ impl PathRule {
         match host.snippets.get(self.owner.key.namespace.as_str()) {
             Some(snippet) if is_served => snippet.inherited_by(route),
             _ => route,
+        }
+    }
+
+    /// The bare form of its path, which leads to the path. nginx answers it when it has found the location: behind what the server
+    /// answers, before what the location answers and before it asks who may come in. The response has the headers that the
+    /// location's have.
+    pub(super) fn bare_form(
+        &self,
+        name: &ServerName,
+        bare: &str,
+        route: HttpRoute,
+        to: RedirectTo,
+    ) -> HttpRoute {
+        let path = PathMatch::Exact(bare.to_owned());
+        let action = match route.action {
+            Action::Denied => Action::Denied,
+            // To nginx it is `internal`, too.
+            Action::Respond(status) if self.origin != Origin::Ingress => Action::Respond(status),
+            _ => Action::Redirect(Redirect { status: 301, to }),
+        };
+        let policy = Policy {
+            access_log_off: route.policy.access_log_off,
+            ..Policy::default()
+        };
+        let mut filters = route.filters;
+        filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
+        // Those of the server are in front (`inherited_by`).
+        let mut direct_responses = route.direct_responses;
+        let own = self.annotations.direct_responses.len();
+        direct_responses.truncate(direct_responses.len().saturating_sub(own));
+        HttpRoute {
+            filters,
+            direct_responses,
+            of_operator: route.of_operator,
+            ..HttpRoute::new(name, path, action, Arc::new(policy))
         }
     }
 

@@ -11,7 +11,7 @@ use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
     RedirectTo, ServerName, Template, TemplatePart,
 };
-use sluice_pattern::{Condition, Conditional};
+use sluice_pattern::{Condition, Conditional, MOST_STATE_BYTES};
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
@@ -212,7 +212,7 @@ pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String
 
 /// A pattern as it is, for an engine that gets a number of steps.
 fn backtracking(pattern: String, not_shared: String) -> Result<PathRegex, String> {
-    match path::backtracking_pattern(&pattern) {
+    match path_patterns::shape(&pattern) {
         Ok(shape) => Ok(PathRegex {
             groups: shape.groups,
             alternatives: shape.alternatives,
@@ -229,32 +229,38 @@ fn backtracking(pattern: String, not_shared: String) -> Result<PathRegex, String
 
 /// A pattern that every data plane takes, and what else holds of the path.
 fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
-    let pattern = sluice_pattern::without_possessives(pattern);
-    let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
-    match path::pattern(&pattern) {
-        Ok(shape) => Ok(PathRegex {
-            groups: shape.groups,
-            alternatives: shape.alternatives,
-            ..PathRegex::plain(pattern)
-        }),
-        Err(reason) => under_conditions(&pattern).ok_or(reason),
-    }
-}
-
-/// Lookaround as conditions beside a pattern, where that is the same.
-fn under_conditions(pattern: &str) -> Option<PathRegex> {
     let Conditional {
         pattern,
         shape,
         conditions,
-    } = sluice_pattern::without_lookaround(pattern)?;
+    } = shared(pattern)?;
     let condition = |condition: Condition| PathCondition {
         pattern: condition.pattern,
         is_negative: condition.is_negative,
     };
-    Some(PathRegex {
+    Ok(PathRegex {
         groups: shape.groups,
+        alternatives: shape.alternatives,
         conditions: conditions.into_iter().map(condition).collect(),
         ..PathRegex::plain(pattern)
     })
+}
+
+/// A pattern without what only PCRE has: in other words, or as conditions beside it.
+fn shared(pattern: &str) -> Result<Conditional, String> {
+    let pattern = sluice_pattern::without_possessives(pattern);
+    let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
+    match path::pattern(&pattern) {
+        Ok(shape) => Ok(Conditional {
+            pattern,
+            shape,
+            conditions: Vec::new(),
+        }),
+        Err(reason) => sluice_pattern::without_lookaround(&pattern).ok_or(reason),
+    }
+}
+
+/// Bytes of the states of a path that is a pattern: what it takes to measure it. To find that there are too many takes as long.
+pub(super) fn state_bytes(path: &str) -> usize {
+    shared(path).map_or(MOST_STATE_BYTES, |shared| shared.shape.state_bytes)
 }

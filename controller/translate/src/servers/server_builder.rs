@@ -283,23 +283,19 @@ fn literal<'a>(
         by_path.entry(path).or_insert(rule);
     }
     let closed = closed(closing, &mut by_path, reports);
-    let bare = bare_forms(&by_path);
-    let bare = bare.into_iter().map(|(path, to)| {
-        let redirect = Redirect { status: 301, to };
-        (
-            HttpRoute::new(
-                name,
-                PathMatch::Exact(path),
-                Action::Redirect(redirect),
-                Arc::default(),
-            ),
-            None,
-        )
-    });
     let route = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
         true => HttpRoute::new(name, path.clone(), Action::Denied, Arc::default()),
         false => rule.route(name, path.clone(), &host),
     };
+    let bare = bare_forms(&by_path).into_iter().map(|(bare, path)| {
+        let rule = by_path[path];
+        let to = match rule.annotations.relative_redirects {
+            true => RedirectTo::RelativePath,
+            false => RedirectTo::Path,
+        };
+        let to = to(path.text().to_owned());
+        (rule.bare_form(name, bare, route(path, rule), to), None)
+    });
     let claimed = by_path
         .iter()
         .map(|(path, rule)| (route(path, rule), Some(*rule)));
@@ -334,19 +330,15 @@ fn closed<'a>(
 }
 
 /// A path with a trailing slash takes its bare form along, as nginx does: `/docs` leads to `/docs/`.
-fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, RedirectTo> {
-    let slashed = by_path.iter().filter_map(|(path, rule)| {
+fn bare_forms<'a>(by_path: &'a BTreeMap<PathMatch, &PathRule>) -> BTreeMap<&'a str, &'a PathMatch> {
+    let slashed = by_path.keys().filter_map(|path| {
         let bare = path
             .text()
             .strip_suffix('/')
             .filter(|bare| !bare.is_empty())?;
         let taken = by_path.contains_key(&PathMatch::Prefix(bare.to_owned()))
             || by_path.contains_key(&PathMatch::Exact(bare.to_owned()));
-        let to = match rule.annotations.relative_redirects {
-            true => RedirectTo::RelativePath,
-            false => RedirectTo::Path,
-        };
-        (!taken).then(|| (bare.to_owned(), to(path.text().to_owned())))
+        (!taken).then_some((bare, path))
     });
     slashed.collect()
 }

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Filter, HttpRoute, PathMatch, PathRegex, Policy, ReasonCode, Redirect, RedirectTo,
-    RegexScope, RouteId, RouteMatch, ServerName,
+    Action, HttpRoute, PathMatch, PathRegex, Policy, ReasonCode, RedirectTo, RegexScope, RouteId,
+    RouteMatch, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity, closed_text};
@@ -146,38 +146,13 @@ impl LocationRule {
         (route, Some(&self.rule))
     }
 
-    /// A location that ends with a slash and leads to pods takes its bare form along. nginx answers it when it has found the location:
-    /// behind what the server answers, before what the location answers and before it asks who may come in. The response has the
-    /// headers that the location's have.
+    /// A location that ends with a slash and leads to pods takes its bare form along.
     fn bare_form<'a>(&'a self, name: &ServerName, host: &HostContext<'_>) -> Option<RuleRoute<'a>> {
         let text = self.prefix().filter(|_| self.takes_bare_form)?;
         let bare = text.strip_suffix('/').filter(|bare| !bare.is_empty())?;
-        let path = PathMatch::Exact(bare.to_owned());
         let (route, rule) = self.route(name, host);
         let to = RedirectTo::Path(text.to_owned());
-        let action = match route.action {
-            Action::Denied => Action::Denied,
-            // To nginx it is `internal`, too.
-            Action::Respond(status) => Action::Respond(status),
-            _ => Action::Redirect(Redirect { status: 301, to }),
-        };
-        let policy = Policy {
-            access_log_off: route.policy.access_log_off,
-            ..Policy::default()
-        };
-        let mut filters = route.filters;
-        filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
-        // Those of the server are in front (`inherited_by`).
-        let mut direct_responses = route.direct_responses;
-        let own = self.rule.annotations.direct_responses.len();
-        direct_responses.truncate(direct_responses.len().saturating_sub(own));
-        let bare = HttpRoute {
-            filters,
-            direct_responses,
-            of_operator: route.of_operator,
-            ..HttpRoute::new(name, path, action, Arc::new(policy))
-        };
-        Some((bare, rule))
+        Some((self.rule.bare_form(name, bare, route, to), rule))
     }
 
     /// Literal text of a prefix.

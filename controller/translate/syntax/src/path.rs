@@ -1,6 +1,5 @@
 //! Paths of Ingress rules.
 
-use sluice_filter_core::{BacktrackingShape, Refusal, path_patterns};
 use sluice_pattern::{Shape, Subject};
 
 use crate::text::shortened;
@@ -83,18 +82,6 @@ pub fn pattern(path: &str) -> Result<Shape, String> {
             "expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}",
             shortened(path)
         )
-    })
-}
-
-/// Checks a path that is a pattern with something in it that takes a backtracking engine.
-pub fn backtracking_pattern(path: &str) -> Result<Shape, Refusal> {
-    let BacktrackingShape {
-        groups,
-        alternatives,
-    } = path_patterns::shape(path)?;
-    Ok(Shape {
-        groups,
-        alternatives,
     })
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn for_location(
     own
 }
 
-/// nginx has groups decoded, and compares other patterns before it sends a header, so they are kept in a variable.
+/// nginx compares other patterns before it sends a header, so groups are kept in a variable; `set` encodes those of an encoded path.
 fn forwarded_prefix(route: &HttpRoute) -> Option<(String, Text)> {
     let value = match route.forwarded_prefix.as_ref()?.as_literal() {
         Some(literal) => Text::default().then(literal),

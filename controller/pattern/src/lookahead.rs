@@ -31,6 +31,9 @@ pub fn without_lookahead(pattern: &str) -> Cow<'_, str> {
 }
 
 fn rewritten(pattern: &str) -> Option<String> {
+    if pattern.len() > crate::MAX_PATTERN_BYTES {
+        return None;
+    }
     let (head, mut rest) = pattern.split_at(position(pattern)?);
     let (mut tree, mut groups) = (Tree::default(), 0);
     let mut needs_letter = false;

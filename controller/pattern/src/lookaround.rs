@@ -26,7 +26,7 @@ const MAX_CONDITIONS: usize = 4;
 pub struct Conditional {
     /// A pattern without lookaround.
     pub pattern: String,
-    /// Its shape, with the states of all conditions.
+    /// Its shape, with the cost of all conditions.
     pub shape: Shape,
     /// All of them hold.
     pub conditions: Vec<Condition>,
@@ -44,6 +44,9 @@ pub struct Condition {
 /// A pattern of a path ([`Subject::Path`]) in other words; `None` where it has no lookaround, or needs it.
 #[must_use]
 pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
+    if pattern.len() > crate::MAX_PATTERN_BYTES {
+        return None;
+    }
     let (text, conditions) = split(pattern, |look| look.has_empty_groups())?;
     let all = conditions
         .iter()
@@ -57,9 +60,7 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
             .iter()
             .all(|condition| re2_condition(&condition.pattern).is_some());
     for condition in &conditions {
-        shape.state_bytes += crate::check(&condition.pattern, Subject::Path)
-            .ok()?
-            .state_bytes;
+        shape.cost += crate::check(&condition.pattern, Subject::Path).ok()?.cost;
     }
     fits.then_some(Conditional {
         pattern: text,
@@ -72,6 +73,9 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
 /// of no account. All but lookbehind at the end needs a pattern that begins where the value begins.
 #[must_use]
 pub fn of_text_without_lookaround(pattern: &str) -> Option<Conditional> {
+    if pattern.len() > crate::MAX_PATTERN_BYTES {
+        return None;
+    }
     let is_anchored = Pieces::parse(pattern)?.text(0) == "^";
     let (text, conditions) = split(pattern, |look| is_anchored || look.is_behind)?;
     let shape = crate::check(&text, Subject::Text).ok()?;

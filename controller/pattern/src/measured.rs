@@ -9,16 +9,16 @@ use crate::Subject;
 /// Patterns that are remembered, of up to [`crate::MAX_PATTERN_BYTES`] each. With more, all are measured anew.
 const MOST: usize = 4096;
 
-type Known = HashMap<(Subject, String), Result<usize, String>>;
+type Known = HashMap<(Subject, String), Result<u64, String>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// The bytes of a pattern's states, measured now or before.
+/// The cost of a pattern, measured now or before.
 pub(crate) fn measured(
     pattern: &str,
     subject: Subject,
-    measure: impl FnOnce() -> Result<usize, String>,
-) -> Result<usize, String> {
+    measure: impl FnOnce() -> Result<u64, String>,
+) -> Result<u64, String> {
     let key = (subject, pattern.to_owned());
     if let Some(known) = known().get(&key) {
         return known.clone();

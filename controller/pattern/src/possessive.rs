@@ -9,7 +9,7 @@ use crate::class_set::Set;
 use crate::lookaround::letter;
 use crate::pieces::{Kind, Pieces};
 use crate::re2_cost::is_optional;
-use crate::{DEEPEST, parse};
+use crate::{DEEPEST, MAX_PATTERN_BYTES, parse};
 
 /// As a group that the parser knows, of the same length.
 const ATOMIC: &str = "(?>";
@@ -24,6 +24,9 @@ pub fn without_possessives(pattern: &str) -> Cow<'_, str> {
 }
 
 fn rewritten(pattern: &str) -> Option<String> {
+    if pattern.len() > MAX_PATTERN_BYTES || !may_have_one(pattern) {
+        return None;
+    }
     let pieces = Pieces::parse(pattern)?;
     let atomic = |piece: &usize| pieces.is(*piece, Kind::Open) && pieces.text(*piece) == ATOMIC;
     let atomic: Vec<usize> = (0..pieces.len()).filter(atomic).collect();
@@ -56,6 +59,13 @@ fn rewritten(pattern: &str) -> Option<String> {
     }
     let keeps = |(at, letter): (usize, char)| (!search.signs.contains(&at)).then_some(letter);
     Some(text.char_indices().filter_map(keeps).collect())
+}
+
+/// True if something in it is written like one.
+fn may_have_one(pattern: &str) -> bool {
+    [ATOMIC, "++", "*+", "?+", "}+"]
+        .iter()
+        .any(|sign| pattern.contains(sign))
 }
 
 fn is_look(pieces: &Pieces<'_>, piece: usize) -> bool {
@@ -120,10 +130,15 @@ impl Search<'_> {
     fn read(&mut self, ast: &Ast, next: Next) -> Option<()> {
         match ast {
             Ast::Concat(concat) => {
-                let asts = &concat.asts;
-                asts.iter().enumerate().try_for_each(|(n, ast)| {
-                    self.read(ast, beginning(asts.get(n + 1..).unwrap_or_default(), next))
-                })
+                // From behind: each is looked at once.
+                let mut followed = Vec::with_capacity(concat.asts.len());
+                let mut behind = next;
+                for ast in concat.asts.iter().rev() {
+                    followed.push((ast, behind));
+                    behind = beginning(ast, behind);
+                }
+                let mut in_order = followed.into_iter().rev();
+                in_order.try_for_each(|(ast, behind)| self.read(ast, behind))
             }
             Ast::Alternation(alternation) => alternation
                 .asts
@@ -192,24 +207,23 @@ fn are_different(words: &[Vec<Set>]) -> bool {
     true
 }
 
-fn beginning(asts: &[Ast], next: Next) -> Next {
-    let Some((first, rest)) = asts.split_first() else {
-        return next;
-    };
-    let behind = || beginning(rest, next);
-    match first {
-        Ast::Empty(_) => behind(),
-        Ast::Assertion(assertion) if assertion.kind == AssertionKind::EndLine => match behind() {
+/// Beginning of one with another behind it.
+fn beginning(ast: &Ast, behind: Next) -> Next {
+    match ast {
+        Ast::Empty(_) => behind,
+        Ast::Assertion(assertion) if assertion.kind == AssertionKind::EndLine => match behind {
             // Where all is taken is an end, too.
             Next::Anything => Next::One(Set::NONE),
             _ => Next::One(Set::NONE.with('\n')),
         },
-        Ast::Group(group) => beginning(std::slice::from_ref(&group.ast), behind()),
-        Ast::Concat(concat) => beginning(&concat.asts, behind()),
+        Ast::Group(group) => beginning(&group.ast, behind),
+        Ast::Concat(concat) => {
+            let from_behind = concat.asts.iter().rev();
+            from_behind.fold(behind, |behind, ast| beginning(ast, behind))
+        }
         Ast::Alternation(alternation) => {
-            let behind = behind();
             let all = alternation.asts.iter();
-            let all = all.map(|ast| beginning(std::slice::from_ref(ast), behind));
+            let all = all.map(|ast| beginning(ast, behind));
             all.reduce(both).unwrap_or(Next::Unknown)
         }
         Ast::Repetition(repetition) => {
@@ -217,9 +231,9 @@ fn beginning(asts: &[Ast], next: Next) -> Next {
                 Ast::Repetition(possessive) => possessive,
                 _ => repetition,
             };
-            let once = beginning(std::slice::from_ref(&run.ast), Next::Unknown);
+            let once = beginning(&run.ast, Next::Unknown);
             if is_optional(&run.op.kind) {
-                either(once, behind())
+                either(once, behind)
             } else {
                 once
             }

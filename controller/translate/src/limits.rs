@@ -17,7 +17,7 @@ use sluice_translate_engine::MAX_CANARIES;
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS, MAX_PARAMS_BYTES};
 use crate::servers::{
     MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_CONDITIONAL_HEADERS, MAX_PATHS,
-    MAX_RULES, MAX_SNIPPET_CONDITIONS, MAX_STATE_BYTES, MAX_TLS_ENTRIES,
+    MAX_PATTERN_COST, MAX_RULES, MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
 };
 use crate::snippet::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_LOCATIONS, MAX_RESPONSES};
 
@@ -103,9 +103,9 @@ pub static LIMITS: &[Limit] = &[
         NO_PATTERN,
     ),
     limit(
-        "the same of all patterns of paths of an Ingress",
-        MAX_STATE_BYTES as u64,
-        "those after them are not served; with access control, paths that begin like them answer 503",
+        "units of 10 ns to measure all patterns of paths of an Ingress",
+        MAX_PATTERN_COST,
+        NO_PATTERN,
     ),
     limit(
         "the same of any other pattern",

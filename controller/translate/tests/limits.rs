@@ -109,44 +109,101 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
     }
 }
 
-#[test]
-fn patterns_beyond_the_limit_are_not_measured_and_close_what_they_guarded() {
-    let guarded = |guard: bool| {
-        let mut annotations = json!({"nginx.ingress.kubernetes.io/use-regex": "true"});
-        if guard {
-            annotations["nginx.ingress.kubernetes.io/whitelist-source-range"] = json!("10.0.0.0/8");
-        }
-        annotations
-    };
-    let pattern = |n: usize| format!("/p{n}[ab]*a[ab]{{7}}");
-    let one = sluice_pattern::check(&pattern(1), sluice_pattern::Subject::Path).unwrap();
-    let most = most("the same of all patterns of paths of an Ingress");
-    // Some numbers have a digit more.
-    let (too_few, too_many) = (most / one.state_bytes - 4, most / one.state_bytes + 4);
-    for (count, guard, is_whole) in [
-        (too_few, false, true),
-        (too_many, false, false),
-        (too_many, true, false),
-    ] {
-        let mut object = ingress(&guarded(guard), 2);
-        let paths: Vec<Value> = (0..count).map(|n| path(&pattern(n))).collect();
-        object["spec"]["rules"][0]["http"]["paths"] = paths.into();
-        object["spec"]["rules"][1]["http"]["paths"] = json!([path("/api(/|$)(.*)")]);
-        let translation = translated(&[object]);
-        let last = |field: &str| reported(&translation, field) == [Severity::Error];
-        assert!(!last("spec.rules[0].http.paths[0].path"), "{count}");
-        assert_eq!(
-            last("spec.rules[1].http.paths[0].path"),
-            !is_whole,
-            "{count}"
-        );
-        let mut routes = server(&translation).routes.iter();
-        let is_of_last = |text: &str| text.contains("/api");
-        let last = routes.find(|route| is_of_last(route.matches.path.text()));
-        let is_denied = last.map(|route| route.action == Action::Denied);
-        let expected = is_whole.then_some(false).or(guard.then_some(true));
-        assert_eq!(is_denied, expected, "{count}");
+/// Large patterns on one host, and one more on another rule: `/admin/[a-z0-9]+/secret(/|$)(.*)`.
+fn with_patterns(count: usize, guarded: bool) -> Value {
+    let mut annotations = json!({"nginx.ingress.kubernetes.io/use-regex": "true"});
+    if guarded {
+        annotations["nginx.ingress.kubernetes.io/whitelist-source-range"] = json!("10.0.0.0/8");
     }
+    let mut object = ingress(&annotations, 2);
+    let paths: Vec<Value> = (0..count).map(|n| path(&large_pattern(n))).collect();
+    object["spec"]["rules"][0]["http"]["paths"] = paths.into();
+    object["spec"]["rules"][1]["http"]["paths"] = json!([path("/admin/[a-z0-9]+/secret(/|$)(.*)")]);
+    object
+}
+
+fn large_pattern(n: usize) -> String {
+    format!("/p{n}[ab]*a[ab]{{7}}")
+}
+
+/// Patterns that cost just less than an Ingress may have, and just more.
+fn around_the_budget() -> [usize; 2] {
+    let one = sluice_pattern::check(&large_pattern(10), sluice_pattern::Subject::Path).unwrap();
+    let most = most("units of 10 ns to measure all patterns of paths of an Ingress");
+    let fit = most / usize::try_from(one.cost).unwrap();
+    // The numbers in them have more digits, and fewer.
+    [fit - 8, fit + 8]
+}
+
+#[test]
+fn patterns_beyond_the_budget_of_their_ingress_are_not_served() {
+    let last = "spec.rules[1].http.paths[0].path";
+    let [few, many] = around_the_budget();
+    for (count, expected) in [(few, vec![]), (many, vec![Severity::Error])] {
+        let translation = translated(&[with_patterns(count, false)]);
+        assert_eq!(
+            reported(&translation, "spec.rules[0].http.paths[0].path"),
+            []
+        );
+        assert_eq!(reported(&translation, last), expected, "{count}");
+    }
+    // One that is measured already costs nothing.
+    let mut same = with_patterns(few, false);
+    same["spec"]["rules"][0]["http"]["paths"] = vec![path(&large_pattern(1)); few].into();
+    let mut other_host = same["spec"]["rules"][0].clone();
+    other_host["host"] = json!("b.example");
+    same["spec"]["rules"]
+        .as_array_mut()
+        .unwrap()
+        .insert(1, other_host);
+    assert_eq!(
+        reported(&translated(&[same]), "spec.rules[2].http.paths[0].path"),
+        []
+    );
+}
+
+/// In its own place: what comes behind it in the order of patterns, longer texts of others as well, stays behind it.
+#[test]
+fn a_pattern_beyond_the_budget_that_guards_closes_what_it_would_have_taken() {
+    let [_, many] = around_the_budget();
+    for (open, annotations) in [
+        ("/admin/x/secret", json!({})),
+        (
+            "/admin/.*",
+            json!({"nginx.ingress.kubernetes.io/use-regex": "true"}),
+        ),
+    ] {
+        let mut other = ingress(&annotations, 2);
+        other["metadata"]["name"] = json!("open");
+        other["spec"]["rules"][0]["http"]["paths"] = json!([path(open)]);
+        let translation = translated(&[with_patterns(many, true), other]);
+        let mut routes = server(&translation).routes.iter();
+        let of_admin = routes.find(|route| route.matches.path.text().contains("/admin"));
+        assert_eq!(
+            of_admin.map(|route| &route.action),
+            Some(&Action::Denied),
+            "{open}"
+        );
+    }
+}
+
+/// Plain paths are measured where another Ingress of the host has patterns.
+#[test]
+fn paths_that_another_ingress_makes_patterns_have_the_budget() {
+    let [_, many] = around_the_budget();
+    let mut plain = with_patterns(many, false);
+    plain["metadata"]["annotations"] = json!({});
+    let plain_paths: Vec<Value> = (0..many)
+        .map(|n| path(&format!("/p{n}.*a.......b")))
+        .collect();
+    plain["spec"]["rules"][0]["http"]["paths"] = plain_paths.into();
+    let mut other = ingress(&json!({"nginx.ingress.kubernetes.io/use-regex": "true"}), 2);
+    other["metadata"]["name"] = json!("other");
+    let alone = translated(&[plain.clone()]);
+    let both = translated(&[plain, other]);
+    let last = format!("spec.rules[0].http.paths[{}].path", many - 1);
+    assert_eq!(reported(&alone, &last), []);
+    assert_eq!(reported(&both, &last), [Severity::Error]);
 }
 
 #[test]

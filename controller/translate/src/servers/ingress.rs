@@ -46,7 +46,8 @@ impl Assembly<'_> {
         }
         let tls = self.tls_entries(spec, &object);
         self.paths = 0;
-        self.state_bytes = 0;
+        self.patterns.clear();
+        self.pattern_cost = 0;
         let mut context = IngressContext {
             object,
             seniority,

@@ -46,7 +46,7 @@ mod tls_entries;
 mod unmatched;
 mod unservable;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
@@ -65,7 +65,8 @@ use canary::PendingCanary;
 pub(crate) use header_budget::MAX_CONDITIONAL_HEADERS;
 pub(crate) use names::names;
 use path_rule::IngressContext;
-pub(crate) use paths::{MAX_PATHS, MAX_STATE_BYTES};
+pub(crate) use paths::MAX_PATHS;
+pub(crate) use patterns::MAX_PATTERN_COST;
 use server_builder::ServerBuilder;
 pub(crate) use snippet_budget::MAX_SNIPPET_CONDITIONS;
 pub(crate) use tls_entries::MAX_TLS_ENTRIES;
@@ -80,8 +81,9 @@ struct Assembly<'a> {
     canaries: Vec<PendingCanary>,
     /// Paths of the current Ingress, so far.
     paths: usize,
-    /// Bytes of the states of its patterns, so far.
-    state_bytes: usize,
+    /// Its patterns, so far, and what they cost.
+    patterns: BTreeSet<String>,
+    pattern_cost: u64,
     backend_refs: BackendRefs,
     secrets: Secrets,
     reports: Vec<Report>,
@@ -120,7 +122,8 @@ pub(crate) fn assemble<'a>(
         wildcards,
         canaries,
         paths: 0,
-        state_bytes: 0,
+        patterns: BTreeSet::new(),
+        pattern_cost: 0,
         backend_refs,
         secrets,
         reports,

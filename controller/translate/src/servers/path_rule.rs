@@ -92,6 +92,8 @@ pub(super) struct PathRule {
     pub(super) origin: Origin,
     /// It is no path of its Ingress: it closes everything below one that cannot be served.
     pub(super) closing: Option<Closing>,
+    /// Its Ingress has as many patterns as may be measured.
+    pub(super) beyond_pattern_budget: bool,
 }
 
 impl PathRule {
@@ -106,6 +108,7 @@ impl PathRule {
             field,
             origin: Origin::Ingress,
             closing: None,
+            beyond_pattern_budget: false,
         }
     }
 

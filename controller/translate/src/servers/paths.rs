@@ -8,14 +8,10 @@ use sluice_translate_engine::{Severity, closed};
 use super::Assembly;
 use super::closing::Closing;
 use super::path_rule::{IngressContext, PathRule, RouteTarget, already_claimed};
-use super::patterns;
+use super::patterns::{self, MAX_PATTERN_COST};
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.
 pub(crate) const MAX_PATHS: usize = 5000;
-
-/// States of all patterns of an Ingress, in bytes: to measure them takes 0.2 s, and everybody's changes wait meanwhile. 5,000
-/// patterns of the size that one may have took 20 s.
-pub(crate) const MAX_STATE_BYTES: usize = 4 << 20;
 
 impl Assembly<'_> {
     /// Takes the paths of a rule, but for those that are too many. Where they guard access, it is not known what of their host they were
@@ -65,13 +61,18 @@ impl Assembly<'_> {
         field: &str,
         context: &IngressContext,
     ) {
-        match self.read_path(path, context) {
+        let text = path.path.as_deref();
+        let read = || -> Result<_, (&str, String)> {
+            let text = path::checked(text).map_err(|reason| ("path", reason))?;
+            let kind = PathType::parse(&path.path_type).map_err(|reason| ("pathType", reason))?;
+            Ok((text, kind))
+        };
+        match read() {
             Ok((text, _)) if context.annotations.paths_unreadable => {
                 self.close_path(name, &path::beginning(text), path, field, context);
             }
             Ok((text, kind)) => self.claim_path(name, (text, kind), path, field, context),
-            Err((part, code, reason)) => {
-                let text = path.path.as_deref();
+            Err((part, reason)) => {
                 let below = context
                     .annotations
                     .restricts_access()
@@ -87,7 +88,7 @@ impl Assembly<'_> {
                 };
                 let path_field = format!("{field}.{part}");
                 self.report(&context.object).report(
-                    code,
+                    ReasonCode::InvalidValue,
                     Severity::Error,
                     path_field,
                     reason,
@@ -100,29 +101,19 @@ impl Assembly<'_> {
         }
     }
 
-    /// The text of a path and its type, or the field that is wrong, and why.
-    fn read_path<'a>(
-        &mut self,
-        path: &'a HTTPIngressPath,
-        context: &IngressContext,
-    ) -> Result<(&'a str, PathType), (&'static str, ReasonCode, String)> {
-        let invalid = |field| move |reason| (field, ReasonCode::InvalidValue, reason);
-        let text = path::checked(path.path.as_deref()).map_err(invalid("path"))?;
-        let kind = PathType::parse(&path.path_type).map_err(invalid("pathType"))?;
-        if context.annotations.paths.is_pattern(text) {
-            // Nothing is measured beyond the limit.
-            if self.state_bytes <= MAX_STATE_BYTES {
-                self.state_bytes += patterns::state_bytes(text);
-            }
-            if self.state_bytes > MAX_STATE_BYTES {
-                let reason = format!(
-                    "expected patterns whose states take at most {MAX_STATE_BYTES} bytes in an Ingress, got more; spread the paths over \
-                     several Ingresses"
-                );
-                return Err(("path", ReasonCode::LimitExceeded, reason));
-            }
+    /// True if a path is not to be measured: its Ingress has had as much as there is. The same pattern is measured once.
+    fn is_beyond_pattern_budget(&mut self, path: &str, is_pattern: bool) -> bool {
+        if !patterns::is_costly(path, is_pattern) || self.patterns.contains(path) {
+            return false;
         }
-        Ok((text, kind))
+        if self.pattern_cost <= MAX_PATTERN_COST {
+            self.pattern_cost += patterns::cost(path);
+        }
+        let is_beyond = self.pattern_cost > MAX_PATTERN_COST;
+        if !is_beyond {
+            self.patterns.insert(path.to_owned());
+        }
+        is_beyond
     }
 
     /// Closes everything below a path of the namespace, in the place of a path that restricts access and cannot be served.
@@ -185,9 +176,11 @@ impl Assembly<'_> {
         }
         if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend"))
         {
+            let is_pattern = context.annotations.paths.is_pattern(text);
             let rule = PathRule {
                 kind,
                 path: text.to_owned(),
+                beyond_pattern_budget: self.is_beyond_pattern_budget(text, is_pattern),
                 ..PathRule::root(target, context, path_field)
             };
             self.builders

@@ -11,7 +11,7 @@ use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
     RedirectTo, ServerName, Template, TemplatePart,
 };
-use sluice_pattern::{Condition, Conditional, MOST_STATE_BYTES};
+use sluice_pattern::{Condition, Conditional};
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
@@ -20,6 +20,10 @@ use sluice_translate_engine::{Report, Reporter, Severity};
 use super::closing::{ClosedBeginnings, Closing};
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use crate::support::DataPlane;
+
+/// Cost of all patterns of an Ingress: R5 of the security rules. They are measured in half a second at the most, in which everybody's
+/// changes wait; 5,000 patterns of the size that one may have took 20 s.
+pub(crate) const MAX_PATTERN_COST: u64 = 8 << 20;
 
 const NEEDS_BACKTRACKING: &str =
     "a pattern with lookaround, backreferences or possessive repetition that RE2 cannot do without";
@@ -198,6 +202,11 @@ fn check_text(to: &Template, asks_filter: bool) -> Result<(), String> {
 
 /// A prefix has an exact twin, unless another Ingress has that path; as a pattern the twin takes what both take.
 pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
+    if rule.beyond_pattern_budget {
+        return Err(format!(
+            "expected patterns of an Ingress that cost at most {MAX_PATTERN_COST} together, got more; spread the paths over several Ingresses"
+        ));
+    }
     let is_pattern = rule.is_pattern();
     let mut pattern = rule.path.clone();
     if rule.kind == PathType::Prefix && !is_pattern && has_twin && !pattern.ends_with('/') {
@@ -260,7 +269,15 @@ fn shared(pattern: &str) -> Result<Conditional, String> {
     }
 }
 
-/// Bytes of the states of a path that is a pattern: what it takes to measure it. To find that there are too many takes as long.
-pub(super) fn state_bytes(path: &str) -> usize {
-    shared(path).map_or(MOST_STATE_BYTES, |shared| shared.shape.state_bytes)
+/// Cost of finding out whether a path can be served as a pattern ([`sluice_pattern::Shape::cost`]).
+pub(super) fn cost(path: &str) -> u64 {
+    /// It is large, and has been tried in other words, too.
+    const OF_REFUSED: u64 = 256 << 10;
+    shared(path).map_or(OF_REFUSED, |shared| shared.shape.cost)
+}
+
+/// True if a path may be compared as a pattern that is more than a text: its own Ingress says so, or another one of the host can make it
+/// one.
+pub(super) fn is_costly(path: &str, is_pattern: bool) -> bool {
+    is_pattern || path.contains(['*', '+', '?', '{', '(', '[', '|', '\\'])
 }

@@ -81,6 +81,7 @@ impl LocationRule {
             field: FIELD.to_owned(),
             origin: Origin::ServerSnippet,
             closing: None,
+            beyond_pattern_budget: false,
         };
         LocationRule {
             path,

@@ -20,6 +20,12 @@ impl Assembly<'_> {
         let mut closed: BTreeSet<(ObjectRef, &str, String)> = BTreeSet::new();
         let of_configmap = self.location_beside_rewrites();
         for builder in self.builders.values_mut() {
+            let rewrites = |rule: &PathRule| rewrite(&rule.annotations.direct_responses);
+            let mut snippets = builder.snippets.values();
+            // To compare paths takes long.
+            if !snippets.any(|snippet| snippet.rewrites()) && !builder.rules().any(rewrites) {
+                continue;
+            }
             let mut causes = BTreeMap::new();
             for rule in builder.rules().filter(|rule| !is_comparable(rule)) {
                 let namespace = rule.owner.key.namespace.clone();
@@ -45,7 +51,6 @@ impl Assembly<'_> {
                 }
                 cause.is_none()
             });
-            let rewrites = |rule: &PathRule| rewrite(&rule.annotations.direct_responses);
             for rule in builder.rules_mut().filter(|rule| rewrites(rule)) {
                 let Some(cause) = causes.get(&rule.owner.key.namespace) else {
                     continue;

@@ -71,7 +71,7 @@ pub struct Shape {
     pub groups: u8,
     /// True if there are alternatives outside all groups.
     pub alternatives: bool,
-    /// The time that [`check`] takes for it, in units of about 10 ns: each state is a set of instructions.
+    /// The time that [`check`] takes for it: for 8,388,608 half a second.
     pub cost: u64,
 }
 
@@ -134,8 +134,12 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<u64, S
         Some(_) => 0,
         None => automaton::bytes(&written, subject)?,
     };
-    let of_states = (states as u64).saturating_mul(64 + instructions) / 64;
-    Ok(of_states + 64 * instructions)
+    Ok(cost(states as u64, instructions))
+}
+
+/// In the unit of [`Shape::cost`], as measured: each state is a set of instructions, of which most hold few.
+fn cost(state_bytes: u64, instructions: u64) -> u64 {
+    state_bytes + state_bytes * instructions / 512 + 64 * instructions
 }
 
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.

@@ -103,7 +103,7 @@ pub static LIMITS: &[Limit] = &[
         NO_PATTERN,
     ),
     limit(
-        "units of 10 ns to measure all patterns of paths of an Ingress",
+        "cost of all patterns of paths of an Ingress (half a second to measure them)",
         MAX_PATTERN_COST,
         NO_PATTERN,
     ),

@@ -129,7 +129,7 @@ fn large_pattern(n: usize) -> String {
 /// Patterns that cost just less than an Ingress may have, and just more.
 fn around_the_budget() -> [usize; 2] {
     let one = sluice_pattern::check(&large_pattern(10), sluice_pattern::Subject::Path).unwrap();
-    let most = most("units of 10 ns to measure all patterns of paths of an Ingress");
+    let most = most("cost of all patterns of paths of an Ingress (half a second to measure them)");
     let fit = most / usize::try_from(one.cost).unwrap();
     // The numbers in them have more digits, and fewer.
     [fit - 8, fit + 8]

@@ -1,6 +1,7 @@
 //! R6: what an authentication service tells pods in a header, no client tells them in its place, whoever lets it in and however
 //! its request goes on.
 
+mod error_services;
 mod fixture;
 
 use anyhow::{Context as _, Result, ensure};

@@ -9,7 +9,7 @@ use super::view::View;
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("custom-http-errors", "").partly("the error service gets a GET; responses before the end of the request body are not replaced").native(),
+    key("custom-http-errors", "").partly("the error service gets a GET; responses before the end of the request body, and of a server-snippet, are not replaced").native(),
     key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced either"),
 ];
 

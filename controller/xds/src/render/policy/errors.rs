@@ -1,7 +1,8 @@
 //! Answers that clients do not get: what a pod says is thrown away, and the request goes on to an error service.
 //!
 //! Envoy takes the request as a new one, as a `GET` of `/` at [`ERROR_HOST`], with the query, and its headers as the first pod saw them. What
-//! has to be known of the request as it came is kept in metadata.
+//! has to be known of the request as it came is kept in metadata, which the new one does not have: it is said here, in headers. What the
+//! first request would have got from its route on the way to a pod it has only where it has reached one.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +27,11 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherTyp
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{BackendId, ErrorPages, Header, HeaderName, RouteId};
+use sluice_ir::{
+    BackendId, DirectResponse, ErrorPages, Forwarded, Header, HeaderName, ResponseContent, RouteId,
+};
 
+use crate::render::forwarded;
 use crate::render::header::{set, set_header};
 use crate::render::proto::{any, extension, number};
 use crate::settings::{
@@ -37,18 +41,28 @@ use crate::settings::{
 /// Of the request as it came.
 const URI: &str = "uri";
 const ASKED: &str = "asked";
-/// The host that the client asked for, when an error service is asked.
-pub(in crate::render) const ASKED_HOST: &str = "%DYNAMIC_METADATA(sluice:asked)%";
+
+/// nginx sends a response with a lower status as it stands.
+const FIRST_ERROR: u16 = 400;
+
+/// As in nginx, where `error_page` of a location is for a `return` there that has a status alone, and not for one of the server.
+pub(super) fn replaces(pages: &ErrorPages, direct: &DirectResponse) -> bool {
+    direct.content == ResponseContent::Page
+        && !direct.precedes_preflight
+        && direct.status >= FIRST_ERROR
+        && pages.statuses.contains(&direct.status)
+}
 
 /// `auth_headers`: what clients must not say to the error service, either.
 pub(super) fn filters(
     route: &RouteId,
     pages: &ErrorPages,
     auth_headers: &[HeaderName],
+    forwarded: &Forwarded,
 ) -> Vec<TypedExtensionConfig> {
     match &pages.backend {
         Some(service) => {
-            let policy = policy(service, &pages.headers, auth_headers);
+            let policy = policy(service, &pages.headers, auth_headers, forwarded);
             vec![
                 extension("asked", kept(route)),
                 extension("errors", replaced(&pages.statuses, policy)),
@@ -138,7 +152,12 @@ fn is_status(status: u16) -> Predicate {
     }
 }
 
-fn policy(service: &BackendId, headers: &[Header], auth_headers: &[HeaderName]) -> RedirectPolicy {
+fn policy(
+    service: &BackendId,
+    headers: &[Header],
+    auth_headers: &[HeaderName],
+    forwarded: &Forwarded,
+) -> RedirectPolicy {
     let redirect = RedirectAction {
         host_redirect: ERROR_HOST.to_owned(),
         path_rewrite_specifier: Some(PathRewriteSpecifier::PathRedirect("/".to_owned())),
@@ -148,6 +167,7 @@ fn policy(service: &BackendId, headers: &[Header], auth_headers: &[HeaderName]) 
         request_headers_to_add: request_headers(service, headers)
             .into_iter()
             .chain(auth_headers.iter().map(|name| blank(name.as_str())))
+            .chain([forwarded::host(forwarded, &kept_value(ASKED))])
             .collect(),
         redirect_action_specifier: Some(RedirectActionSpecifier::RedirectAction(redirect)),
         ..RedirectPolicy::default()
@@ -156,16 +176,20 @@ fn policy(service: &BackendId, headers: &[Header], auth_headers: &[HeaderName]) 
 
 /// Request headers of ingress-nginx to an error service. `X-Request-ID` is there anyway.
 fn request_headers(service: &BackendId, headers: &[Header]) -> Vec<HeaderValueOption> {
-    let kept = |key: &str| format!("%DYNAMIC_METADATA(sluice:{key})%");
     let mut all = vec![
         set(ERROR_HEADER, service.as_str()),
         set(SCOPE_HEADER, OTHER_HOSTS),
         set("x-code", "%RESPONSE_CODE%"),
         set("x-format", "%REQ(accept)%"),
-        set("x-original-uri", &kept(URI)),
+        set("x-original-uri", &kept_value(URI)),
     ];
     all.extend(headers.iter().map(set_header));
     all
+}
+
+/// Of what [`kept`] keeps.
+fn kept_value(key: &str) -> String {
+    format!("%DYNAMIC_METADATA(sluice:{key})%")
 }
 
 /// There is no way to take a header away here.
@@ -181,5 +205,63 @@ fn xds_extension<M: Message + Name>(name: &str, config: M) -> XdsExtension {
     XdsExtension {
         name: name.to_owned(),
         typed_config: any(config),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::Expression;
+
+    use super::*;
+    use crate::render::forwarded::BELIEVED_HOST;
+
+    #[test]
+    fn the_error_service_hears_last_which_host_was_asked_for() {
+        // Whatever a service of `auth-url` may say.
+        let auth = [HeaderName::parse("x-forwarded-host").unwrap()];
+        for (trust_forwarded, host) in [(false, kept_value(ASKED)), (true, BELIEVED_HOST.into())] {
+            let forwarded = Forwarded {
+                trust_forwarded,
+                ..Forwarded::default()
+            };
+            let policy = policy(&BackendId::new("n/pages/80"), &[], &auth, &forwarded);
+            let last = policy.request_headers_to_add.last().cloned();
+            assert_eq!(last, Some(set("x-forwarded-host", &host)));
+        }
+    }
+
+    #[test]
+    fn responses_of_a_location_are_replaced_that_have_a_status_of_an_error_alone() {
+        let pages = ErrorPages {
+            statuses: (300..600).filter(|status| status % 2 == 0).collect(),
+            backend: None,
+            headers: Vec::new(),
+        };
+        let text = Expression::literal("text");
+        let contents = [
+            ResponseContent::Page,
+            ResponseContent::Location(text.clone()),
+            ResponseContent::Text {
+                media_type: "text/plain".to_owned(),
+                text,
+            },
+        ];
+        for status in 200..600 {
+            for (place, content) in contents.iter().enumerate() {
+                for precedes_preflight in [false, true] {
+                    let direct = DirectResponse {
+                        conditions: Vec::new(),
+                        status,
+                        precedes_preflight,
+                        of_operator: false,
+                        content: content.clone(),
+                        headers: None,
+                    };
+                    let is_one =
+                        place == 0 && !precedes_preflight && status >= 400 && status % 2 == 0;
+                    assert_eq!(replaces(&pages, &direct), is_one, "{direct:?}");
+                }
+            }
+        }
     }
 }

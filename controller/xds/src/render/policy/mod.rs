@@ -7,7 +7,7 @@ pub(super) mod access;
 pub(super) mod captured;
 mod composite;
 mod cookies;
-pub(super) mod errors;
+mod errors;
 mod ext_authz;
 mod firewall;
 mod limits;
@@ -21,7 +21,7 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::{Authentication, ClientLimits, GlobalConfig, HttpRoute, Policy};
+use sluice_ir::{Authentication, ClientLimits, DirectResponse, GlobalConfig, HttpRoute, Policy};
 
 use super::LOOKUP_FILTER;
 use super::proto::{any, extension, switched_on};
@@ -68,11 +68,7 @@ pub(super) fn per_route(
 ) -> HashMap<String, Any> {
     let (policy, usual_body) = (&http_route.policy, global.max_body_size);
     // First, so that what the others answer is an error, too.
-    let pages = http_route.error_pages.as_ref();
-    let mut filters: Vec<_> = pages
-        .into_iter()
-        .flat_map(|pages| errors::filters(&http_route.id, pages, &policy.auth_headers))
-        .collect();
+    let mut filters = error_pages(http_route, global);
     if policy.max_body_size != usual_body && !is_handshake {
         filters.push(limit(policy.max_body_size));
     }
@@ -90,6 +86,29 @@ pub(super) fn per_route(
 /// For an answer of the data plane's own, which the firewall is in front of, too.
 pub(super) fn of_answer(policy: &Policy, global: &GlobalConfig) -> Option<(String, Any)> {
     chain_of(firewall::filter(policy, global).into_iter().collect())
+}
+
+/// For a direct response, if the route has a page in its place.
+pub(super) fn of_replaced(
+    direct: &DirectResponse,
+    http_route: &HttpRoute,
+    global: &GlobalConfig,
+) -> Option<(String, Any)> {
+    let pages = http_route.error_pages.as_ref()?;
+    if !errors::replaces(pages, direct) {
+        return None;
+    }
+    let mut filters = error_pages(http_route, global);
+    filters.extend(firewall::filter(&http_route.policy, global));
+    chain_of(filters)
+}
+
+fn error_pages(http_route: &HttpRoute, global: &GlobalConfig) -> Vec<TypedExtensionConfig> {
+    let HttpRoute { id, policy, .. } = http_route;
+    let pages = http_route.error_pages.iter();
+    pages
+        .flat_map(|pages| errors::filters(id, pages, &policy.auth_headers, &global.forwarded))
+        .collect()
 }
 
 fn chain_of(filters: Vec<TypedExtensionConfig>) -> Option<(String, Any)> {

@@ -19,6 +19,7 @@ use crate::render::format::format;
 use crate::render::forwarded;
 use crate::render::header::{self, set};
 use crate::render::local_reply::TEXT_METADATA;
+use crate::render::policy;
 
 /// Status of what cannot be compared.
 const CLOSED: u16 = 503;
@@ -35,8 +36,13 @@ pub(super) fn routes(
         .partition(|direct| direct.precedes_preflight);
     let routes = |all: Vec<&DirectResponse>| {
         let all = all.into_iter();
-        all.map(|direct| self::route(route, direct, &http_route.filters, around))
-            .collect()
+        all.map(|direct| {
+            let mut answer = self::route(route, direct, &http_route.filters, around);
+            let chain = policy::of_replaced(direct, http_route, around.1);
+            answer.typed_per_filter_config.extend(chain);
+            answer
+        })
+        .collect()
     };
     (routes(first), routes(others))
 }

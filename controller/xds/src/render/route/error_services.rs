@@ -12,13 +12,11 @@ use sluice_ir::{BackendId, Config, GlobalConfig, Policy, RouteId};
 use super::http_route::forward;
 use super::matching::is;
 use crate::render::format::format;
-use crate::render::forwarded;
-use crate::render::policy::errors::ASKED_HOST;
 use crate::render::proto::any;
 use crate::render::{LOOP_FILTER, request_headers};
 use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
-/// By the time that a host is rewritten, the header has the one that clients asked for.
+/// The header has the host that clients asked for, whoever made the error.
 const HEADERS_HOST: &str = "%REQ(x-forwarded-host)%";
 
 /// `None` when there are no error services.
@@ -32,10 +30,7 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
         routes,
-        request_headers_to_add: [forwarded::host(&config.global.forwarded, ASKED_HOST)]
-            .into_iter()
-            .chain(request_headers::of_host(&config.global))
-            .collect(),
+        request_headers_to_add: request_headers::of_host(&config.global),
         typed_per_filter_config: unmarked(),
         ..VirtualHost::default()
     };

@@ -137,11 +137,15 @@ pub(super) fn literal(text: &str) -> Option<String> {
 }
 
 fn matches(pattern: &str) -> Option<Comparison> {
+    if let Some(pattern) = sluice_pattern::behind_any_case(pattern) {
+        return matches_in_any_case(pattern);
+    }
     sluice_pattern::check(pattern, Subject::Text).ok()?;
     Some(Comparison::Matches(pattern.to_owned()))
 }
 
 fn matches_in_any_case(pattern: &str) -> Option<Comparison> {
+    let pattern = sluice_pattern::behind_any_case(pattern).unwrap_or(pattern);
     sluice_pattern::check(pattern, Subject::TextInAnyCase).ok()?;
     Some(Comparison::MatchesIgnoreCase(pattern.to_owned()))
 }
@@ -309,6 +313,44 @@ mod tests {
             "($scheme = http)",
         ] {
             assert!(!is_comparable(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_flag_at_the_beginning_of_a_pattern_is_that_of_its_operator() {
+        for comparable in [ENVOY, Comparable::ALL] {
+            for variable in [
+                "$host",
+                "$uri",
+                "$request_uri",
+                "$args",
+                "$arg_a",
+                "$http_user_agent",
+                "$request_method",
+                "$scheme",
+            ] {
+                for pattern in ["^/old", "^/a/(.*)$", "a|b", "(b)ot"] {
+                    for sign in ["", "!"] {
+                        let read = |operator: &str, flag: &str| {
+                            let words = [
+                                &*format!("({variable}"),
+                                &*format!("{sign}{operator}"),
+                                &*format!("{flag}{pattern})"),
+                            ];
+                            read(&words, |_| false, comparable)
+                        };
+                        let in_any_case = read("~*", "");
+                        for (operator, flag) in [("~", "(?i)"), ("~*", "(?i)")] {
+                            assert_eq!(
+                                read(operator, flag),
+                                in_any_case,
+                                "{variable} {sign}{operator} {flag}{pattern}"
+                            );
+                        }
+                        assert_eq!(read("~", "a(?i)"), None);
+                    }
+                }
+            }
         }
     }
 

@@ -1,6 +1,11 @@
 //! What `rewrite` redirects to is what nginx 1.22 redirects to.
 
+use sluice_ir::GlobalConfig;
+
 use super::tests::{responses, shown};
+use crate::snippet::comparable::Comparable;
+use crate::snippet::conditions;
+use crate::support::DataPlane;
 
 /// All patterns and targets, and what `return` would have in an `if` around it.
 #[test]
@@ -38,6 +43,29 @@ fn a_rewrite_is_a_return_where_its_pattern_matches() {
                 }
                 assert!(all[0].contains(&format!("{status} ")), "{}", all[0]);
             }
+        }
+    }
+}
+
+#[test]
+fn every_data_plane_has_words_for_patterns_of_paths() {
+    for plane in [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)] {
+        let comparable = Comparable::by(plane, &GlobalConfig::default());
+        for pattern in [
+            "^",
+            "^(.*)$",
+            "^(.*)",
+            "^(/.*)$",
+            "^/a/(.*)$",
+            "/old$",
+            "^($|/)",
+            "(?i)^/A$|b",
+            "^/[^/]+/(\\d+)",
+        ] {
+            assert!(
+                conditions::of_path(pattern, comparable).is_some(),
+                "{pattern}"
+            );
         }
     }
 }

@@ -151,7 +151,7 @@ impl<'a> Redirect<'a> {
         Some(ResponseContent::Rewritten { regex, to })
     }
 
-    /// What `return` has for it. The error: why there is no such URL.
+    /// The URL that `return` has for it. The error: why there is no such URL.
     pub(super) fn url(&self) -> Result<Cow<'a, str>, &'static str> {
         /// These have a query in them, or are one.
         const QUERIES: [&str; 4] = ["request_uri", "args", "query_string", "is_args"];
@@ -165,7 +165,7 @@ impl<'a> Redirect<'a> {
             )
         } else if self.target.contains('?') {
             Err(
-                "a query of its own with that of the request behind it; end it with `?`, which drops the latter",
+                "the query of the request cannot follow one of the target; end that with `?`, which drops the former",
             )
         } else {
             Ok(Cow::Owned(format!("{}$is_args$args", self.target)))

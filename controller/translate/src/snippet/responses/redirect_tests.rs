@@ -1,4 +1,4 @@
-//! What `rewrite` redirects to is what nginx 1.22 redirects to.
+//! `rewrite` redirects to where nginx 1.22 does.
 
 use sluice_ir::GlobalConfig;
 

@@ -34,6 +34,16 @@ const INTO_HEADERS: &[(&str, &str, &str)] = &[
     ),
     (
         "configuration-snippet",
+        "rewrite ^([^?]*)$ https://b.test$1? permanent;",
+        "/",
+    ),
+    (
+        "configuration-snippet",
+        "rewrite ^ https://b.test$request_uri? permanent;",
+        "/",
+    ),
+    (
+        "configuration-snippet",
         "return 302 https://b.test$request_uri;",
         "/",
     ),

@@ -9,7 +9,7 @@
 //! a pattern), `possessive.rs`.
 //!
 //! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
-//! checks patterns with [`check`], and renderers write them with [`re2()`], [`re2_first`] and [`pcre()`] and with nothing else: what
+//! takes them from [`with_flags_in_groups`], checks patterns with [`check`], and renderers write them with [`re2()`], [`re2_first`] and [`pcre()`] and with nothing else: what
 //! is measured is what is compiled.
 //!
 //! Pure, and the same for the same input: what was measured is remembered.
@@ -17,7 +17,9 @@
 mod automaton;
 mod class_set;
 mod encoded;
+mod first_group;
 mod host_names;
+mod leading_flags;
 mod literal_prefix;
 mod lookahead;
 mod lookaround;
@@ -38,7 +40,9 @@ use regex_syntax::hir::{Hir, HirKind};
 
 pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
 pub use encoded::encoded_path;
+pub use first_group::first_group_begins_with_slash;
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};
+pub use leading_flags::{behind_any_case, with_flags_in_groups};
 pub use literal_prefix::{covering_prefix, has_alternatives, literal_prefix};
 pub use lookahead::without_lookahead;
 pub use lookaround::{

@@ -47,7 +47,7 @@ impl Reader<'_> {
                 alternation.asts.iter().try_for_each(|ast| self.read(ast))
             }
             Ast::Concat(concat) => concat.asts.iter().try_for_each(|ast| self.read(ast)),
-            Ast::Flags(_) => Err("flags in the middle".to_owned()),
+            Ast::Flags(_) => Err("flags other than (?i) at the beginning".to_owned()),
             Ast::ClassUnicode(_) => Err("a Unicode class such as \\pL".to_owned()),
         }
     }

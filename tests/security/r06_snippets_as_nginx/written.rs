@@ -217,6 +217,10 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "",
         "if ($http_x_key) { return 403; } rewrite ^/shop/(.*)$ /new/$1 break;",
     ),
+    (
+        "rewrite ^/metrics$ $scheme://$host/m redirect; rewrite \\.php$ https://old.test/x? permanent;",
+        "rewrite \"(?i)^/SHOP(/.*)$\" https://old.test$1? last; if ($http_x_key) { rewrite ^(.+)$ https://$host:8443$1 permanent; }",
+    ),
     ("", "rewrite ^(.*)$ /all$1 break;"),
     (
         "location ~ \\.php$ { deny all; }\nlocation /shop/s { return 404; }",

@@ -96,6 +96,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
 }
 
 fn matching(pattern: &str) -> Result<CanaryValue, String> {
+    let pattern = &*sluice_pattern::with_flags_in_groups(pattern);
     let large = || format!("one that compiles to more than {LARGEST_PATTERN} bytes");
     let Some(found) = sluice_pattern::of_text_without_lookaround(pattern) else {
         if let Err(wrong) = sluice_pattern::check(pattern, Subject::Text) {

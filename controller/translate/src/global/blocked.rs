@@ -51,5 +51,6 @@ fn text(entry: &str) -> Result<TextMatch, String> {
             None => (rest, Subject::Text, TextMatch::Regex),
         },
     };
-    sluice_pattern::check(pattern, subject).map(|_| text(pattern.to_owned()))
+    let pattern = sluice_pattern::with_flags_in_groups(pattern);
+    sluice_pattern::check(&pattern, subject).map(|_| text(pattern.into_owned()))
 }

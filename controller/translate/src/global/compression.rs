@@ -50,12 +50,15 @@ fn no_gzip(text: &str) -> Parsed<Option<NoGzip>> {
     match text {
         "" => Ok(None),
         "msie6" => Ok(Some(NoGzip::OldInternetExplorer)),
-        pattern => match sluice_pattern::check(pattern, Subject::TextInAnyCase) {
-            Ok(_) => Ok(Some(NoGzip::Regex(pattern.to_owned()))),
-            Err(wrong) => {
-                Err(format!("msie6, or a pattern that RE2 and PCRE share ({wrong})").into())
+        pattern => {
+            let pattern = sluice_pattern::with_flags_in_groups(pattern);
+            match sluice_pattern::check(&pattern, Subject::TextInAnyCase) {
+                Ok(_) => Ok(Some(NoGzip::Regex(pattern.into_owned()))),
+                Err(wrong) => {
+                    Err(format!("msie6, or a pattern that RE2 and PCRE share ({wrong})").into())
+                }
             }
-        },
+        }
     }
 }
 

@@ -36,6 +36,7 @@ use super::named::NamedLocation;
 use super::nested;
 use super::proxy_pass::{ProxyDirectives, ProxyPass};
 use super::responses::{ONLY_OF_INGRESSES, Responses};
+use super::rewrites::is_url;
 use super::tree::{Directive, directives};
 use super::tuning;
 use super::upstream::UpstreamDirectives;
@@ -231,7 +232,7 @@ impl<'a> Parts<'a> {
         let block = self.block;
         self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["rewrite", _, _, "break" | "last"], _) if is_of_server(block) => None,
+            (["rewrite", _, to, "break" | "last"], _) if is_of_server(block) && !is_url(to) => None,
             (words, None) if self.is_of_block(words) => self.add_of_block(words),
             // It would decide which location is found.
             (["rewrite", ..], _) if self.options.of_all_servers => {
@@ -242,7 +243,9 @@ impl<'a> Parts<'a> {
             {
                 return self.responses.rewrite_in_server(directive);
             }
-            (["rewrite", _, _, "break" | "last"], _) if block == Block::Server => None,
+            (["rewrite", _, to, "break" | "last"], _) if block == Block::Server && !is_url(to) => {
+                None
+            }
             (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
             (["location", name], Some(_)) if self.is_named(name) && self.options.of_all_servers => {
                 let reason =

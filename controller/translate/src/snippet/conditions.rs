@@ -97,6 +97,31 @@ pub(super) fn read(
     })
 }
 
+/// Why the words after `if` cannot be read, where that is their pattern.
+pub(super) fn wrong_pattern(words: &[&str]) -> Option<String> {
+    let words = without_brackets(words)?;
+    let [_, "~" | "!~" | "~*" | "!~*", pattern] = words.as_slice() else {
+        return None;
+    };
+    let pattern = sluice_pattern::with_flags_in_groups(pattern);
+    let wrong = sluice_pattern::check(&pattern, Subject::Text).err()?;
+    Some(not_shared(&wrong))
+}
+
+/// Reason why a pattern is not served.
+pub(super) fn not_shared(wrong: &str) -> String {
+    format!("expected a regular expression that RE2 and PCRE share, got {wrong}")
+}
+
+/// `if ($uri ~ PATTERN)`
+pub(super) fn of_path(pattern: &str, comparable: Comparable) -> Option<Condition> {
+    let test = test("uri", matches(pattern)?, comparable)?;
+    Some(Condition {
+        test,
+        negated: false,
+    })
+}
+
 /// `if ($http_a)`: it is neither empty nor `0`.
 fn is_set(variable: &str, comparable: Comparable) -> Option<If> {
     let equals = |text: &str| test(variable, Comparison::Equals(text.to_owned()), comparable);
@@ -137,11 +162,15 @@ pub(super) fn literal(text: &str) -> Option<String> {
 }
 
 fn matches(pattern: &str) -> Option<Comparison> {
+    if let Some(pattern) = sluice_pattern::behind_any_case(pattern) {
+        return matches_in_any_case(pattern);
+    }
     sluice_pattern::check(pattern, Subject::Text).ok()?;
     Some(Comparison::Matches(pattern.to_owned()))
 }
 
 fn matches_in_any_case(pattern: &str) -> Option<Comparison> {
+    let pattern = sluice_pattern::behind_any_case(pattern).unwrap_or(pattern);
     sluice_pattern::check(pattern, Subject::TextInAnyCase).ok()?;
     Some(Comparison::MatchesIgnoreCase(pattern.to_owned()))
 }
@@ -309,6 +338,29 @@ mod tests {
             "($scheme = http)",
         ] {
             assert!(!is_comparable(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_flag_at_the_beginning_of_a_pattern_is_that_of_its_operator() {
+        const VARIABLES: &str = "$host $uri $request_uri $args $arg_a $http_user_agent $scheme";
+        let patterns = || "^/old ^/a/(.*)$ a|b (b)ot".split(' ');
+        let variables = VARIABLES.split(' ');
+        let all = variables.flat_map(|variable| patterns().map(move |pattern| (variable, pattern)));
+        for (variable, pattern) in all {
+            for comparable in [ENVOY, Comparable::ALL] {
+                let read = |operator: &str, pattern: &str| {
+                    let words = [&*format!("({variable}"), operator, &*format!("{pattern})")];
+                    read(&words, |_| false, comparable)
+                };
+                for (operator, in_any_case) in
+                    [("~", "~*"), ("~*", "~*"), ("!~", "!~*"), ("!~*", "!~*")]
+                {
+                    let flagged = read(operator, &format!("(?i){pattern}"));
+                    assert_eq!(flagged, read(in_any_case, pattern), "{variable} {pattern}");
+                    assert_eq!(read(operator, &format!("a(?i){pattern}")), None);
+                }
+            }
         }
     }
 

@@ -99,13 +99,14 @@ fn literal(text: &str) -> Option<String> {
 
 /// A pattern that is found anywhere in a path.
 pub(super) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
-    let shape = sluice_pattern::check(text, subject).ok()?;
+    let text = sluice_pattern::with_flags_in_groups(text);
+    let shape = sluice_pattern::check(&text, subject).ok()?;
     let scope = match subject {
         Subject::InPathInAnyCase | Subject::TextInAnyCase => RegexScope::AnywhereInAnyCase,
         Subject::Path | Subject::InPath | Subject::Text => RegexScope::Anywhere,
     };
     Some(PathRegex {
-        pattern: text.to_owned(),
+        pattern: text.into_owned(),
         groups: shape.groups,
         alternatives: shape.alternatives,
         scope,
@@ -141,6 +142,13 @@ mod tests {
             };
             assert_eq!((regex.pattern.as_str(), regex.scope), ("\\.php$", scope));
         }
+        let Some(LocationPath::Pattern(regex)) = path("~ (?i)^/A|b$") else {
+            panic!("flags")
+        };
+        assert_eq!(
+            (regex.pattern.as_str(), regex.alternatives),
+            ("(?i:^/A|b$)", false)
+        );
         for bad in [
             "@a", "/a%20b", "a", "~ (?=a)", "=", "/a /b", "", "^~ a", "! /a",
         ] {

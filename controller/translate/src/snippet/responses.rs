@@ -6,6 +6,7 @@
 
 mod answers;
 mod path_changes;
+mod redirects;
 mod refusals;
 mod variants;
 
@@ -230,13 +231,7 @@ impl<'a> Responses<'a> {
             (["rewrite", ..], None) if self.of_all_servers => {
                 Err(directive.because(ONLY_OF_INGRESSES).into())
             }
-            (["rewrite", words @ ..], None) => {
-                let (status, content) = rewrites::redirect(words).ok_or_else(unsupported)?;
-                self.respond(directive, &branches, status, &content)?;
-                (self.captures, self.host_groups) = (None, None);
-                // Where the pattern does not match, nginx goes on.
-                Ok(branches)
-            }
+            (["rewrite", words @ ..], None) => self.rewrite(words, directive, branches),
             (["if", words @ ..], Some(block)) => self.run_if(words, block, directive, branches),
             _ => Err(unsupported().into()),
         }
@@ -367,5 +362,7 @@ impl<'a> Responses<'a> {
 
 #[cfg(test)]
 mod flag_tests;
+#[cfg(test)]
+mod redirect_tests;
 #[cfg(test)]
 mod tests;

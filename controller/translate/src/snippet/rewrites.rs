@@ -1,8 +1,11 @@
 //! `rewrite`: redirects, and paths that pods see in place of those that clients asked for.
 
+use std::borrow::Cow;
+
 use sluice_ir::{PathRegex, PathRewrite, RedirectTo, ResponseContent, Template, TemplatePart};
 use sluice_pattern::Subject;
 use sluice_syntax::template::{self, Target};
+use sluice_syntax::variables::{self, Segment};
 
 use super::locations;
 use super::tree::Directive;
@@ -98,40 +101,86 @@ pub(super) fn path_change(directive: &Directive) -> Option<PathChange> {
 }
 
 /// `rewrite PATTERN TARGET FLAG` that redirects.
-pub(super) fn redirect(words: &[&str]) -> Option<(u16, ResponseContent)> {
-    let (pattern, target, status) = match *words {
-        [pattern, target, "permanent"] => (pattern, target, 301),
-        [pattern, target, "redirect"] => (pattern, target, 302),
-        // nginx redirects to a URL without being told.
-        [pattern, target] if !target.starts_with('/') => (pattern, target, 302),
-        _ => return None,
-    };
-    let regex = locations::pattern(pattern, Subject::InPath)?;
-    let target = Target::parse(target).ok()?;
-    let to = if let Some((scheme, authority, path)) = target.as_url() {
-        let (host, port) = template::host_and_port(&authority)?;
-        let path = path.with_groups(regex.groups);
-        RedirectTo::Template {
-            scheme,
-            host,
-            port,
-            path,
-        }
-    } else {
-        let path = target.with_groups(regex.groups);
-        is_absolute(&path, &regex).then_some(())?;
-        RedirectTo::Parts {
-            scheme: None,
-            host: None,
-            port: None,
-            path: Some(PathRewrite::Template(path)),
-        }
-    };
-    Some((status, ResponseContent::Rewritten { regex, to }))
+pub(super) struct Redirect<'a> {
+    pub(super) pattern: &'a str,
+    target: &'a str,
+    pub(super) status: u16,
 }
 
-/// True if a path always begins with a slash: its text does, or a group with one, or a group at the beginning of the path that was
-/// asked for, also where that is empty.
+impl<'a> Redirect<'a> {
+    /// Reads the words after `rewrite`. `None`: nginx redirects nobody.
+    pub(super) fn read(words: &[&'a str]) -> Option<Self> {
+        let (pattern, target, status) = match *words {
+            [pattern, target, "permanent"] => (pattern, target, 301),
+            [pattern, target, "redirect"] => (pattern, target, 302),
+            [pattern, target] | [pattern, target, "last" | "break"] if is_url(target) => {
+                (pattern, target, 302)
+            }
+            _ => return None,
+        };
+        Some(Redirect {
+            pattern,
+            target,
+            status,
+        })
+    }
+
+    /// As a redirect that compares the path itself, and that the query goes along with. `None`: it is another one.
+    pub(super) fn rewritten(&self) -> Option<ResponseContent> {
+        let regex = locations::pattern(self.pattern, Subject::InPath)?;
+        let target = Target::parse(self.target).ok()?;
+        let to = if let Some((scheme, authority, path)) = target.as_url() {
+            let (host, port) = template::host_and_port(&authority)?;
+            let path = path.with_groups(regex.groups);
+            RedirectTo::Template {
+                scheme,
+                host,
+                port,
+                path,
+            }
+        } else {
+            let path = target.with_groups(regex.groups);
+            is_absolute(&path, &regex).then_some(())?;
+            RedirectTo::Parts {
+                scheme: None,
+                host: None,
+                port: None,
+                path: Some(PathRewrite::Template(path)),
+            }
+        };
+        Some(ResponseContent::Rewritten { regex, to })
+    }
+
+    /// The URL that `return` has for it. The error: why there is no such URL.
+    pub(super) fn url(&self) -> Result<Cow<'a, str>, &'static str> {
+        /// These have a query in them, or are one.
+        const QUERIES: [&str; 4] = ["request_uri", "args", "query_string", "is_args"];
+        if let Some(url) = self.target.strip_suffix('?') {
+            return Ok(Cow::Borrowed(url));
+        }
+        let is_query = |segment: Segment<'_>| matches!(segment, Segment::Variable { name, .. } if QUERIES.contains(&&*variables::canonical(name)));
+        if variables::segments(self.target).any(is_query) {
+            Err(
+                "nginx puts the query behind it once more; end it with `?`, or use `return 301 https://HOST$request_uri`",
+            )
+        } else if self.target.contains('?') {
+            Err(
+                "the query of the request cannot follow one of the target; end that with `?`, which drops the former",
+            )
+        } else {
+            Ok(Cow::Owned(format!("{}$is_args$args", self.target)))
+        }
+    }
+}
+
+/// True of a target that nginx redirects to without being told.
+pub(super) fn is_url(target: &str) -> bool {
+    let mut schemes = ["http://", "https://", "$scheme"].iter();
+    schemes.any(|scheme| target.starts_with(scheme))
+}
+
+/// True if a path always begins with a slash: its text does, or a group of the path that was asked for, or what is behind a group at
+/// its beginning that may be empty.
 pub(super) fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
     let begins_so = |part: Option<&TemplatePart>| matches!(part, Some(TemplatePart::Text(text)) if text.starts_with('/'));
     let mut parts = path.0.iter();
@@ -140,19 +189,11 @@ pub(super) fn is_absolute(path: &Template, regex: &PathRegex) -> bool {
             let is_at_beginning =
                 regex.pattern.starts_with("^(") && !regex.pattern.starts_with("^(?");
             let is_so = is_at_beginning && begins_so(parts.next());
-            !regex.alternatives && (is_so || first_group_is_path(&regex.pattern))
+            let pattern = &regex.pattern;
+            !regex.alternatives && is_so || sluice_pattern::first_group_begins_with_slash(pattern)
         }
         first => begins_so(first),
     }
-}
-
-/// True if the first group of a pattern is all of a path from a slash on: `^/api(/.*)$`.
-fn first_group_is_path(pattern: &str) -> bool {
-    let Some((before, group)) = pattern.split_once('(') else {
-        return false;
-    };
-    let rest = group.strip_prefix("/.*)");
-    !before.ends_with('\\') && rest.is_some_and(|rest| !rest.starts_with(['?', '*', '{']))
 }
 
 #[cfg(test)]
@@ -205,6 +246,7 @@ mod tests {
             "rewrite ^/api(/.*)$ $1 break;",
             "rewrite ^(.*)$ /app$1 break;",
             "rewrite ^(/old)/(.*)$ $1/new break;",
+            "rewrite ^(/old/.*)$ $1 break;",
             "rewrite ^/a/(.*)$ /$1 last;",
         ] {
             assert!(change(good).is_some(), "{good}");

@@ -71,6 +71,12 @@ impl Directive {
         }
     }
 
+    /// As [`Directive::unsupported`], with the reason.
+    pub(super) fn unsupported_for(&self, why: &str) -> SnippetError {
+        let written = excerpt(&self.written);
+        self.because(format!("`{written}` is not supported: {why}"))
+    }
+
     /// It cannot be served, or not with these arguments.
     pub(super) fn unsupported(&self) -> SnippetError {
         let written = excerpt(&self.written);

@@ -45,6 +45,7 @@ pub fn alias_entries(text: &str) -> Vec<AliasEntry<'_>> {
 }
 
 fn of_pattern<'t>(text: &'t str, pattern: &str, number: usize) -> AliasEntry<'t> {
+    let pattern = &*sluice_pattern::with_flags_in_groups(pattern);
     let names = if number > MAX_ALIAS_PATTERNS {
         Err(format!("at most {MAX_ALIAS_PATTERNS} patterns"))
     } else {
@@ -111,6 +112,10 @@ mod tests {
                 names(&["www.c.test", "api.c.test"]),
                 names(&["*.d.test"])
             ]
+        );
+        assert_eq!(
+            shown(r"~(?i)^(WWW|api)\.c\.test$"),
+            [names(&["www.c.test", "api.c.test"])]
         );
         let deeper = |text| alias_entries(text)[0].takes_deeper_names;
         assert!(deeper(r"~^.+\.d\.test$") && !deeper(r"~^[^.]+\.d\.test$"));

@@ -19,7 +19,7 @@ const CLOSED: u16 = 503;
 
 impl Responses<'_> {
     /// Status and content of `return`. `captures`: of the groups that it has.
-    fn answer(
+    pub(super) fn answer(
         &self,
         words: &[&str],
         captures: Option<&Captures>,

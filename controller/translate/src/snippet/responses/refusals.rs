@@ -5,6 +5,7 @@ use sluice_syntax::excerpt;
 use super::Responses;
 use crate::snippet::block_headers;
 use crate::snippet::branch::Branch;
+use crate::snippet::conditions;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::flags::{VariableValue, has_group};
 use crate::snippet::tree::Directive;
@@ -49,7 +50,13 @@ impl Responses<'_> {
         directive: &Directive,
         block: &[Directive],
     ) -> Result<(), SnippetErrors> {
-        self.errors.take(Err::<(), _>(directive.unsupported()))?;
+        let words = directive.words();
+        let wrong = conditions::wrong_pattern(words.get(1..).unwrap_or_default());
+        let error = match wrong {
+            Some(wrong) => directive.unsupported_for(&wrong),
+            None => directive.unsupported(),
+        };
+        self.errors.take(Err::<(), _>(error))?;
         self.look_at(block)
     }
 

@@ -155,6 +155,7 @@ fn pattern_of(text: &str) -> Result<Pattern, String> {
     let error =
         |reason: String| format!("expected a regular expression that RE2 and PCRE share: {reason}");
     let written = text.replace("\\\"", "\"");
+    let written = sluice_pattern::with_flags_in_groups(&written);
     sluice_pattern::check(&written, Subject::Text).map_err(error)?;
     Pattern::new(&written).ok_or_else(|| error("a control character".to_owned()))
 }

@@ -60,6 +60,36 @@ fn signs_that_end_texts_are_written_by_number() {
 }
 
 #[test]
+fn a_flag_at_the_beginning_of_a_pattern_is_one_of_a_group() {
+    for (pattern, expected) in [
+        ("(?i)select.+from", "(?i:select.+from)"),
+        ("(?i)a|b", "(?i:a|b)"),
+        ("(?i:a)|b", "(?i:a)|b"),
+    ] {
+        for operator in ["@rx ", ""] {
+            assert_eq!(
+                written(&format!(
+                    "SecRule ARGS \"{operator}{pattern}\" \"id:1,deny\""
+                )),
+                format!("SecRule ARGS \"@rx {expected}\" \"id:1,deny\"")
+            );
+        }
+        let selected = format!("SecRule ARGS:/{pattern}/ \"@rx x\" \"id:1,deny\"");
+        // A `|` is between variables there.
+        if !pattern.contains('|') {
+            assert!(written(&selected).contains(expected));
+        }
+    }
+    let middle = "SecRule ARGS \"@rx a(?i)b\" \"id:1,deny\"";
+    assert!(
+        parse(middle)
+            .unwrap_err()
+            .reason
+            .contains("flags other than (?i) at the beginning")
+    );
+}
+
+#[test]
 fn lines_are_counted_and_comments_end() {
     let line = |text| parse(text).unwrap_err().line;
     assert_eq!(line("# SecRule ARGS x \\\n \"id:1\"\n\nSecTmpDir /x"), 4);

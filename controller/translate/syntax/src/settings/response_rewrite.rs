@@ -141,6 +141,7 @@ fn pattern(text: &str, any_case: bool) -> Parsed<Pattern> {
     if text.contains(r"\\") || !text.chars().all(|letter| letter.is_ascii_graphic()) {
         return Err(wrong(r"one with \\, blanks or more than ASCII".to_owned()));
     }
+    let text = &*sluice_pattern::with_flags_in_groups(text);
     let (groups, backtracking) = match sluice_pattern::check(text, subject) {
         Ok(_) if Compiled::compile(text, any_case).is_none() => {
             let large = format!("one that compiles to more than {LARGEST_PATTERN} bytes");

@@ -95,7 +95,7 @@ impl Mirrored {
             self.journal
                 .since(0)
                 .into_iter()
-                .find(|copy| copy.path == copied_to)
+                .find(|copy| copy.path == copied_to && copy.query.is_some())
         };
         wait::until("the copy", copied).await.map(|(copy, _)| copy)
     }
@@ -134,19 +134,22 @@ async fn copy_goes_to_the_path_of_its_target() -> Result<()> {
     for ingress in [
         mirrored.ingress("web", HOST),
         mirrored.to_path("fixed", "fixed.test", "/fixed"),
+        mirrored.to_path("slash", "slash.test", "/"),
         mirrored.to_path("below", "below.test", "/below$request_uri"),
         mirrored.to_path("foreign", "foreign.test", "/below;}$request_uri"),
     ] {
         mirrored.fixture.manifests.ingress(&ingress)?;
     }
     let sluice = mirrored.serve().await?;
-    let copy = mirrored
-        .copy_at(&sluice, "fixed.test", "/some%2fpath", "/fixed")
-        .await?;
-    ensure!(
-        copy.query.as_deref() == Some("a=1") && copy.body_bytes == 4,
-        "{copy:?}"
-    );
+    for (host, fixed) in [("fixed.test", "/fixed"), ("slash.test", "/")] {
+        let copy = mirrored
+            .copy_at(&sluice, host, "/some%2fpath", fixed)
+            .await?;
+        ensure!(
+            copy.query.as_deref() == Some("a=1") && copy.body_bytes == 4,
+            "{copy:?}"
+        );
+    }
     let copy = mirrored
         .copy_at(&sluice, "below.test", "/some%2fpath", "/below/some%2fpath")
         .await?;

@@ -54,7 +54,7 @@ const SEEN: &[(&str, Annotations, &str)] = &[
     ("cors-allow-origin", &[("enable-cors", "true")], "https://a.example"),
     ("cors-allow-headers", &[("enable-cors", "true")], ""),
     ("cors-expose-headers", &[("enable-cors", "true")], ""),
-    ("mirror-host", &[("mirror-target", "http://web.foreign.svc/")], ""),
+    ("mirror-host", &[("mirror-target", "http://web.foreign.svc")], ""),
     ("proxy-cookie-path", &[], "/ /"),
     ("proxy-redirect-to", &[("proxy-redirect-from", "http://a.example/")], "http://a.example/"),
 ];

@@ -166,7 +166,7 @@ const HOSTILE: &[&str] = &[
     "SecRuleEngine On\nSecRuleScript /tmp/x.lua \"id:1,deny\"",
     "SecRuleEngine On\nSecRemoteRules key https://rules.test/",
     "SecRuleEngine On\nInclude /etc/passwd",
-    "SecRuleEngine On\nSecTmpDir /etc",
+    "SecRuleEngine On\nSecGeoLookupDb /etc\nSecTmpDir /etc",
     "SecRuleEngine On\nSecRule ENV:HOME \"@beginsWith /\" \"id:1,deny\"",
     "SecRuleEngine On\nSecRule ARGS \"@streq %{ENV.HOME}\" \"id:1,deny\"",
     "SecRuleEngine On\nSecRule ARGS x \"id:1,redirect:https://evil.test\"",

@@ -188,7 +188,10 @@ async fn access_control_snippet_of_the_operator_closes_everything(plane: Plane) 
         ("main-snippet", "http { deny all; }"),
         ("stream-snippet", "deny all;"),
         ("global-auth-snippet", "proxy_set_header X-Remote-User '';"),
-        ("modsecurity-snippet", "SecRuleEngine On\nSecTmpDir /tmp"),
+        (
+            "modsecurity-snippet",
+            "SecRuleEngine On\nSecGeoLookupDb /tmp",
+        ),
     ];
     for (key, text) in guarding {
         let settings = json!({key: text, "enable-modsecurity": "true"});

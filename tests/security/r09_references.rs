@@ -37,7 +37,7 @@ const BALANCING: [(&str, &str); 13] = [
 /// Every way for an Ingress of a foreign namespace to name `web` of the owner's.
 fn references() -> Vec<Value> {
     vec![
-        json!({"mirror-target": "http://web.owner.svc.cluster.local/"}),
+        json!({"mirror-target": "http://web.owner.svc.cluster.local"}),
         json!({"mirror-target": "https://web.owner.svc:80"}),
         json!({"auth-url": "http://web.owner.svc.cluster.local:80/check"}),
         json!({"auth-url": "https://web.owner.svc.cluster.local:80/check"}),
@@ -188,7 +188,7 @@ fn foreign_references_do_not_change_balancing_of_l4_ports() {
     };
     let mirror = annotations([(
         "mirror-target".to_owned(),
-        json!("http://web.owner.svc.cluster.local/"),
+        json!("http://web.owner.svc.cluster.local"),
     )]);
     let foreign = ingress(FOREIGN, ("b.example", "web"), 1, &mirror);
     let after = backends(&[foreign], &options);

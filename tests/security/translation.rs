@@ -43,7 +43,7 @@ const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ("limit-allowlist", &[("limit-rps", "5")]),
     ("limit-whitelist", &[("limit-rps", "5")]),
     ("limit-rate-after", &[("limit-rate", "5")]),
-    ("mirror-", &[("mirror-target", "http://web.owner.svc/")]),
+    ("mirror-", &[("mirror-target", "http://web.owner.svc")]),
     (
         "permanent-redirect-",
         &[("permanent-redirect", "http://a.example/")],

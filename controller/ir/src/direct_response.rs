@@ -42,6 +42,59 @@ impl DirectResponse {
         let headers = self.headers.as_ref().map_or(0, HeaderModification::size);
         1 + self.conditions.len() + headers + text
     }
+
+    /// Extension of the paths that it is for, in lower case, where its conditions say one.
+    #[must_use]
+    pub fn extension(&self) -> Option<String> {
+        path_extension(&self.conditions)
+    }
+}
+
+/// Extension of the paths that conditions hold for, in lower case; `None`: paths of several, or none. A pattern that is only the beginning
+/// of a path stands for that path.
+#[must_use]
+pub fn path_extension(conditions: &[Condition]) -> Option<String> {
+    let paths = conditions.iter().filter(|condition| !condition.negated);
+    paths
+        .filter_map(|condition| match &condition.test {
+            RequestTest::Path(Comparison::Equals(path)) => extension_of_path(path),
+            RequestTest::Path(
+                Comparison::Matches(pattern) | Comparison::MatchesIgnoreCase(pattern),
+            ) => extension_of_pattern(pattern),
+            _ => None,
+        })
+        .next()
+}
+
+/// Extension of a path, in lower case: what is behind the last dot of the last segment.
+#[must_use]
+pub fn extension_of_path(path: &str) -> Option<String> {
+    let (_, name) = path.rsplit_once('/')?;
+    extension(name.rsplit_once('.')?.1)
+}
+
+/// Extension of all paths that a pattern takes, in lower case: it ends so (`\.txt$`), or is the beginning of a path and nothing else
+/// (`^/robots\.txt`).
+#[must_use]
+pub fn extension_of_pattern(pattern: &str) -> Option<String> {
+    let (before, end) = pattern.rsplit_once("\\.")?;
+    // Another backslash in front: a backslash is meant, and any letter.
+    let is_dot = !before.ends_with('\\') && !pattern.contains('|');
+    let is_literal = || {
+        let rest = before
+            .strip_prefix("^/")?
+            .replace("\\.", "")
+            .replace("\\-", "");
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte);
+        rest.bytes().all(is_plain).then_some(end)
+    };
+    let end = end.strip_suffix('$').or_else(is_literal)?;
+    extension(end).filter(|_| is_dot)
+}
+
+fn extension(text: &str) -> Option<String> {
+    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_plain.then(|| text.to_ascii_lowercase())
 }
 
 /// Content of a response.
@@ -178,4 +231,42 @@ pub enum Comparison {
     Matches(String),
     /// The same, whatever case letters have.
     MatchesIgnoreCase(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_a_condition_have_one_extension_or_none() {
+        let of = |test, negated| path_extension(&[Condition { test, negated }]);
+        for (path, extension) in [
+            ("/robots.txt", Some("txt")),
+            ("/a.b/c.JSON", Some("json")),
+            ("/a.txt/b", None),
+            ("/a.", None),
+            ("/txt", None),
+        ] {
+            let test = RequestTest::Path(Comparison::Equals(path.to_owned()));
+            assert_eq!(of(test.clone(), false).as_deref(), extension, "{path}");
+            assert_eq!(of(test, true), None);
+        }
+        for (pattern, extension) in [
+            (r"\.txt$", Some("txt")),
+            (r"^/a/.*\.TXT$", Some("txt")),
+            (r"^/robots\.txt", Some("txt")),
+            (r"^/well\-known/a\.b\.json", Some("json")),
+            (r"\.txt", None),
+            (r"^/.*\.txt", None),
+            (r"\\.txt$", None),
+            (r"\.css|\.txt$", None),
+            (r"\.(css|txt)$", None),
+            (r"\.txt\$", None),
+            (r"\.tx+$", None),
+            (r"txt$", None),
+        ] {
+            let test = RequestTest::Path(Comparison::Matches(pattern.to_owned()));
+            assert_eq!(of(test, false).as_deref(), extension, "{pattern}");
+        }
+    }
 }

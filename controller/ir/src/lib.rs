@@ -56,7 +56,7 @@ pub use compression::{Compression, CompressionSettings, NoGzip};
 pub use destination::{Destination, WeightedBackend};
 pub use direct_response::{
     CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, RequestTest,
-    ResponseContent,
+    ResponseContent, extension_of_path, extension_of_pattern, path_extension,
 };
 pub use expires::Expires;
 pub use expression::{Expression, ExpressionPart, Variable};

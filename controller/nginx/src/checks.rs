@@ -10,7 +10,7 @@ use sluice_ir::{
 use crate::conf::value;
 use crate::context::{Host, RenderContext};
 use crate::kong;
-use crate::location::direct_response::{self, media_types};
+use crate::location::direct_response::{self, TextTypes};
 use crate::location::module::Module;
 use crate::location::{conditional_headers, errors, redirect, response_headers};
 use crate::stream::passthrough;
@@ -108,7 +108,10 @@ fn check_responses(
     let word = "redirects with groups of a condition on $uri and another status than 301 and 302";
     let all = [
         (has_long_span_name(route), (span_name, false)),
-        (has_different_media_types(route), (types, true)),
+        (
+            TextTypes::of(&route.direct_responses).is_none(),
+            (types, true),
+        ),
         (redirect::has_no_word(route), (status, false)),
         (
             conditional_headers::is_unsupported(route, context),
@@ -168,13 +171,6 @@ fn check_waf(route: &HttpRoute, context: RenderContext<'_>) -> Option<(&'static 
         Some(_) => return None,
     };
     Some((what, waf.may_block(all)))
-}
-
-/// nginx has one type for all texts of a location.
-fn has_different_media_types(route: &HttpRoute) -> bool {
-    let mut types = media_types(&route.direct_responses);
-    let first = types.next();
-    types.any(|media_type| Some(media_type) != first)
 }
 
 /// nginx chooses headers before the filter chooses a backend.

@@ -74,7 +74,7 @@ fn a_setting_is_behind_a_route_that_is_another_without_it() {
         ("force-ssl-redirect", "true"),
         ("upstream-vhost", "c.test"),
         ("rewrite-target", "/x"),
-        ("mirror-target", "https://m.test/"),
+        ("mirror-target", "https://m.test"),
         ("custom-http-errors", "404"),
     ] {
         let annotations = json!({name: value, "proxy-buffer-size": "much"});

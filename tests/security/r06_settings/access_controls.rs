@@ -78,7 +78,7 @@ pub(super) const ACCESS_CONTROLS: &[AccessControl] = &[
     access_control("configuration-snippet", EXTERNAL, "", &["deny all;"]),
     access_control("server-snippet", EXTERNAL, "", &["deny all;"]),
     access_control("stream-snippet", EXTERNAL, "", &["deny all;"]),
-    access_control("modsecurity-snippet", FIREWALL, "", &["SecRuleEngine On\nSecTmpDir /tmp"]),
+    access_control("modsecurity-snippet", FIREWALL, "", &["SecRuleEngine On\nSecGeoLookupDb /tmp"]),
 ];
 
 /// Those with which a client comes in, and with a bad value none does.

@@ -28,7 +28,7 @@ const ACCESS_CONTROLS: &[(&str, &[&str])] = &[
     ("http-snippet", &["server { listen 80; }"]),
     ("location-snippet", &["satisfy any;", "deny nonsense;", "deny all; limit_req zone=a;", "if ($http_a ~ (?!b)) { return 403; }", "return 403; }", "rewrite ^/a /b break;"]),
     ("main-snippet", &["include a;"]),
-    ("modsecurity-snippet", &["SecRuleEngine On\nSecTmpDir /tmp", "SecRuleEngine"]),
+    ("modsecurity-snippet", &["SecRuleEngine On\nSecGeoLookupDb /tmp", "SecRuleEngine"]),
     ("server-snippet", &["satisfy any;", "deny nonsense;", "deny all; limit_req zone=a;", "if ($http_a ~ (?!b)) { return 403; }", "return 403; }"]),
     ("stream-snippet", &["deny all;"]),
 ];

@@ -36,7 +36,7 @@ async fn path_named_like_an_internal_location_belongs_to_the_tenant(plane: Plane
     let mut ingress = Ingress::new(FOREIGN, "names")
         .annotation("auth-url", "http://auth.example/verify")
         .annotation("auth-signin", "http://auth.example/start")
-        .annotation("mirror-target", "http://copy.example/")
+        .annotation("mirror-target", "http://copy.example")
         .host("names.test");
     for path in &paths {
         ingress = ingress.typed_path("Exact", path, "web", 80);

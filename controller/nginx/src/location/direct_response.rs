@@ -1,5 +1,7 @@
 //! Direct responses of a location: `return`, within `if` where there are conditions.
 
+use std::collections::BTreeMap;
+
 use sluice_ir::{
     CaptureSubject, CapturedRedirect, Comparison, Condition, DirectResponse, Expression,
     GlobalConfig, HttpRoute, Policy, RefusalPage, RequestTest, ResponseContent, Variable,
@@ -13,8 +15,10 @@ use crate::location::{matching, redirect};
 
 /// `return` of a location.
 pub(crate) struct DirectResponses {
-    /// Type of all texts.
+    /// Type of texts, but for those of extensions.
     pub(crate) media_type: Option<Value>,
+    /// Extensions of paths, and types of texts for them: nginx has one other type in a location.
+    pub(crate) types: Vec<(Word, Value)>,
     /// Scheme and host, where one of them rewrites.
     pub(crate) here: Option<Value>,
     /// Scheme, where one of them has groups of a condition.
@@ -76,8 +80,15 @@ impl DirectResponses {
             all.map(|direct| Return::new(direct, policy, global))
                 .collect()
         };
+        // Where there are none, the location is closed.
+        let types = TextTypes::of(direct).unwrap_or_default();
         DirectResponses {
-            media_type: media_types(direct).next().map(value),
+            media_type: types.default.map(value),
+            types: types
+                .by_extension
+                .into_iter()
+                .map(|(extension, media_type)| (word(extension), value(media_type)))
+                .collect(),
             here: rewrites.then(redirect::here_value),
             scheme: captures(direct).then(redirect::scheme_value),
             first: returns(first),
@@ -91,15 +102,53 @@ impl DirectResponses {
     }
 }
 
-/// Types of the texts; nginx has one for a location.
-pub(crate) fn media_types(direct: &[DirectResponse]) -> impl Iterator<Item = &str> {
-    direct.iter().filter_map(|direct| match &direct.content {
-        ResponseContent::Text { media_type, .. } => Some(media_type.as_str()),
-        ResponseContent::Page
-        | ResponseContent::Location(_)
-        | ResponseContent::Rewritten { .. }
-        | ResponseContent::Captured(_) => None,
-    })
+/// Types of the texts of a location.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextTypes<'a> {
+    default: Option<&'a str>,
+    by_extension: BTreeMap<String, &'a str>,
+}
+
+impl<'a> TextTypes<'a> {
+    /// `None`: nginx has no words for them, as it tells texts of a location by the extension of the path alone.
+    pub(crate) fn of(direct: &'a [DirectResponse]) -> Option<Self> {
+        let texts = direct.iter().filter_map(|direct| match &direct.content {
+            ResponseContent::Text { media_type, .. } => {
+                Some((direct.extension(), media_type.as_str()))
+            }
+            ResponseContent::Page
+            | ResponseContent::Location(_)
+            | ResponseContent::Rewritten { .. }
+            | ResponseContent::Captured(_) => None,
+        });
+        let texts: Vec<_> = texts.collect();
+        let Some((_, first)) = texts.first().cloned() else {
+            return Some(TextTypes::default());
+        };
+        if texts.iter().all(|(_, media_type)| *media_type == first) {
+            return Some(TextTypes {
+                default: Some(first),
+                by_extension: BTreeMap::new(),
+            });
+        }
+        let mut others = texts.iter().filter(|(extension, _)| extension.is_none());
+        let default = others.next().map_or(first, |(_, media_type)| *media_type);
+        if others.any(|(_, media_type)| *media_type != default) {
+            return None;
+        }
+        let mut by_extension = BTreeMap::new();
+        for (extension, media_type) in texts {
+            let Some(extension) = extension else { continue };
+            let before = by_extension.insert(extension, media_type);
+            if before.is_some_and(|before| before != media_type) {
+                return None;
+            }
+        }
+        Some(TextTypes {
+            default: Some(default),
+            by_extension,
+        })
+    }
 }
 
 /// True if one of them has groups of a condition.
@@ -250,5 +299,58 @@ fn operand(comparison: &Comparison) -> (bool, Word) {
         Comparison::Equals(text) => (false, value(text)),
         Comparison::Matches(pattern) => (true, found(pattern, Subject::Text)),
         Comparison::MatchesIgnoreCase(pattern) => (true, found(pattern, Subject::TextInAnyCase)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text for one path, or for all others.
+    fn text(path: Option<&str>, media_type: &str) -> DirectResponse {
+        let conditions = path.map(|path| Condition {
+            test: RequestTest::Path(Comparison::Equals(path.to_owned())),
+            negated: false,
+        });
+        DirectResponse {
+            conditions: conditions.into_iter().collect(),
+            status: 200,
+            precedes_preflight: false,
+            of_operator: false,
+            content: ResponseContent::Text {
+                media_type: media_type.to_owned(),
+                text: Expression::literal("a"),
+            },
+            headers: None,
+        }
+    }
+
+    #[test]
+    fn texts_of_a_location_have_the_types_that_nginx_tells_by_extensions() {
+        let robots = || text(Some("/robots.txt"), "text/plain");
+        let map = |texts: &[DirectResponse]| {
+            let types = TextTypes::of(texts)?;
+            let by_extension: Vec<_> = types.by_extension.into_iter().collect();
+            let shown = by_extension
+                .iter()
+                .map(|(extension, of)| format!(" {extension}={of}"));
+            Some(types.default.unwrap_or_default().to_owned() + &shown.collect::<String>())
+        };
+        for (texts, expected) in [
+            (vec![], Some("")),
+            (vec![robots()], Some("text/plain")),
+            (
+                vec![robots(), text(None, "text/html")],
+                Some("text/html txt=text/plain"),
+            ),
+            (
+                vec![robots(), text(Some("/a.xml"), "text/xml")],
+                Some("text/plain txt=text/plain xml=text/xml"),
+            ),
+            (vec![robots(), text(Some("/b.txt"), "text/a")], None),
+            (vec![text(None, "text/a"), text(Some("/a"), "text/b")], None),
+        ] {
+            assert_eq!(map(&texts).as_deref(), expected, "{texts:?}");
+        }
     }
 }

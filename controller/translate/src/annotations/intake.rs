@@ -169,11 +169,8 @@ impl<'a> View<'a, '_> {
 
     pub(super) fn unknown(&mut self, name: &str) {
         let shown = shortened(name);
-        let product = if name.starts_with(OWN) {
-            "Sluice"
-        } else {
-            "ingress-nginx"
-        };
+        let is_own = name.starts_with(OWN);
+        let product = if is_own { "Sluice" } else { "ingress-nginx" };
         let expected = format!("expected an annotation of {product}, got");
         let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
         let reason = match (successor, catalogue::nearest(name)) {
@@ -184,12 +181,16 @@ impl<'a> View<'a, '_> {
             (None, Some(nearest)) => format!("{expected} {shown:?} (did you mean {nearest}?)"),
             (None, None) => format!("{expected} {shown:?}"),
         };
-        self.reporter.warn_unchanged(
-            ReasonCode::UnknownField,
-            format!("annotation {shown}"),
-            reason,
-            "annotation ignored",
-        );
+        // Whoever writes one of ours did not bring it from ingress-nginx, and expects it to work.
+        self.reporter
+            .report(
+                ReasonCode::UnknownField,
+                Severity::Warning,
+                format!("annotation {shown}"),
+                reason,
+                "annotation ignored",
+            )
+            .same_as_ingress_nginx = !is_own;
     }
 
     /// A known name under a prefix that is not read.

@@ -15,7 +15,7 @@ const NGINX: Support = Support::Partly(
 );
 /// A path of its own: Envoy's mirror policies change no path, and neither does any of its filters behind them.
 const PATH: Supports = Supports {
-    envoy: Support::Unsupported("write nothing, / or $request_uri after the host"),
+    envoy: Support::Unsupported("write nothing or $request_uri after the host"),
     nginx: Support::Full,
 };
 /// Longer texts may be more than nginx reads.
@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
-            "mirrored requests keep their path and query: nothing, / or $request_uri after the host",
+            "mirrored requests keep their path and query: nothing, $request_uri or /$request_uri after the host; a path of their own (also /) is reported",
         ).nginx(NGINX),
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
         annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
@@ -84,9 +84,11 @@ pub(super) fn mirror(
     })
 }
 
-/// Whatever comes after the host; `None` where that is the path of the request.
+/// The part after the host; `None` where that is the path of the request. nginx sends the name of its own location where
+/// there is nothing, and `/$request_uri`, which its documentation writes, with two slashes: nobody wants either. A slash alone is
+/// a path.
 fn parse_path(text: &str) -> Parsed<Option<MirrorPath>> {
-    if ["", "/", "$request_uri", "/$request_uri"].contains(&text) {
+    if ["", "$request_uri", "/$request_uri"].contains(&text) {
         return Ok(None);
     }
     let (literal, request_uri) = match text.strip_suffix("$request_uri") {
@@ -118,11 +120,13 @@ mod tests {
                 request_uri,
             })
         };
-        for same in ["", "/", "$request_uri", "/$request_uri"] {
+        for same in ["", "$request_uri", "/$request_uri"] {
             assert_eq!(parse_path(same).unwrap(), None, "{same:?}");
         }
         assert_eq!(parse_path("/a$request_uri").unwrap(), path("/a", true));
-        assert_eq!(parse_path("/a/b").unwrap(), path("/a/b", false));
+        for fixed in ["/", "/a/b", "/a/"] {
+            assert_eq!(parse_path(fixed).unwrap(), path(fixed, false));
+        }
         for bad in [
             "a",
             "/a$uri",

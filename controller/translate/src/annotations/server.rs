@@ -17,7 +17,7 @@ pub(super) const GROUP: Group = Group {
     title: "Hosts and TLS",
     annotations: &[
         annotation("server-alias", Value::List, Risk::High, Scope::Host)
-            .partly("names, one-label wildcards, and patterns of at most 100 names or of one label before a name; others are reported"),
+            .partly("names, one-label wildcards, and patterns of at most 100 names or of any label before a name ([^.]+, [a-z0-9-]+ or .+, and no narrower class such as [a-z]+); others are reported"),
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Host)
             .partly("ciphers with ephemeral ECDH or AES that BoringSSL has, for rules with a host; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),

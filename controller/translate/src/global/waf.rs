@@ -88,22 +88,13 @@ fn refuse(view: &mut View<'_, '_>, text: &str, error: &SecLangError) -> bool {
 }
 
 fn note_differences(view: &mut View<'_, '_>, parsed: &SecLang) {
-    let ignored: Vec<&str> = parsed.ignored.iter().copied().collect();
-    let logs = format!("{}: the audit log goes to --access-log", ignored.join(", "));
-    let order = "rules behind the core rules are evaluated before them";
-    for (is_so, difference) in [
-        (!ignored.is_empty(), logs.as_str()),
-        (parsed.is_reordered, order),
-    ] {
-        if is_so {
-            let consequence = "served with this difference";
-            view.report(
-                ReasonCode::PartiallySupported,
-                Severity::Note,
-                SNIPPET,
-                difference,
-                consequence,
-            );
-        }
+    for difference in parsed.differences() {
+        view.report(
+            ReasonCode::PartiallySupported,
+            Severity::Note,
+            SNIPPET,
+            difference,
+            "served with this difference",
+        );
     }
 }

@@ -156,11 +156,7 @@ fn compile_in_order(
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
     let mut errors = SnippetErrors::default();
-    let only = match location {
-        Some(LocationPath::Exact(path)) => Some(path.as_str()),
-        _ => None,
-    };
-    let media_types = errors.take(MediaTypes::read(all, block, only))?;
+    let media_types = errors.take(MediaTypes::read(all, block, location))?;
     let variables = match block {
         Block::Location if options.has_auth_service => AuthVariables::read(all),
         _ => AuthVariables::default(),

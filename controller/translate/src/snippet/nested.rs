@@ -119,16 +119,7 @@ fn nested_location(directive: &Directive) -> Result<Nested, SnippetErrors> {
 fn block(location: &Directive) -> Result<Vec<Directive>, SnippetErrors> {
     let all = location.block.as_deref().unwrap_or_default();
     let is_access = |it: &&Directive| matches!(it.name(), "allow" | "deny");
-    let mut access = all.iter().filter(is_access);
-    let (first, second) = (access.next(), access.next());
-    let status = match (first.map(Directive::words).as_deref(), second) {
-        (None | Some(["allow", "all"]), None) => NOT_FOUND,
-        (Some(["deny", "all"]), None) => FORBIDDEN,
-        _ => {
-            let of_access = second.or(first).unwrap_or(location);
-            return Err(of_access.unsupported().into());
-        }
-    };
+    let status = status(all.iter().filter(is_access))?;
     let mut block: Vec<_> = all.iter().filter(|it| !is_access(it)).cloned().collect();
     let is_answered = block.iter().any(|it| it.name() == "return");
     if !is_answered {
@@ -136,6 +127,19 @@ fn block(location: &Directive) -> Result<Vec<Directive>, SnippetErrors> {
         block.push(location.without_block(words.to_vec()));
     }
     Ok(block)
+}
+
+/// Status of a block that answers no request itself. An address is not compared here, so the first line that does is the one that
+/// is not supported; a second line for all only where there is none.
+fn status<'a>(access: impl Iterator<Item = &'a Directive>) -> Result<&'static str, SnippetError> {
+    let access: Vec<_> = access.collect();
+    let is_for_all = |it: &&&Directive| matches!(it.words().as_slice(), [_, "all"]);
+    let of_addresses = access.iter().find(|it| !is_for_all(it));
+    match (of_addresses.or(access.get(1)), access.first()) {
+        (Some(other), _) => Err(other.unsupported()),
+        (None, Some(first)) if first.name() == "deny" => Ok(FORBIDDEN),
+        (None, _) => Ok(NOT_FOUND),
+    }
 }
 
 /// As nginx finds them: exact, then patterns, then the longest prefix. `None`: no order is theirs.
@@ -232,6 +236,32 @@ mod tests {
         );
         let beside = format!("{text} location /a {{ }}");
         assert!(shown(&beside).is_ok_and(|all| all.len() == 3));
+    }
+
+    /// Of all orders of the three.
+    #[test]
+    fn an_address_is_what_is_wrong_and_not_the_line_for_all() {
+        for (access, wrong) in [
+            (
+                "allow 10.0.0.0/24;\ndeny all;",
+                "line 2: `allow 10.0.0.0/24`",
+            ),
+            (
+                "deny all;\nallow 10.0.0.0/24;",
+                "line 3: `allow 10.0.0.0/24`",
+            ),
+            ("deny 10.0.0.1;\nallow all;", "line 2: `deny 10.0.0.1`"),
+            ("allow all;\ndeny ::1;", "line 3: `deny ::1`"),
+            (
+                "allow ::1;\nallow 10.0.0.1;\ndeny all;",
+                "line 2: `allow ::1`",
+            ),
+            ("deny all;\ndeny all;", "line 3: `deny all`"),
+        ] {
+            let text = format!("location /admin {{\n{access} }}");
+            let errors = shown(&text).unwrap_err().reason(|_| String::new());
+            assert!(errors.starts_with(wrong), "{text}: {errors}");
+        }
     }
 
     #[test]

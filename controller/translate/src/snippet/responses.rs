@@ -267,7 +267,7 @@ impl<'a> Responses<'a> {
                 status,
                 precedes_preflight: false,
                 of_operator: self.of_operator,
-                content: content.clone(),
+                content: self.content_for(conditions, status, content),
                 headers: None,
             });
         }

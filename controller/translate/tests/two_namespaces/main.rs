@@ -163,7 +163,7 @@ fn annotations() -> Vec<Value> {
         json!({"satisfy": "any"}),
         json!({"custom-http-errors": "404,503", "default-backend": "web"}),
         json!({"default-backend": "web"}),
-        json!({"mirror-target": "https://evil.example/"}),
+        json!({"mirror-target": "https://evil.example"}),
         json!({"upstream-vhost": "evil.example"}),
         json!({"x-forwarded-prefix": "/evil"}),
         json!({"backend-protocol": "HTTPS"}),

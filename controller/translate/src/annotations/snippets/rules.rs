@@ -57,18 +57,11 @@ pub(super) fn with_rules(mut waf: Waf, snippet: SecLang) -> Waf {
 
 /// Says what of a snippet differs.
 fn note_rules(view: &mut View<'_, '_>, snippet: Snippet<'_>, parsed: &SecLang) {
-    let ignored: Vec<&str> = parsed.ignored.iter().copied().collect();
-    let logs = format!("{}: the audit log goes to --access-log", ignored.join(", "));
-    let order = "rules behind the core rules are evaluated before them";
-    let differences = [
-        (!ignored.is_empty(), logs.as_str()),
-        (parsed.is_reordered, order),
-    ];
-    for (_, difference) in differences.into_iter().filter(|(is_so, _)| *is_so) {
+    for difference in parsed.differences() {
         view.note(
             ReasonCode::PartiallySupported,
             snippet.annotation.name,
-            snippet.applies_to.note(difference),
+            snippet.applies_to.note(&difference),
             "served with this difference",
         );
     }

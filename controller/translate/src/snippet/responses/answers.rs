@@ -42,12 +42,28 @@ impl Responses<'_> {
                 captured.or_else(plain).or_else(of_path)?
             }
             (200..=599, Some(text)) => ResponseContent::Text {
-                media_type: self.media_types.of(status).to_owned(),
+                media_type: self.media_types.of(status, &[]).to_owned(),
                 text: body(text)?,
             },
             _ => return None,
         };
         Some((status, content))
+    }
+
+    /// The content for requests that these conditions hold for: a text has the type of their paths.
+    pub(super) fn content_for(
+        &self,
+        conditions: &[Condition],
+        status: u16,
+        content: &ResponseContent,
+    ) -> ResponseContent {
+        match content {
+            ResponseContent::Text { text, .. } => ResponseContent::Text {
+                media_type: self.media_types.of(status, conditions).to_owned(),
+                text: text.clone(),
+            },
+            other => other.clone(),
+        }
     }
 
     /// `set`: with groups of the host, the branches of each.

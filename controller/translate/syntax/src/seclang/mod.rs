@@ -23,6 +23,8 @@ use sluice_ir::waf::{Action, Directive};
 
 use words::{Words, statements};
 
+use crate::text::shortened;
+
 /// Directives of one text.
 pub const MAX_DIRECTIVES: usize = 200;
 /// Bytes of one text.
@@ -44,7 +46,7 @@ pub struct SecLang {
     pub recommended: bool,
     /// Rules follow the core rules, and are evaluated before them.
     pub is_reordered: bool,
-    /// Directives about log files, which have no effect.
+    /// Directives about files and folders, which have no effect.
     pub ignored: BTreeSet<&'static str>,
 }
 
@@ -73,7 +75,11 @@ pub fn parse(text: &str) -> Result<SecLang, SecLangError> {
         let error = |reason| SecLangError { line, reason };
         last_line = line;
         let after_core = parsed.core_rules;
-        if let Some(directive) = parsed.take(&statement).map_err(error)? {
+        let taken = parsed.take(&statement).map_err(|reason| {
+            let name = shortened(&statement.name);
+            error(format!("{name}: {reason}"))
+        });
+        if let Some(directive) = taken? {
             check_id(&directive, is_chained, &mut ids).map_err(error)?;
             if is_chained && actions::are_disruptive(directive.actions()) {
                 let reason =
@@ -103,6 +109,31 @@ pub fn parse(text: &str) -> Result<SecLang, SecLangError> {
 }
 
 impl SecLang {
+    /// Differences from what is written, each for people to read.
+    #[must_use]
+    pub fn differences(&self) -> Vec<String> {
+        let (folders, logs): (Vec<_>, Vec<_>) = self
+            .ignored
+            .iter()
+            .copied()
+            .partition(|name| settings::is_folder(name));
+        let mut all = Vec::new();
+        if !logs.is_empty() {
+            let logs = logs.join(", ");
+            all.push(format!("{logs}: the audit log goes to --access-log"));
+        }
+        if !folders.is_empty() {
+            let folders = folders.join(", ");
+            all.push(format!(
+                "{folders}: no effect: files of the engine are where Sluice has them"
+            ));
+        }
+        if self.is_reordered {
+            all.push("rules behind the core rules are evaluated before them".to_owned());
+        }
+        all
+    }
+
     /// `None`: there is nothing to render.
     fn take(&mut self, statement: &Words) -> Result<Option<Directive>, String> {
         let name = statement.name.as_str();

@@ -46,6 +46,7 @@ const SETTINGS: &[(&str, Kind)] = &[
     ("SecPcreMatchLimit", Kind::UpTo(MAX_NUMBER)),
     ("SecPcreMatchLimitRecursion", Kind::UpTo(MAX_NUMBER)),
     ("SecCookieFormat", Kind::UpTo(1)),
+    ("SecUploadKeepFiles", Kind::OneOf(&["Off"])),
 ];
 
 /// Directives that name files of logs, and others without effect in the engine: the log goes where the operator's does.
@@ -62,10 +63,19 @@ const IGNORED: &[&str] = &[
     "SecStatusEngine",
 ];
 
+/// Directives that name folders for temporary files, uploads and persistent collections. They decide nothing about a request, and no
+/// tenant names a folder of a data plane's machine.
+const FOLDERS: &[&str] = &["SecDataDir", "SecTmpDir", "SecUploadDir"];
+
 /// The directive, if it is one without effect.
 pub(super) fn ignored(name: &str) -> Option<&'static str> {
-    let mut all = IGNORED.iter().copied();
+    let mut all = IGNORED.iter().chain(FOLDERS).copied();
     all.find(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// True of a directive without effect that names a folder.
+pub(super) fn is_folder(name: &str) -> bool {
+    FOLDERS.contains(&name)
 }
 
 pub(super) fn setting(name: &str, words: &[&str]) -> Result<Directive, String> {

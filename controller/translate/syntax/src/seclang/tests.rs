@@ -92,17 +92,48 @@ fn a_flag_at_the_beginning_of_a_pattern_is_one_of_a_group() {
 #[test]
 fn lines_are_counted_and_comments_end() {
     let line = |text| parse(text).unwrap_err().line;
-    assert_eq!(line("# SecRule ARGS x \\\n \"id:1\"\n\nSecTmpDir /x"), 4);
-    assert_eq!(line("# a \\\nSecTmpDir /x"), 2);
+    assert_eq!(line("# SecRule ARGS x \\\n \"id:1\"\n\nSecNoSuch /x"), 4);
+    assert_eq!(line("# a \\\nSecNoSuch /x"), 2);
     assert_eq!(line("SecRule ARGS x \\\n\"id:1,pass,\\\nexec:/x\""), 1);
+}
+
+/// All of the engine that take words, understood or not.
+#[test]
+fn an_error_names_its_directive() {
+    for name in [
+        "SecGeoLookupDb",
+        "SecNoSuch",
+        "SecRequestBodyLimit",
+        "SecRuleEngine",
+        "SecRule",
+        "SecAction",
+        "SecDefaultAction",
+        "SecRuleRemoveById",
+        "SecMarker",
+        "Include",
+    ] {
+        let reason = parse(&format!("{name} ?;")).unwrap_err().reason;
+        let named = format!("{name}: ");
+        assert!(reason.starts_with(&named), "{reason}");
+    }
+}
+
+#[test]
+fn folders_are_without_effect_and_said() {
+    for name in ["SecTmpDir", "SecDataDir", "sECuPLOADdIR"] {
+        let parsed = parse(&format!("{name} /etc/cron.d\nSecUploadKeepFiles Off")).unwrap();
+        assert_eq!(parsed.rules.len(), 1);
+        let differences = parsed.differences().join("\n").to_ascii_lowercase();
+        let expected = format!("{}: no effect", name.to_ascii_lowercase());
+        assert!(differences.starts_with(&expected), "{differences}");
+    }
 }
 
 #[test]
 fn what_may_read_or_keep_or_run_something_is_not_understood() {
     for text in [
-        "SecTmpDir /tmp",
-        "SecDataDir /tmp",
-        "SecUploadDir /tmp",
+        "SecUploadKeepFiles On",
+        "SecUploadKeepFiles RelevantOnly",
         "SecRemoteRules key https://rules.example",
         "SecRuleScript /x.lua \"id:1,deny\"",
         "Include /etc/passwd",

@@ -93,7 +93,10 @@ pub fn extension_of_pattern(pattern: &str) -> Option<String> {
 }
 
 fn extension(text: &str) -> Option<String> {
-    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    /// nginx has 64 bytes for an entry of `types`, and loads nothing where one is longer.
+    const LONGEST: usize = 32;
+    let is_plain = (1..=LONGEST).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_plain.then(|| text.to_ascii_lowercase())
 }
 
@@ -246,6 +249,8 @@ mod tests {
             ("/a.txt/b", None),
             ("/a.", None),
             ("/txt", None),
+            (&format!("/a.{}", "b".repeat(32)), Some(&*"b".repeat(32))),
+            (&format!("/a.{}", "b".repeat(33)), None),
         ] {
             let test = RequestTest::Path(Comparison::Equals(path.to_owned()));
             assert_eq!(of(test.clone(), false).as_deref(), extension, "{path}");

@@ -9,8 +9,8 @@
 //! a pattern), `possessive.rs`.
 //!
 //! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
-//! takes them from [`with_flags_in_groups`], checks patterns with [`check`], and renderers write them with [`re2()`], [`re2_first`] and [`pcre()`] and with nothing else: what
-//! is measured is what is compiled.
+//! takes them from [`with_flags_in_groups`] and checks them with [`check`], and renderers write them with [`re2()`], [`re2_first`] and
+//! [`pcre()`] and with nothing else: what is measured is what is compiled.
 //!
 //! Pure, and the same for the same input: what was measured is remembered.
 
@@ -139,6 +139,11 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<u64, S
         None => automaton::bytes(&written, subject)?,
     };
     Ok(cost(states as u64, instructions))
+}
+
+/// The pattern, unless [`check`] refuses it for its length, in whatever words: to look for others would take long.
+fn within_limit(pattern: &str) -> Option<&str> {
+    (pattern.len() <= MAX_PATTERN_BYTES).then_some(pattern)
 }
 
 /// In the unit of [`Shape::cost`], as measured: each state is a set of instructions, of which most hold few.

@@ -25,15 +25,12 @@ const MAX_DEPTH: usize = 4;
 /// none, or no other.
 #[must_use]
 pub fn without_lookahead(pattern: &str) -> Cow<'_, str> {
-    let written = rewritten(pattern);
+    let written = crate::within_limit(pattern).and_then(rewritten);
     let written = written.filter(|written| crate::check(written, Subject::Path).is_ok());
     written.map_or(Cow::Borrowed(pattern), Cow::Owned)
 }
 
 fn rewritten(pattern: &str) -> Option<String> {
-    if pattern.len() > crate::MAX_PATTERN_BYTES {
-        return None;
-    }
     let (head, mut rest) = pattern.split_at(position(pattern)?);
     let (mut tree, mut groups) = (Tree::default(), 0);
     let mut needs_letter = false;

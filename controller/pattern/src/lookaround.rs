@@ -44,9 +44,7 @@ pub struct Condition {
 /// A pattern of a path ([`Subject::Path`]) in other words; `None` where it has no lookaround, or needs it.
 #[must_use]
 pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
-    if pattern.len() > crate::MAX_PATTERN_BYTES {
-        return None;
-    }
+    let pattern = crate::within_limit(pattern)?;
     let (text, conditions) = split(pattern, |look| look.has_empty_groups())?;
     let all = conditions
         .iter()
@@ -73,9 +71,7 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
 /// of no account. All but lookbehind at the end needs a pattern that begins where the value begins.
 #[must_use]
 pub fn of_text_without_lookaround(pattern: &str) -> Option<Conditional> {
-    if pattern.len() > crate::MAX_PATTERN_BYTES {
-        return None;
-    }
+    let pattern = crate::within_limit(pattern)?;
     let is_anchored = Pieces::parse(pattern)?.text(0) == "^";
     let (text, conditions) = split(pattern, |look| is_anchored || look.is_behind)?;
     let shape = crate::check(&text, Subject::Text).ok()?;

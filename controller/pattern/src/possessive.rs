@@ -9,7 +9,7 @@ use crate::class_set::Set;
 use crate::lookaround::letter;
 use crate::pieces::{Kind, Pieces};
 use crate::re2_cost::is_optional;
-use crate::{DEEPEST, MAX_PATTERN_BYTES, parse};
+use crate::{DEEPEST, parse};
 
 /// As a group that the parser knows, of the same length.
 const ATOMIC: &str = "(?>";
@@ -24,9 +24,7 @@ pub fn without_possessives(pattern: &str) -> Cow<'_, str> {
 }
 
 fn rewritten(pattern: &str) -> Option<String> {
-    if pattern.len() > MAX_PATTERN_BYTES || !may_have_one(pattern) {
-        return None;
-    }
+    let pattern = crate::within_limit(pattern).filter(|it| may_have_one(it))?;
     let pieces = Pieces::parse(pattern)?;
     let atomic = |piece: &usize| pieces.is(*piece, Kind::Open) && pieces.text(*piece) == ATOMIC;
     let atomic: Vec<usize> = (0..pieces.len()).filter(atomic).collect();

@@ -277,7 +277,10 @@ pub(super) fn cost(path: &str) -> u64 {
 }
 
 /// True if a path may be compared as a pattern that is more than a text: its own Ingress says so, or another one of the host can make it
-/// one.
+/// one. A name has some dots.
 pub(super) fn is_costly(path: &str, is_pattern: bool) -> bool {
-    is_pattern || path.contains(['*', '+', '?', '{', '(', '[', '|', '\\'])
+    const DOTS_OF_A_NAME: usize = 3;
+    is_pattern
+        || path.contains(['*', '+', '?', '{', '(', '[', '|', '\\'])
+        || path.matches('.').count() > DOTS_OF_A_NAME
 }

@@ -8,7 +8,7 @@ use crate::annotations::intake::OWN;
 use crate::annotations::{Annotations, Context, GROUPS, Secrets};
 use crate::{Options, global::Globals};
 
-/// What lint says of an Ingress with this annotation.
+/// Findings of lint about an Ingress with this annotation.
 fn compared(key: &str) -> Vec<(Severity, String)> {
     let mut reports = Vec::new();
     let (cluster, options) = (ObjectCache::default(), Options::default());

@@ -154,8 +154,29 @@ fn is_network(text: &str) -> bool {
 fn pattern_of(text: &str) -> Result<Pattern, String> {
     let error =
         |reason: String| format!("expected a regular expression that RE2 and PCRE share: {reason}");
-    let written = text.replace("\\\"", "\"");
+    let written = without_numbers(&text.replace("\\\"", "\""));
     let written = sluice_pattern::with_flags_in_groups(&written);
     sluice_pattern::check(&written, Subject::Text).map_err(error)?;
     Pattern::new(&written).ok_or_else(|| error("a control character".to_owned()))
+}
+
+/// Signs that are written by number, as Sluice writes them ([`Pattern`]), and as rules often have them.
+fn without_numbers(pattern: &str) -> String {
+    const SIGNS: [(&str, &str); 4] = [("x22", "\""), ("x25", "%"), ("x5c", r"\\"), ("x5C", r"\\")];
+    let (mut written, mut rest) = (String::new(), pattern);
+    while let Some((before, escape)) = rest.split_once('\\') {
+        written.push_str(before);
+        let mut known = SIGNS.iter();
+        let known = known.find_map(|(number, sign)| Some((escape.strip_prefix(number)?, sign)));
+        rest = if let Some((behind, sign)) = known {
+            written.push_str(sign);
+            behind
+        } else {
+            let mut letters = escape.chars();
+            written.push('\\');
+            written.extend(letters.next());
+            letters.as_str()
+        };
+    }
+    written + rest
 }

@@ -60,6 +60,20 @@ fn signs_that_end_texts_are_written_by_number() {
 }
 
 #[test]
+fn signs_by_number_are_read_as_they_are_written() {
+    let rule = |pattern: &str| written(&format!("SecRule ARGS \"@rx {pattern}\" \"id:1,deny\""));
+    for number in [r"\x22", r"\x25", r"\x5c"] {
+        let expected = format!("SecRule ARGS \"@rx a{number}b\" \"id:1,deny\"");
+        assert_eq!(rule(&format!("a{number}b")), expected);
+    }
+    // nginx takes every second backslash.
+    assert_eq!(
+        rule(r"a\\\\x22"),
+        r#"SecRule ARGS "@rx a\x5cx22" "id:1,deny""#
+    );
+}
+
+#[test]
 fn a_flag_at_the_beginning_of_a_pattern_is_one_of_a_group() {
     for (pattern, expected) in [
         ("(?i)select.+from", "(?i:select.+from)"),

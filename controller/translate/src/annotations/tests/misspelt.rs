@@ -1,30 +1,17 @@
 //! Names that nobody has.
 
 use serde_json::json;
-use sluice_translate_engine::{DependencyTracker, ObjectCache, Severity};
+use sluice_translate_engine::{Report, Severity};
 
-use super::{ingress, reporter};
+use super::{reported, with};
+use crate::annotations::GROUPS;
 use crate::annotations::intake::OWN;
-use crate::annotations::{Annotations, Context, GROUPS, Secrets};
-use crate::{Options, global::Globals};
+use crate::global::Globals;
 
 /// Findings of lint about an Ingress with this annotation.
 fn compared(key: &str) -> Vec<(Severity, String)> {
-    let mut reports = Vec::new();
-    let (cluster, options) = (ObjectCache::default(), Options::default());
-    let tracker = DependencyTracker::new(&cluster, &options.addresses);
-    let context = Context {
-        tracker: &tracker,
-        options: &options,
-        globals: &Globals::default(),
-    };
-    let ingress = ingress(&json!({key: "5"}));
-    let reporter = reporter(&mut reports);
-    Annotations::read(&ingress, context, &mut Secrets::default(), reporter);
-    reports
-        .iter()
-        .map(sluice_translate_engine::Report::compared)
-        .collect()
+    let (_, reports) = reported(&json!({key: "5"}), &Globals::default());
+    reports.iter().map(Report::compared).collect()
 }
 
 /// The name with another letter in this place.
@@ -56,6 +43,9 @@ fn a_slip_in_a_name_of_our_own_is_a_warning_with_the_name() {
 
 #[test]
 fn a_slip_that_came_from_ingress_nginx_changes_nothing() {
+    let expected = "Ingress default/shop: annotation proxy-read-timeot: expected an annotation of ingress-nginx, got \
+                    \"proxy-read-timeot\" (did you mean proxy-read-timeout?); annotation ignored";
+    assert_eq!(with("proxy-read-timeot", "1").1, [expected]);
     let said = compared("nginx.ingress.kubernetes.io/proxy-read-timeot");
     assert!(matches!(said.as_slice(), [(Severity::Note, _)]), "{said:?}");
 }

@@ -87,8 +87,12 @@ fn selector(text: &str) -> Option<Selector> {
         let name = Token::new(text).filter(|name| !name.as_str().starts_with('/'));
         return name.map(Selector::Name);
     };
-    let is_one_word = !pattern.contains([' ', '\t', '=', '|', '\'', '/', ',']);
-    let pattern = pattern_of(pattern).ok().filter(|_| is_one_word);
+    // As it is written, not as it was: a slash may have come by number.
+    let is_one_word = |pattern: &Pattern| {
+        let written = pattern.to_string();
+        !written.contains([' ', '\t', '=', '|', '\'', '/', ','])
+    };
+    let pattern = pattern_of(pattern).ok().filter(is_one_word);
     pattern.map(Selector::Pattern)
 }
 
@@ -160,16 +164,13 @@ fn pattern_of(text: &str) -> Result<Pattern, String> {
     Pattern::new(&written).ok_or_else(|| error("a control character".to_owned()))
 }
 
-/// Signs that are written by number, as Sluice writes them ([`Pattern`]), and as rules often have them.
+/// A pattern in which no visible character is written by number: Sluice writes some so ([`Pattern`]), and rules often do (`\x3c`).
 fn without_numbers(pattern: &str) -> String {
-    const SIGNS: [(&str, &str); 4] = [("x22", "\""), ("x25", "%"), ("x5c", r"\\"), ("x5C", r"\\")];
     let (mut written, mut rest) = (String::new(), pattern);
     while let Some((before, escape)) = rest.split_once('\\') {
         written.push_str(before);
-        let mut known = SIGNS.iter();
-        let known = known.find_map(|(number, sign)| Some((escape.strip_prefix(number)?, sign)));
-        rest = if let Some((behind, sign)) = known {
-            written.push_str(sign);
+        rest = if let Some((letter, behind)) = by_number(escape) {
+            written.push_str(&sluice_pattern::escape(letter.encode_utf8(&mut [0; 4])));
             behind
         } else {
             let mut letters = escape.chars();
@@ -179,4 +180,14 @@ fn without_numbers(pattern: &str) -> String {
         };
     }
     written + rest
+}
+
+/// The character of `xHH`, and what is behind it. A blank stays a number: at an end, engines leave it out.
+fn by_number(escape: &str) -> Option<(char, &str)> {
+    let (digits, behind) = escape.strip_prefix('x')?.split_at_checked(2)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let byte = u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+    (b'!'..=b'~')
+        .contains(&byte)
+        .then_some((char::from(byte), behind))
 }

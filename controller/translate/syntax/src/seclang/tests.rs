@@ -1,3 +1,5 @@
+use sluice_filter_core::{MOST_MATCHING, Pattern};
+
 use super::*;
 
 fn written(text: &str) -> String {
@@ -59,18 +61,52 @@ fn signs_that_end_texts_are_written_by_number() {
     );
 }
 
+/// Alone and in a class: what is written takes the same character and no other.
 #[test]
-fn signs_by_number_are_read_as_they_are_written() {
-    let rule = |pattern: &str| written(&format!("SecRule ARGS \"@rx {pattern}\" \"id:1,deny\""));
-    for number in [r"\x22", r"\x25", r"\x5c"] {
-        let expected = format!("SecRule ARGS \"@rx a{number}b\" \"id:1,deny\"");
-        assert_eq!(rule(&format!("a{number}b")), expected);
+fn visible_characters_by_number_are_those_characters() {
+    let pattern = |pattern: &str| {
+        let rule = written(&format!("SecRule ARGS \"@rx {pattern}\" \"id:1,deny\""));
+        let rest = rule.strip_prefix("SecRule ARGS \"@rx ").unwrap().to_owned();
+        rest.strip_suffix("\" \"id:1,deny\"").unwrap().to_owned()
+    };
+    for byte in b'!'..=b'~' {
+        for number in [format!(r"\x{byte:02x}"), format!(r"\x{byte:02X}")] {
+            for text in [format!("^{number}$"), format!("^[{number}]$")] {
+                let matcher = Pattern::compile(&pattern(&text), false).unwrap();
+                for other in b' '..=b'~' {
+                    let found = matcher.is_found(&[other], &mut { MOST_MATCHING });
+                    assert_eq!(found.ok(), Some(other == byte), "{text}: {other}");
+                }
+            }
+        }
     }
-    // nginx takes every second backslash.
-    assert_eq!(
-        rule(r"a\\\\x22"),
-        r#"SecRule ARGS "@rx a\x5cx22" "id:1,deny""#
-    );
+    // A backslash, and letters: nginx takes every second one.
+    assert_eq!(pattern(r"a\\\\x22"), r"a\x5cx22");
+    for other in [
+        r"a\x20", r"a\x0a", r"a\x1f", r"a\x7f", r"a\x+1", r"a\x2", r"a\x{22}", r"a\xe9",
+    ] {
+        let rule = format!("SecRule ARGS \"@rx {other}\" \"id:1,deny\"");
+        assert!(parse(&rule).is_err(), "{other}");
+    }
+}
+
+/// What ends a variable, or its pattern, does so however it is written.
+#[test]
+fn no_number_ends_the_pattern_of_a_variable() {
+    let rule = |letter: &str| format!("SecRule ARGS:/^a{letter}b/ \"@rx x\" \"id:1,deny\"");
+    let mut refused = 0;
+    for byte in b'!'..=b'~' {
+        let Ok(parsed) = parse(&rule(&format!(r"\x{byte:02x}"))) else {
+            refused += 1;
+            continue;
+        };
+        let line = parsed.rules[0].to_string();
+        let (_, behind) = line.split_once("ARGS:/").unwrap();
+        let (pattern, rest) = behind.split_once('/').unwrap();
+        assert_eq!(rest, " \"@rx x\" \"id:1,deny\"", "{line}");
+        assert!(!pattern.contains([' ', '|', ',', '\'']), "{line}");
+    }
+    assert_eq!(refused, "=|'/,".len());
 }
 
 #[test]

@@ -203,6 +203,7 @@ async fn rules_of_a_snippet_hold_for_its_paths(plane: Plane) -> Result<()> {
         r#"SecRule ARGS:a "@rx ^x" "id:3,phase:2,deny,chain""#,
         r#"SecRule ARGS:b "@rx ^y" "t:lowercase""#,
         r#"SecRule RESPONSE_HEADERS:X-Pod "@rx ." "id:4,phase:3,pass,nolog""#,
+        r#"SecRule ARGS:c "@rx (?i)\x3cscript[\x22\x27\x3E]" "id:5,phase:2,deny""#,
     ]
     .join("\n")
     .replace('\\', "\\\\");
@@ -216,6 +217,13 @@ async fn rules_of_a_snippet_hold_for_its_paths(plane: Plane) -> Result<()> {
     ensure_status(&sluice, HOST, "/?q=bad", 200).await?;
     ensure_status(&sluice, "own.test", "/?a=x", 200).await?;
     ensure_status(&sluice, "own.test", "/?a=x&b=Y", 403).await?;
+    for (argument, status) in [
+        ("%3CSCRIPT%27", 403),
+        ("%3Cscript%3E", 403),
+        ("script%3E", 200),
+    ] {
+        ensure_status(&sluice, "own.test", &format!("/?c={argument}"), status).await?;
+    }
     let agent = |agent: &str| Request::get("own.test", "/").header("user-agent", agent);
     let evil = http::send(sluice.http(), &agent("\"evil1%")).await?;
     ensure!(evil.status == 403, "{evil:?}");

@@ -90,7 +90,7 @@ fn visible_characters_by_number_are_those_characters() {
     }
 }
 
-/// What ends a variable, or its pattern, does so however it is written.
+/// However it is written, a sign that ends a variable or its pattern is none of its pattern.
 #[test]
 fn no_number_ends_the_pattern_of_a_variable() {
     let rule = |letter: &str| format!("SecRule ARGS:/^a{letter}b/ \"@rx x\" \"id:1,deny\"");

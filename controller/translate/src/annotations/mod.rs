@@ -230,7 +230,7 @@ impl Annotations {
         let mut backend = upstream_settings(view, globals, options);
         let canary = canary::canary(view);
         let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
-        let mirror = mirror::mirror(view, options.data_plane);
+        let mirror = mirror::mirror(view);
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,
@@ -329,6 +329,7 @@ fn upstream_settings(
         proxy_protocol: false,
         keep_alive: globals.upstream.transport.keep_alive.clone(),
         max_connections: None,
+        copies: None,
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {

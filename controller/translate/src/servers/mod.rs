@@ -50,7 +50,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Mirror, ServerName};
+use sluice_ir::{BackendId, Copies, Mirror, ServerName};
 use sluice_translate_engine::{
     Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Kind, ObjectRef,
     Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
@@ -179,14 +179,19 @@ impl Assembly<'_> {
             path,
             bodiless,
         } = copied;
-        let backend = self.target(&target, &context.object, "mirror-target");
+        let copies = if bodiless {
+            Copies::Bodiless
+        } else {
+            Copies::Whole
+        };
+        let backend = self.target(&target, &context.object, "mirror-target", Some(copies));
         let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
             backend,
             host,
             address,
-            path,
+            path: Some(path),
             bodiless,
             fraction: None,
         }];
@@ -201,7 +206,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let backend = Some(self.target(&target, object, "auth-url"));
+        let backend = Some(self.target(&target, object, "auth-url", None));
         let annotations = Arc::make_mut(annotations);
         let authentication = Arc::make_mut(&mut annotations.policy)
             .authentication

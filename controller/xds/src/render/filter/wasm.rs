@@ -11,8 +11,8 @@ use envoy_types::pb::envoy::extensions::wasm::v3::{
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::{Message, Name};
 
-use crate::render::FILTER;
 use crate::render::proto::any;
+use crate::render::{FILTER, MIRROR_FILTER};
 
 /// Callbacks and host functions of the VM. To Envoy the rest does not exist: a callback that is missing
 /// here is never called, and a host function answers with an error. Each callback costs close to a microsecond for each
@@ -54,8 +54,15 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// The plugin of this name. All of one configuration are in one VM; the filter asks for the plugin's name, and knows by it.
+/// What a VM of [mirrors](super::MIRRORS) has beside that: bodies, which cost each request a callback for each of their parts.
+const OF_COPIES: [&str; 2] = ["proxy_on_request_body", "proxy_set_buffer_bytes"];
+
+/// The plugin of this name. All of one configuration are in one VM, and those of mirrors in another; the filter asks for the plugin's name, and knows by it.
 pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
+    let is_mirror = super::MIRRORS.contains(&name);
+    let vm_id = if is_mirror { MIRROR_FILTER } else { FILTER };
+    let of_copies = OF_COPIES.iter().filter(|_| is_mirror);
+    let capabilities = CAPABILITIES.iter().chain(of_copies);
     let plugin = PluginConfig {
         name: name.to_owned(),
         root_id: FILTER.to_owned(),
@@ -65,13 +72,13 @@ pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
         }),
         // A trap takes the VM down; the next request gets a new one.
         failure_policy: FailurePolicy::FailReload.into(),
-        vm: Some(Vm::VmConfig(vm(code))),
+        vm: Some(Vm::VmConfig(vm(vm_id, code))),
         ..PluginConfig::default()
     };
     let mut value = wasm(plugin).encode_to_vec();
     // Capabilities are a protobuf map, a `HashMap` here, whose order differs from one encoding to the next. Messages
     // that are encoded one after the other are merged by whoever decodes them, so each goes on its own, in our order.
-    for capability in CAPABILITIES {
+    for capability in capabilities {
         value.extend(wasm(allowing(capability)).encode_to_vec());
     }
     Any {
@@ -86,13 +93,13 @@ fn wasm(plugin: PluginConfig) -> Wasm {
     }
 }
 
-fn vm(code: Code) -> VmConfig {
+fn vm(id: &str, code: Code) -> VmConfig {
     let code = Source::Local(DataSource {
         specifier: Some(code),
         ..DataSource::default()
     });
     VmConfig {
-        vm_id: FILTER.to_owned(),
+        vm_id: id.to_owned(),
         runtime: "envoy.wasm.runtime.v8".to_owned(),
         code: Some(AsyncDataSource {
             specifier: Some(code),

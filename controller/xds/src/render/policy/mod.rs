@@ -11,6 +11,7 @@ mod errors;
 mod ext_authz;
 mod firewall;
 mod limits;
+pub(super) mod target;
 pub(super) mod upgrades;
 
 use std::collections::HashMap;
@@ -74,6 +75,7 @@ pub(super) fn per_route(
     }
     filters.extend(firewall::filter(policy, global));
     filters.extend(captured::filters(http_route));
+    filters.extend(target::filter(policy));
     filters.extend(policy.bandwidth_limit.map(limits::rate));
     let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
     filters.extend(limits.map(limits::limits));

@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn a_filter_prepares_copies_by_its_name() {
-        assert_eq!(Copies::of_filter(b"sluice.mirror"), Some(Copies::Whole));
-        let bodiless = Copies::of_filter(b"sluice.mirror.bodiless").unwrap();
-        assert!(bodiless.are_bodiless());
+        let of_filter = |name: &str| Copies::of_filter(name.as_bytes());
+        assert_eq!(of_filter(MIRROR_FILTER), Some(Copies::Whole));
+        assert!(of_filter(BODILESS_MIRROR_FILTER).is_some_and(Copies::are_bodiless));
         for other in ["sluice", "sluice.lookup", ""] {
-            assert_eq!(Copies::of_filter(other.as_bytes()), None, "{other:?}");
+            assert_eq!(of_filter(other), None, "{other:?}");
         }
     }
 }

@@ -54,15 +54,36 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// What a VM of [mirrors](super::MIRRORS) has beside that: bodies, which cost each request a callback for each of their parts.
-const OF_COPIES: [&str; 2] = ["proxy_on_request_body", "proxy_set_buffer_bytes"];
+/// The same of a VM of [mirrors](super::MIRRORS), which sees bodies: each request would pay for a callback for each part of its own.
+const OF_MIRRORS: &[&str] = &[
+    // Called by Envoy.
+    "proxy_on_configure",
+    "proxy_on_request_body",
+    "proxy_on_request_headers",
+    "proxy_on_vm_start",
+    // Called by the filter.
+    "proxy_get_buffer_bytes",
+    "proxy_get_header_map_value",
+    "proxy_get_property",
+    "proxy_log",
+    "proxy_remove_header_map_value",
+    "proxy_replace_header_map_value",
+    "proxy_set_buffer_bytes",
+    // Called by Rust's standard library.
+    "environ_get",
+    "environ_sizes_get",
+    "fd_write",
+    "proc_exit",
+    "random_get",
+];
 
 /// The plugin of this name. All of one configuration are in one VM, and those of mirrors in another; the filter asks for the plugin's name, and knows by it.
 pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
-    let is_mirror = super::MIRRORS.contains(&name);
-    let vm_id = if is_mirror { MIRROR_FILTER } else { FILTER };
-    let of_copies = OF_COPIES.iter().filter(|_| is_mirror);
-    let capabilities = CAPABILITIES.iter().chain(of_copies);
+    let (vm_id, capabilities) = if super::MIRRORS.contains(&name) {
+        (MIRROR_FILTER, OF_MIRRORS)
+    } else {
+        (FILTER, CAPABILITIES)
+    };
     let plugin = PluginConfig {
         name: name.to_owned(),
         root_id: FILTER.to_owned(),

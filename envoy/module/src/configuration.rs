@@ -33,8 +33,13 @@ impl Configuration {
                 "the bootstrap of this Envoy has no extension of the module: write it with `sluice bootstrap --envoy-filter=module`",
             );
         }
+        let Some(role) = Role::of_filter(name) else {
+            return refuse(&format!(
+                "filter {name:?}: this module does not have it; it has to be of the controller's version"
+            ));
+        };
         Some(Configuration(Settings {
-            role: Role::of_filter(name),
+            role,
             unknown_routes: config.counter(UNKNOWN_ROUTES),
         }))
     }

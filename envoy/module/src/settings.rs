@@ -1,7 +1,7 @@
 //! The part of a configuration that each request needs.
 
 use sluice_envoy_abi::Counter;
-use sluice_filter_config::host_contract::LOOKUP_FILTER;
+use sluice_filter_config::host_contract::{FILTER, LOOKUP_FILTER};
 use sluice_filter_worker::Copies;
 
 /// Settings of a filter.
@@ -23,12 +23,12 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The place of the filter of this name.
-    pub(crate) fn of_filter(name: &str) -> Role {
-        match Copies::of_filter(name.as_bytes()) {
-            Some(copies) => Role::Mirror(copies),
-            None if name == LOOKUP_FILTER => Role::Lookup,
-            None => Role::Choice,
+    /// The place of the filter of this name; `None` if a newer controller has a filter that is not known here.
+    pub(crate) fn of_filter(name: &str) -> Option<Role> {
+        match name {
+            FILTER => Some(Role::Choice),
+            LOOKUP_FILTER => Some(Role::Lookup),
+            _ => Copies::of_filter(name.as_bytes()).map(Role::Mirror),
         }
     }
 }

@@ -45,6 +45,8 @@ pub const PATTERN_HEADER: &str = "x-sluice-pattern";
 pub const GROUP_HEADER: &str = "x-sluice-group-";
 /// Groups that have one, from `$1`.
 pub const MOST_GROUPS: u8 = 9;
+/// Name of the plugin, and of the HTTP filter, that chooses endpoints.
+pub const FILTER: &str = "sluice";
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
 

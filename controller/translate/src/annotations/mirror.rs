@@ -81,13 +81,21 @@ fn parse_path(text: &str) -> Parsed<MirrorPath> {
     };
     let is_literal = |b: u8| b.is_ascii_alphanumeric() || b"/-._~!&'()*+,;=:@%".contains(&b);
     let fits = literal.len() <= LONGEST_PATH && (literal.is_empty() || literal.starts_with('/'));
-    if fits && literal.bytes().all(is_literal) {
+    if fits && literal.bytes().all(is_literal) && is_decodable(literal) {
         return Ok(MirrorPath {
             literal: literal.to_owned(),
             request_uri,
         });
     }
     Err("a URL with a path, $request_uri, a path and $request_uri or nothing after its host".into())
+}
+
+/// What is not, nginx refuses where a copy is a request to a server of nginx's own.
+fn is_decodable(path: &str) -> bool {
+    path.split('%').skip(1).all(|rest| {
+        let digits = rest.as_bytes().get(..2).unwrap_or_default();
+        digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) && digits != b"00"
+    })
 }
 
 #[cfg(test)]
@@ -118,6 +126,11 @@ mod tests {
             "/a#b",
             "/a\\b",
             "/ä",
+            "/100%",
+            "/%4",
+            "/%+4",
+            "/%RE",
+            "/%00",
             "?a",
         ] {
             assert!(parse_path(bad).is_err(), "{bad:?}");

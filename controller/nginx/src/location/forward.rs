@@ -46,6 +46,8 @@ pub(crate) struct Forward {
     pub(crate) mirrors_heads: bool,
     /// Upstream responses that error pages replace.
     pub(crate) errors: Vec<Page>,
+    /// They are for nginx's own responses alone.
+    pub(crate) keeps_upstream_errors: bool,
     pub(crate) module: Module,
     pub(crate) connect: u32,
     pub(crate) timeouts: Timeouts,
@@ -127,6 +129,10 @@ impl Forward {
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
             errors: errors::pages(route, context.config),
+            keeps_upstream_errors: route
+                .error_pages
+                .as_ref()
+                .is_some_and(|pages| pages.keeps_upstreams),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,

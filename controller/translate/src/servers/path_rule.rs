@@ -139,10 +139,11 @@ impl PathRule {
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path =
             (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
-        let statuses = &self.annotations.errors.statuses;
-        let replaces = !statuses.is_empty() && action.has_policies();
+        let errors = &self.annotations.errors;
+        let replaces = !errors.statuses.is_empty() && action.has_policies();
         let error_pages = replaces.then(|| ErrorPages {
-            statuses: statuses.clone(),
+            statuses: errors.statuses.clone(),
+            keeps_upstreams: errors.keeps_upstreams,
             backend: error_service.or_else(|| host.error_service.cloned()),
             headers: names.iter().flat_map(RouteNames::headers).collect(),
         });

@@ -54,7 +54,7 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// The same of a VM of [mirrors](super::MIRRORS), which sees bodies: each request would pay for a callback for each part of its own.
+/// Callbacks and host functions of the VM of [mirrors](super::MIRRORS). It sees bodies, which would cost each request a callback for each part.
 const OF_MIRRORS: &[&str] = &[
     // Called by Envoy.
     "proxy_on_configure",
@@ -77,7 +77,8 @@ const OF_MIRRORS: &[&str] = &[
     "random_get",
 ];
 
-/// The plugin of this name. All of one configuration are in one VM, and those of mirrors in another; the filter asks for the plugin's name, and knows by it.
+/// The plugin of this name. All of one configuration are in one VM, and those of mirrors in another; the filter asks for the plugin's name,
+/// and knows by it.
 pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
     let (vm_id, capabilities) = if super::MIRRORS.contains(&name) {
         (MIRROR_FILTER, OF_MIRRORS)

@@ -204,6 +204,7 @@ mod tests {
             ..Policy::default()
         };
         let pages = ErrorPages {
+            keeps_upstreams: false,
             statuses: [503].into(),
             backend: None,
             headers: Vec::new(),

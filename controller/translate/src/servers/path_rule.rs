@@ -8,7 +8,7 @@ use sluice_ir::{
     Policy, Redirect, RedirectTo, ServerName,
 };
 use sluice_syntax::path::PathType;
-use sluice_translate_engine::{ObjectRef, Seniority};
+use sluice_translate_engine::{ObjectRef, RouteOwner, Seniority};
 
 use super::closing::Closing;
 use super::tls_entries::TlsEntries;
@@ -89,6 +89,8 @@ pub(super) struct PathRule {
     pub(super) owner: ObjectRef,
     /// Field of the Ingress that it is from.
     pub(super) field: String,
+    /// The text there, if it is more than the path.
+    pub(super) written: Option<String>,
     pub(super) origin: Origin,
     /// It is no path of its Ingress: it closes everything below one that cannot be served.
     pub(super) closing: Option<Closing>,
@@ -106,6 +108,7 @@ impl PathRule {
             annotations: Arc::clone(&context.annotations),
             owner: context.object.clone(),
             field,
+            written: None,
             origin: Origin::Ingress,
             closing: None,
             beyond_pattern_budget: false,
@@ -115,6 +118,16 @@ impl PathRule {
     /// The Ingress that it is from, and the field.
     pub(super) fn owned(&self) -> (&ObjectRef, &str) {
         (&self.owner, &self.field)
+    }
+
+    /// The same, of a route that it has become: with the text that a reader finds there.
+    pub(super) fn owner_of(&self, path: &PathMatch) -> RouteOwner {
+        let written = self.written.as_ref().unwrap_or(&self.path);
+        RouteOwner {
+            object: self.owner.key.clone(),
+            field: self.field.clone(),
+            written: (written != path.text()).then(|| written.clone()),
+        }
     }
 
     pub(super) fn is_pattern(&self) -> bool {

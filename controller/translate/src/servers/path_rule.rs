@@ -190,7 +190,7 @@ impl PathRule {
 
     /// The bare form of its path, which leads to the path. nginx answers it when it has found the location: behind what the server
     /// answers, before what the location answers and before it asks who may come in. The response has the headers that the
-    /// location's have.
+    /// location's have. A body that is too large for the location is refused before, if its length is stated.
     pub(super) fn bare_form(
         &self,
         name: &ServerName,
@@ -205,10 +205,13 @@ impl PathRule {
             Action::Respond(status) if self.origin != Origin::Ingress => Action::Respond(status),
             _ => Action::Redirect(Redirect { status: 301, to }),
         };
-        let policy = Policy {
+        let mut policy = Policy {
             access_log_off: route.policy.access_log_off,
             ..Policy::default()
         };
+        if matches!(action, Action::Redirect(_)) {
+            policy.max_body_size = route.policy.max_body_size;
+        }
         let mut filters = route.filters;
         filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
         // Those of the server are in front (`inherited_by`).

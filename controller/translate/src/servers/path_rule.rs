@@ -8,7 +8,7 @@ use sluice_ir::{
     Policy, Redirect, RedirectTo, ServerName,
 };
 use sluice_syntax::path::PathType;
-use sluice_translate_engine::{ObjectRef, Seniority};
+use sluice_translate_engine::{ObjectRef, RouteOwner, Seniority};
 
 use super::closing::Closing;
 use super::tls_entries::TlsEntries;
@@ -89,6 +89,8 @@ pub(super) struct PathRule {
     pub(super) owner: ObjectRef,
     /// Field of the Ingress that it is from.
     pub(super) field: String,
+    /// The text there, if it is more than the path.
+    pub(super) written: Option<String>,
     pub(super) origin: Origin,
     /// It is no path of its Ingress: it closes everything below one that cannot be served.
     pub(super) closing: Option<Closing>,
@@ -106,6 +108,7 @@ impl PathRule {
             annotations: Arc::clone(&context.annotations),
             owner: context.object.clone(),
             field,
+            written: None,
             origin: Origin::Ingress,
             closing: None,
             beyond_pattern_budget: false,
@@ -115,6 +118,16 @@ impl PathRule {
     /// The Ingress that it is from, and the field.
     pub(super) fn owned(&self) -> (&ObjectRef, &str) {
         (&self.owner, &self.field)
+    }
+
+    /// The same, of a route that it has become: with the text that a reader finds there.
+    pub(super) fn owner_of(&self, path: &PathMatch) -> RouteOwner {
+        let written = self.written.as_ref().unwrap_or(&self.path);
+        RouteOwner {
+            object: self.owner.key.clone(),
+            field: self.field.clone(),
+            written: (written != path.text()).then(|| written.clone()),
+        }
     }
 
     pub(super) fn is_pattern(&self) -> bool {
@@ -178,7 +191,7 @@ impl PathRule {
 
     /// The bare form of its path, which leads to the path. nginx answers it when it has found the location: behind what the server
     /// answers, before what the location answers and before it asks who may come in. The response has the headers that the
-    /// location's have.
+    /// location's have. A body that is too large for the location is refused before, if its length is stated.
     pub(super) fn bare_form(
         &self,
         name: &ServerName,
@@ -193,10 +206,13 @@ impl PathRule {
             Action::Respond(status) if self.origin != Origin::Ingress => Action::Respond(status),
             _ => Action::Redirect(Redirect { status: 301, to }),
         };
-        let policy = Policy {
+        let mut policy = Policy {
             access_log_off: route.policy.access_log_off,
             ..Policy::default()
         };
+        if matches!(action, Action::Redirect(_)) {
+            policy.max_body_size = route.policy.max_body_size;
+        }
         let mut filters = route.filters;
         filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
         // Those of the server are in front (`inherited_by`).

@@ -43,6 +43,7 @@ impl LocationRule {
     pub(super) fn new(location: &Location, owner: &ObjectRef) -> Self {
         let Location {
             path,
+            written,
             filters,
             direct_responses,
             access,
@@ -79,6 +80,7 @@ impl LocationRule {
             annotations: Arc::new(annotations),
             owner: owner.clone(),
             field: FIELD.to_owned(),
+            written: Some(written),
             origin: Origin::ServerSnippet,
             closing: None,
             beyond_pattern_budget: false,

@@ -20,6 +20,8 @@ use crate::route_names::RouteHeader;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) path: LocationPath,
+    /// The directive without its block.
+    pub(crate) written: String,
     pub(crate) filters: Vec<Filter>,
     pub(crate) direct_responses: Vec<DirectResponse>,
     pub(crate) access: IpAccess,
@@ -72,11 +74,12 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// The location of a server that has this block; `None`: there is more in it than such a location can have.
-    pub(super) fn into_location(self, path: LocationPath) -> Option<Location> {
+    pub(super) fn into_location(self, path: LocationPath, written: String) -> Option<Location> {
         // Names of a route are empty there.
         let is_whole = self.route_headers.is_empty() && self.upstream == Upstream::default();
         is_whole.then_some(Location {
             path,
+            written,
             filters: self.filters,
             direct_responses: self.direct_responses,
             access: self.access,

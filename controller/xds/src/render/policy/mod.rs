@@ -85,6 +85,14 @@ pub(super) fn per_route(
     chain_of(filters).into_iter().chain(counted).collect()
 }
 
+/// For a redirect by a location, which refuses a body before if its length is stated.
+pub(super) fn of_redirect(policy: &Policy, global: &GlobalConfig) -> Option<(String, Any)> {
+    let own = policy.max_body_size != global.max_body_size;
+    let limit = own.then(|| limit(policy.max_body_size));
+    let filters = limit.into_iter().chain(firewall::filter(policy, global));
+    chain_of(filters.collect())
+}
+
 /// For an answer of the data plane's own, which the firewall is in front of, too.
 pub(super) fn of_answer(policy: &Policy, global: &GlobalConfig) -> Option<(String, Any)> {
     chain_of(firewall::filter(policy, global).into_iter().collect())

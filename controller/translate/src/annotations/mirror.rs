@@ -22,7 +22,8 @@ pub(super) const GROUP: Group = Group {
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress)
             .partly("a path and $request_uri, or one of them, after the host")
             .nginx(NGINX),
-        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
+        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress)
+            .partly("the name of a host; variables are reported"),
         annotation(
             "mirror-request-body",
             Value::OnOff,

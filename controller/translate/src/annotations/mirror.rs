@@ -91,7 +91,7 @@ fn parse_path(text: &str) -> Parsed<MirrorPath> {
     Err("a URL with a path, $request_uri, a path and $request_uri or nothing after its host".into())
 }
 
-/// What is not, nginx refuses where a copy is a request to a server of nginx's own.
+/// True if each `%` begins an encoded byte: nginx refuses others where a copy is a request to a server of its own.
 fn is_decodable(path: &str) -> bool {
     path.split('%').skip(1).all(|rest| {
         let digits = rest.as_bytes().get(..2).unwrap_or_default();

@@ -23,7 +23,11 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("/fixed", "/some%2fpath?a=1?b", "/fixed?a=1?b"),
     ("/fixed", "/some", "/fixed"),
     ("/", "/some?a", "/?a"),
-    ("/%2fREQ(host)%25/&$request_uri", "/a", "/%2fREQ(host)%25/&/a"),
+    (
+        "/%2fREQ(host)%25/&$request_uri",
+        "/a",
+        "/%2fREQ(host)%25/&/a",
+    ),
     (
         "/100%25/a$request_uri",
         "/some%2fpath?a=1",

@@ -60,7 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet, SnippetShare};
+use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -127,6 +127,8 @@ pub(crate) struct Annotations {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
+    /// Variables that a snippet of their server may have set before.
+    pub(crate) variables: SharedVariables,
     /// The share of the ConfigMap's `location-snippet` in them.
     pub(crate) location_snippet: SnippetShare,
 }
@@ -270,6 +272,7 @@ impl Annotations {
             direct_responses: snippets.direct_responses,
             header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
+            variables: snippets.variables,
             location_snippet: snippets.configmap_share,
         }
     }

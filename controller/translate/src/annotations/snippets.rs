@@ -27,7 +27,7 @@ use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
     self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
-    NamedLocation, PathChange, Satisfy, ServerSnippet, SnippetShare, Upstream,
+    NamedLocation, PathChange, Satisfy, ServerSnippet, SharedVariables, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -118,6 +118,8 @@ pub(super) struct Effect {
     pub(super) user_headers: Vec<HeaderName>,
     /// Of its responses, and of connections to its pods.
     pub(super) upstream: Upstream,
+    /// Variables that its server may have set.
+    pub(super) variables: SharedVariables,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
     /// Locations of its hosts that no path leads to.
@@ -231,7 +233,7 @@ impl Effect {
             }
         };
         let not_needed = std::mem::take(&mut compiled.not_needed);
-        let has_no_effect = compiled == Compiled::default() && !snippet.is_too_risky;
+        let has_no_effect = compiled.has_no_effect() && !snippet.is_too_risky;
         if !has_no_effect && !settings.permit(snippet) {
             self.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
             return;
@@ -286,6 +288,7 @@ impl Effect {
             connections,
             proxy: _,
             upstream,
+            variables,
             not_needed: _,
         } = compiled;
         match block {
@@ -299,6 +302,7 @@ impl Effect {
                     locations,
                     connections,
                     rewrites,
+                    set_variables: variables.set,
                 }));
             }
             Some(Block::AuthRequest) => self.auth_request = auth_request,
@@ -314,6 +318,7 @@ impl Effect {
                 self.auth_headers = auth_headers;
                 self.user_headers = user_headers;
                 self.upstream = upstream;
+                self.variables = variables;
             }
         }
     }

@@ -24,7 +24,7 @@ use super::access::{Access, Satisfy};
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
-use super::checks::{check_proxied, check_rewrites, has_no_effect, line_of_if};
+use super::checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
 use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
 use super::connections;
@@ -162,6 +162,8 @@ fn compile_in_order(
         _ => AuthVariables::default(),
     };
     let mut parts = Parts::new(media_types.unwrap_or_default(), variables, block, options);
+    // A location of a server is behind what the server sets.
+    parts.responses.reads_unset &= matches!(block, Block::Location | Block::Server);
     if let Some(location) = location {
         parts.responses.begin_in(location);
     }
@@ -321,6 +323,8 @@ impl<'a> Parts<'a> {
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
         differences.extend(queries.any(|it| it).then_some(Difference::WithoutQuery));
+        let (variables, unasked) = self.responses.variables();
+        check_unasked(&unasked, all)?;
         let answers = self.responses.finish(&filters)?;
         if !answers.header_variants.is_empty() && self.block != Block::Location {
             let reason = "headers within an if without return are for a configuration-snippet";
@@ -356,6 +360,7 @@ impl<'a> Parts<'a> {
             connections: self.connections,
             proxy,
             upstream: self.upstream.finish(),
+            variables,
             not_needed: self.not_needed,
         })
     }

@@ -5,6 +5,7 @@ use sluice_ir::{ExpressionPart, HeaderName, IpAccess};
 use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
 use crate::annotations::snippet_obstacle::Obstacle;
+use crate::global::Globals;
 use crate::snippet::{
     self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, compile,
 };
@@ -73,6 +74,12 @@ fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), 
     if let Some(reason) = policy_conflict(compiled, context) {
         return Err(Obstacle::Conflict(reason.into()));
     }
+    if let Some(name) = set_by_operator(compiled, block, settings.globals) {
+        let reason = format!(
+            "variable ${name} is not always set, and a snippet of the ConfigMap has it, too; begin with `set ${name} \"\";`"
+        );
+        return Err(Obstacle::Conflict(reason.into()));
+    }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
         let reason = "rewrite with break is not supported beside x-forwarded-prefix";
         return Err(Obstacle::Conflict(reason.into()));
@@ -88,6 +95,16 @@ fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), 
         return Err(Obstacle::Conflict(reason.into()));
     }
     Ok(())
+}
+
+/// A variable that is taken to be empty, though a snippet of the ConfigMap may give it a value before.
+fn set_by_operator(compiled: &Compiled, block: Block, globals: &Globals) -> Option<String> {
+    let variables = &compiled.variables;
+    let of_server = globals.server_snippet.as_ref();
+    let of_server = of_server.filter(|_| block == Block::Location);
+    let of_server = || variables.set_before(&of_server?.set_variables);
+    let found = variables.set_before(&globals.http_variables);
+    found.or_else(of_server).map(str::to_owned)
 }
 
 /// nginx takes no directive twice.

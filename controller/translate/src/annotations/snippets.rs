@@ -26,7 +26,7 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
+    self, AuthRequest, Block, Compiled, Constants, Effective, Judgement, Language, LocationSnippet,
     NamedLocation, PathChange, Satisfy, ServerSnippet, SharedVariables, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
@@ -162,6 +162,7 @@ struct Context<'a> {
     says_satisfy: bool,
     /// All hosts that they are for, where they are known.
     hosts: Option<&'a [Hostname]>,
+    constants: &'a Constants,
 }
 
 impl Settings<'_> {
@@ -191,11 +192,13 @@ impl Settings<'_> {
 pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
     let hosts: Option<Vec<Hostname>> = view.hosts.take().map(|all| all.into_iter().collect());
+    let constants = std::mem::take(&mut view.constants);
     let context = Context {
         settings,
         allowlist: view.written_name("allowlist-source-range"),
         says_satisfy: view.text("satisfy").is_some(),
         hosts: hosts.as_deref(),
+        constants: &constants,
     };
     for snippet in std::mem::take(&mut view.snippets) {
         if settings.is_canary {

@@ -102,6 +102,7 @@ fn compiled(
             hosts: None,
             header_buffers: None,
             of_all_servers: true,
+            constants: None,
             data_plane,
             not_needed: &|name| (catalogues.not_needed)(name, data_plane),
         };

@@ -28,6 +28,7 @@ use super::checks::{check_proxied, check_rewrites, check_unasked, has_no_effect,
 use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
 use super::connections;
+use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::LocationPath;
@@ -57,6 +58,8 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) header_buffers: Option<HeaderBuffers>,
     /// It is the ConfigMap's, for the servers of all Ingresses.
     pub(crate) of_all_servers: bool,
+    /// Variables that the locations of its Ingress begin with.
+    pub(crate) constants: Option<&'a Constants>,
     /// `None`: several.
     pub(crate) data_plane: Option<DataPlane>,
     /// Reason why the data plane has nothing to do for a directive.
@@ -88,7 +91,7 @@ pub(crate) fn compile_behind(
     of_configmap: &str,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    let (nested, mut all) = nested::split(directives(own)?)?;
+    let (nested, mut all) = split(own, options)?;
     let own = all.len();
     all.extend(directives(of_configmap)?);
     let text = Text {
@@ -105,24 +108,38 @@ fn compile_as(
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
     if block == Block::AuthRequest {
-        let auth_request = AuthRequest::parse(text)?;
+        let auth_request = AuthRequest::parse(text, options.constants)?;
         return Ok(Compiled {
             auth_request,
             ..Compiled::default()
         });
     }
-    let all = directives(text)?;
     // The ConfigMap's is in locations that nginx nests none in.
     if block != Block::Location || options.of_all_servers {
-        return compile_directives(&all, block, None, options);
+        return compile_directives(&directives(text)?, block, None, options);
     }
-    let (nested, all) = nested::split(all)?;
+    let (nested, all) = split(text, options)?;
     let text = Text {
         nested: &nested,
         all: &all,
         own: all.len(),
     };
     compile_in_order(text, block, None, options)
+}
+
+/// The locations of a snippet, as conditions, and the directives around them.
+fn split(
+    text: &str,
+    options: CompileOptions<'_>,
+) -> Result<(Vec<Directive>, Vec<Directive>), SnippetErrors> {
+    let (nested, around) = nested::split(directives(text)?)?;
+    Ok(match options.constants {
+        None => (nested, around),
+        Some(constants) => {
+            constants.check_nested(&nested)?;
+            (nested, constants.within(around))
+        }
+    })
 }
 
 /// Directives in the order in which nginx runs them.

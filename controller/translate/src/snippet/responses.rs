@@ -23,7 +23,9 @@ use super::captures::{self, Captures};
 use super::comparable::Comparable;
 use super::compile::CompileOptions;
 use super::conditions::{self, If};
+use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
+use super::flags::Flags;
 use super::header_changes::HeaderOptions;
 use super::header_variants::{ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
@@ -75,6 +77,8 @@ pub(super) struct Responses<'a> {
     of_operator: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
+    /// Those that every branch begins with.
+    constants: Option<&'a Flags>,
     /// Those that something has asked for.
     asked: BTreeSet<String>,
     /// Variables without a value may be read: nothing that runs before can have set them, or somebody else asks whether it has.
@@ -110,6 +114,7 @@ pub(super) struct Answers {
 
 impl<'a> Responses<'a> {
     pub(super) fn new(media_types: MediaTypes<'a>, options: CompileOptions<'a>) -> Self {
+        let constants = options.constants.map(Constants::flags);
         Responses {
             media_types,
             comparable: options.comparable,
@@ -126,7 +131,11 @@ impl<'a> Responses<'a> {
             asked: BTreeSet::new(),
             reads_unset: !options.of_all_servers,
             unset: BTreeSet::new(),
-            branches: vec![Branch::default()],
+            branches: vec![Branch {
+                flags: constants.cloned().unwrap_or_default(),
+                ..Branch::default()
+            }],
+            constants,
             responses: Vec::new(),
             path_changes: Vec::new(),
             server_rewrites: Vec::new(),
@@ -289,7 +298,8 @@ impl<'a> Responses<'a> {
     ) -> Result<Vec<Branch>, SnippetErrors> {
         let around = self.captures.take();
         (self.host_groups, self.lacks_hosts) = (None, false);
-        let is_flag = |name: &str| self.flags.contains_key(name);
+        let is_constant = |name: &str| self.constants.is_some_and(|it| it.contains_key(name));
+        let is_flag = |name: &str| self.flags.contains_key(name) || is_constant(name);
         // Headers keep nobody out.
         let comparable = match is_headers(block) {
             true => self.comparable.with_normalised_target(),

@@ -56,6 +56,7 @@ pub(super) fn with_options<T>(
         hosts,
         header_buffers: settings.globals.config.http.header_buffers,
         of_all_servers: false,
+        constants: Some(context.constants),
         data_plane: settings.data_plane,
         not_needed: &|name| not_needed(name, settings.data_plane),
     })

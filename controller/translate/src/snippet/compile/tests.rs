@@ -26,6 +26,7 @@ fn compiled_for(
         hosts: None,
         header_buffers: None,
         of_all_servers: false,
+        constants: None,
         data_plane,
         not_needed: &|_| None,
     };

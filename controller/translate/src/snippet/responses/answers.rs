@@ -172,6 +172,7 @@ impl Responses<'_> {
             branches = self.with_value(&name, branches)?;
             self.asked.insert(name);
         }
+        let is_variable = words.first().is_some_and(|it| it.starts_with('$'));
         for branch in branches {
             let captures = self.captures.clone();
             let expanded = flags::expanded(words, &branch.flags, captures.as_ref());
@@ -182,6 +183,13 @@ impl Responses<'_> {
                 }
                 Expanded::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
             };
+            // To nginx a variable is no status, whatever is in it.
+            let is_status = words
+                .first()
+                .is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+            if is_variable && is_status {
+                return Err(directive.unsupported().into());
+            }
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             if self.groups_of_hosts(&words).is_some() {
                 self.respond_to_hosts(&words, directive, &[branch])?;

@@ -31,6 +31,7 @@ pub(super) fn responses_of(
             hosts: hosts_are_known.then_some(hosts.as_slice()),
             header_buffers: None,
             of_all_servers: false,
+            constants: None,
             data_plane: None,
             not_needed: &|_| None,
         };

@@ -103,6 +103,7 @@ fn is_condition(name: &str, operation: &str) -> bool {
 fn is_served(snippet: &str) -> bool {
     let names = ["ingress_name", "namespace", "service_name", "service_port"];
     let constants = Constants::new(names.map(|name| (name, "a".to_owned())));
+    let constants = constants.with_host("a");
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|_| false,

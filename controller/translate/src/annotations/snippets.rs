@@ -193,6 +193,10 @@ pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
     let hosts: Option<Vec<Hostname>> = view.hosts.take().map(|all| all.into_iter().collect());
     let constants = std::mem::take(&mut view.constants);
+    let constants = match hosts.as_deref() {
+        Some([host]) => constants.with_host(host.as_str()),
+        _ => constants,
+    };
     let context = Context {
         settings,
         allowlist: view.written_name("allowlist-source-range"),

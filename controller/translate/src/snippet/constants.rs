@@ -14,9 +14,15 @@ use super::error::SnippetError;
 use super::flags::{self, Expanded, Flags, VariableValue};
 use super::tree::Directive;
 
+const SERVER_NAME: &str = "server_name";
+
 /// Values by the names of their variables. Without those that the paths of the Ingress do not have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Constants(Flags);
+pub(crate) struct Constants {
+    names: Flags,
+    /// The same, and the host where there is one alone: values of headers have it.
+    of_headers: Flags,
+}
 
 impl Constants {
     /// Leaves out a value that is no name: in a text it could be more than one.
@@ -26,14 +32,26 @@ impl Constants {
             !value.is_empty() && value.chars().all(is_of_names)
         };
         let all = all.into_iter().filter(|(_, value)| is_plain(value));
-        Constants(
-            all.map(|(name, value)| (name.to_owned(), VariableValue::Text(value)))
-                .collect(),
-        )
+        let names: Flags = all
+            .map(|(name, value)| (name.to_owned(), VariableValue::Text(value)))
+            .collect();
+        Constants {
+            of_headers: names.clone(),
+            names,
+        }
+    }
+
+    /// With the only host of the Ingress. When a response comes, Envoy knows the one alone that its pod was told.
+    pub(crate) fn with_host(mut self, host: &str) -> Self {
+        for name in ["host", SERVER_NAME] {
+            let value = VariableValue::Text(host.to_owned());
+            self.of_headers.insert(name.to_owned(), value);
+        }
+        self
     }
 
     pub(super) fn flags(&self) -> &Flags {
-        &self.0
+        &self.names
     }
 
     /// The directives with values in place of these variables, but for those in conditions with patterns, in names and in headers of
@@ -45,12 +63,18 @@ impl Constants {
     fn within_one(&self, mut directive: Directive) -> Directive {
         let values = values(&directive.words());
         let has_names = directive.name() == "more_set_headers";
+        let flags = match directive.name() {
+            "add_header" | "more_set_headers" => self.of_headers.clone(),
+            // Each path has the others.
+            "proxy_set_header" | "grpc_set_header" => self.server_name(),
+            _ => self.names.clone(),
+        };
         let words = directive.words.iter_mut();
         for word in words.take(values.end).skip(values.start) {
             *word = match word.split_once(':') {
-                Some((name, value)) if has_names => format!("{name}:{}", self.text(value)),
+                Some((name, value)) if has_names => format!("{name}:{}", text(value, &flags)),
                 None if has_names => continue,
-                _ => self.text(word),
+                _ => text(word, &flags),
             };
         }
         if directive.name() == "if" {
@@ -61,16 +85,19 @@ impl Constants {
 
     /// A text with values in place of these variables.
     pub(super) fn text(&self, text: &str) -> String {
-        match flags::expanded(&[text], &self.0, None) {
-            Some(Expanded::Words(words, _)) => words.concat(),
-            _ => text.to_owned(),
-        }
+        self::text(text, &self.names)
+    }
+
+    fn server_name(&self) -> Flags {
+        let mut flags = self.of_headers.clone();
+        flags.retain(|name, _| name == SERVER_NAME);
+        flags
     }
 
     /// Checks that a location within that of the path reads none of them.
     pub(super) fn check_nested(&self, nested: &[Directive]) -> Result<(), SnippetError> {
         for directive in nested {
-            let is_one = |name: &str| self.0.contains_key(name);
+            let is_one = |name: &str| self.names.contains_key(name);
             if !flags::read_by(&directive.words(), is_one).is_empty() {
                 return Err(directive.unsupported());
             }
@@ -80,11 +107,21 @@ impl Constants {
     }
 }
 
+fn text(text: &str, flags: &Flags) -> String {
+    match flags::expanded(&[text], flags, None) {
+        Some(Expanded::Words(words, _)) => words.concat(),
+        _ => text.to_owned(),
+    }
+}
+
 /// Words of a directive in which nginx knows variables.
 fn values(words: &[&str]) -> Range<usize> {
     let all = words.len();
     match words {
-        ["set" | "rewrite" | "add_header", ..] => 2..3,
+        [
+            "set" | "rewrite" | "add_header" | "proxy_set_header" | "grpc_set_header",
+            ..,
+        ] => 2..3,
         // To nginx a variable is no status, whatever is in it.
         ["return", first, ..] => 1 + usize::from(first.starts_with('$'))..all,
         ["proxy_ssl_name" | "more_set_headers", ..] => 1..all,
@@ -107,6 +144,7 @@ mod tests {
             ("service_port", "443".to_owned()),
             ("ingress_name", "$host".to_owned()),
         ]);
+        let constants = constants.with_host("a.test");
         let all = constants.within(directives(text).unwrap());
         let words = all.iter().flat_map(|it| {
             let block = it.block.iter().flatten();
@@ -119,6 +157,14 @@ mod tests {
     fn values_are_where_nginx_has_variables() {
         for (text, expected) in [
             ("set $a x-$namespace;", "set $a x-demo"),
+            (
+                "add_header X-A $host/$server_name;",
+                "add_header X-A a.test/a.test",
+            ),
+            (
+                "proxy_set_header X-A '$server_name $host $namespace';",
+                "proxy_set_header X-A a.test $host $namespace",
+            ),
             (
                 "add_header X-A $Namespace always;",
                 "add_header X-A demo always",

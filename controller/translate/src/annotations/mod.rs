@@ -60,7 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare};
+use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare, Upstream};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -163,11 +163,17 @@ pub(crate) struct UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    /// Tells pods this name where TLS is spoken with them.
-    fn tell_name(&mut self, name: Option<String>) {
+    /// Tells pods a name, and offers them versions and ciphers, where TLS is spoken with them.
+    fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
+        let name = upstream.server_name.take();
+        let versions = upstream.versions.take();
+        let ciphers = upstream.ciphers.take();
+        let ciphers = ciphers.map(|written| proxy_ssl::ciphers_of_snippet(&written, view));
         let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
         for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
             tls.server_name = name.clone().or(tls.server_name.take());
+            tls.versions = versions.unwrap_or(tls.versions);
+            tls.ciphers = ciphers.clone().unwrap_or(std::mem::take(&mut tls.ciphers));
         }
     }
 }
@@ -287,7 +293,7 @@ fn apply(
 ) -> snippets::Effect {
     let mut snippets = snippets::apply(view, settings);
     (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
-    backend.tell_name(snippets.upstream.server_name.take());
+    backend.speak_tls(&mut snippets.upstream, view);
     snippets
 }
 

@@ -117,6 +117,10 @@ pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Opti
         Some("limit_rate is set by limit-rate, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
         Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")
+    } else if (upstream.versions.is_some() || upstream.ciphers.is_some())
+        && settings.has_upstream_tls
+    {
+        Some("proxy_ssl_protocols and proxy_ssl_ciphers are set with proxy-ssl-secret, too")
     } else {
         None
     }

@@ -317,7 +317,10 @@ impl<'a> Parts<'a> {
         let is_beyond = connections::is_beyond_envoy(self.connections, self.options.header_buffers);
         differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
         let has_others = connections::has_others(self.connections);
-        differences.extend((on_envoy && has_others).then_some(Difference::Connections));
+        let of_location = self.block == Block::Location;
+        differences.extend((of_location && has_others).then_some(Difference::ClientTimeouts));
+        let of_server = on_envoy && has_others && !of_location;
+        differences.extend(of_server.then_some(Difference::Connections));
         differences
     }
 
@@ -389,5 +392,7 @@ fn is_of_server(block: Block) -> bool {
 
 #[cfg(test)]
 mod location_tests;
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;

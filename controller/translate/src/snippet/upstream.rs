@@ -199,7 +199,7 @@ fn server_name(name: &str, hosts: Option<&[Hostname]>) -> Option<String> {
 }
 
 /// Data planes count in KiB.
-fn kib(size: &str) -> Option<NonZeroU32> {
+pub(super) fn kib(size: &str) -> Option<NonZeroU32> {
     let bytes = value::size(size).ok()?;
     let whole = bytes.is_multiple_of(KIB).then_some(bytes / KIB)?;
     NonZeroU32::new(u32::try_from(whole).ok()?)

@@ -359,31 +359,3 @@ fn nginx_changes_some_headers_for_all_responses_or_none() {
     let plain = "if ($http_a) { more_set_headers 'X-A: b'; }";
     assert_eq!(line(Some(DataPlane::Nginx), plain), None);
 }
-
-#[test]
-fn others_see_the_variables_of_a_snippet() {
-    let unset = "if ($http_a) { set $A 1; } if ($a) { return 403; }";
-    let names = |all: &BTreeSet<String>| all.iter().cloned().collect::<Vec<_>>().join(" ");
-    for (block, text, set, read_unset) in [
-        (Block::Location, unset, "a", "a"),
-        (Block::Server, unset, "a", "a"),
-        (Block::Server, "set $b 1;", "b", ""),
-        (
-            Block::Location,
-            "set $a 0; if ($http_a) { set $a 1; } if ($a) { return 403; }",
-            "a",
-            "",
-        ),
-    ] {
-        let all = compiled(text, block).unwrap().variables;
-        let shown = (names(&all.set), names(&all.read_unset));
-        assert_eq!(shown, (set.to_owned(), read_unset.to_owned()), "{text}");
-    }
-    // The server around a location, or that of somebody else, may have set it.
-    let within = format!("location /a {{\n{unset} }}");
-    assert_eq!(line_of_error(&within, Block::Server), Some(2));
-    // A variable that a directive of another kind reads has another source there.
-    let twice =
-        "set $user a;\nauth_request_set $user $upstream_http_x_user;\nproxy_set_header X-A $user;";
-    assert_eq!(line_of_error(twice, Block::Location), Some(1));
-}

@@ -236,9 +236,8 @@ impl Annotations {
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
-        let canary = canary::canary(view);
+        let (canary, mirror) = (canary::canary(view), mirror::mirror(view));
         let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
-        let mirror = mirror::mirror(view);
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,

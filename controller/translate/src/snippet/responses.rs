@@ -298,8 +298,7 @@ impl<'a> Responses<'a> {
     ) -> Result<Vec<Branch>, SnippetErrors> {
         let around = self.captures.take();
         (self.host_groups, self.lacks_hosts) = (None, false);
-        let is_constant = |name: &str| self.constants.is_some_and(|it| it.contains_key(name));
-        let is_flag = |name: &str| self.flags.contains_key(name) || is_constant(name);
+        let is_flag = |name: &str| self.is_flag(name);
         // Headers keep nobody out.
         let comparable = match is_headers(block) {
             true => self.comparable.with_normalised_target(),
@@ -349,6 +348,12 @@ impl<'a> Responses<'a> {
                 Ok([within, on_ways(&branches, &fails)].concat())
             }
         }
+    }
+
+    /// True of a variable that the snippet has set, or begins with. `name` is in lower case.
+    fn is_flag(&self, name: &str) -> bool {
+        let is_constant = || self.constants.is_some_and(|it| it.contains_key(name));
+        self.flags.contains_key(name) || is_constant()
     }
 
     /// True if the data plane compares a target that was normalised.

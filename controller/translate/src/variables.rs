@@ -32,7 +32,7 @@ impl Place {
 /// All places, but for formats of logs.
 pub const PLACES: &[Place] = &[
     place(
-        "`configuration-snippet`, `server-snippet`: values of response headers",
+        "`configuration-snippet`, `server-snippet`: values of response headers, in the latter without `$host`, `$server_name` and names of the Ingress",
         |name| is_served(&format!("more_set_headers \"X-A: ${{{name}}}\";")),
     ),
     place(

@@ -60,7 +60,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet, SnippetShare};
+use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare, Upstream};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -127,6 +127,8 @@ pub(crate) struct Annotations {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
+    /// Variables that a snippet of their server may have set before.
+    pub(crate) variables: SharedVariables,
     /// The share of the ConfigMap's `location-snippet` in them.
     pub(crate) location_snippet: SnippetShare,
 }
@@ -161,11 +163,17 @@ pub(crate) struct UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    /// Tells pods this name where TLS is spoken with them.
-    fn tell_name(&mut self, name: Option<String>) {
+    /// Tells pods a name, and offers them versions and ciphers, where TLS is spoken with them.
+    fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
+        let name = upstream.server_name.take();
+        let versions = upstream.versions.take();
+        let ciphers = upstream.ciphers.take();
+        let ciphers = ciphers.map(|written| proxy_ssl::ciphers_of_snippet(&written, view));
         let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
         for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
             tls.server_name = name.clone().or(tls.server_name.take());
+            tls.versions = versions.unwrap_or(tls.versions);
+            tls.ciphers = ciphers.clone().unwrap_or(std::mem::take(&mut tls.ciphers));
         }
     }
 }
@@ -228,9 +236,8 @@ impl Annotations {
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
-        let canary = canary::canary(view);
+        let (canary, mirror) = (canary::canary(view), mirror::mirror(view));
         let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
-        let mirror = mirror::mirror(view);
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,
@@ -270,6 +277,7 @@ impl Annotations {
             direct_responses: snippets.direct_responses,
             header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
+            variables: snippets.variables,
             location_snippet: snippets.configmap_share,
         }
     }
@@ -284,7 +292,7 @@ fn apply(
 ) -> snippets::Effect {
     let mut snippets = snippets::apply(view, settings);
     (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
-    backend.tell_name(snippets.upstream.server_name.take());
+    backend.speak_tls(&mut snippets.upstream, view);
     snippets
 }
 

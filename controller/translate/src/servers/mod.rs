@@ -38,6 +38,7 @@ mod server_builder;
 mod server_rewrites;
 mod server_snippet;
 mod shared;
+mod shared_variables;
 mod snippet_budget;
 mod snippet_locations;
 mod snippet_rewrites;
@@ -228,6 +229,7 @@ impl Assembly<'_> {
         self.report_paths_without_snippet();
         self.report_locations_of_configmap();
         self.close_rewrites_beside_long_paths();
+        self.close_paths_with_variables_of_servers();
         self.lead_locations();
     }
 

@@ -13,6 +13,7 @@ use super::locations::LocationPath;
 use super::named::NamedLocation;
 use super::proxy_pass::ProxyPass;
 use super::rewrites::{PathChange, ServerRewrite};
+use super::shared_variables::SharedVariables;
 use super::upstream::Upstream;
 use crate::route_names::RouteHeader;
 
@@ -68,11 +69,22 @@ pub(crate) struct Compiled {
     pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.
     pub(crate) upstream: Upstream,
+    /// Variables that others may see.
+    pub(crate) variables: SharedVariables,
     /// Lines that this data plane has nothing to do for, and why.
     pub(crate) not_needed: Vec<String>,
 }
 
 impl Compiled {
+    /// True if it changes nothing by itself.
+    pub(crate) fn has_no_effect(&self) -> bool {
+        let nothing = Compiled {
+            variables: self.variables.clone(),
+            ..Compiled::default()
+        };
+        *self == nothing
+    }
+
     /// The location of a server that has this block; `None`: there is more in it than such a location can have.
     pub(super) fn into_location(self, path: LocationPath, written: String) -> Option<Location> {
         // Names of a route are empty there.

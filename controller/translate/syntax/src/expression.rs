@@ -54,11 +54,13 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
-/// As [`for_headers`], of requests to pods, which also have the time (`$msec`).
+/// As [`for_headers`], of requests to pods, which also have the time (`$msec`) and the query (`$is_args$args`).
 pub fn for_requests(text: &str) -> Parsed<Expression> {
     without_cookies(parse_with(text, |name| {
         let is_time = canonical(name) == "msec";
-        is_time.then_some(ExpressionPart::Variable(Variable::Time))
+        let time = is_time.then_some(Variable::Time);
+        let known = time.or_else(|| of_query(name));
+        known.map(ExpressionPart::Variable)
     })?)
 }
 

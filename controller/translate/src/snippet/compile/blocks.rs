@@ -110,6 +110,7 @@ fn location(
     };
     let options = CompileOptions {
         of_all_servers: false,
+        constants: None,
         // As no annotation applies to it, nobody is asked for a password.
         headers: HeaderOptions {
             knows_users: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sluice_filter_config::{HashKey, Plain};
 use sluice_ir::Forwarded;
 use sluice_syntax::expression;
-use sluice_syntax::settings::ext_auth::url_with_variables;
+use sluice_syntax::settings::ext_auth::{sign_in, url_with_variables};
 use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::template::Target;
 
@@ -70,8 +70,15 @@ pub const PLACES: &[Place] = &[
         "`upstream-hash-by` ([details](hash-variables.md))",
         |name| HashKey::parse(&format!("${{{name}}}")).1.is_empty(),
     ),
-    place("`auth-url`, `auth-signin`", |name| {
-        url_with_variables(&format!("https://a.test/${{{name}}}")).is_ok()
+    place("`auth-url`", |name| {
+        let longest = RouteNames::longest();
+        let url = format!("https://a.test/${{{name}}}");
+        url_with_variables(&url, |name| longest.get(name)).is_ok()
+    }),
+    place("`auth-signin`", |name| {
+        let longest = RouteNames::longest();
+        let url = format!("https://a.test/${{{name}}}");
+        sign_in(&url, None, |name| longest.get(name)).is_ok()
     }),
     place(
         "`auth-proxy-set-headers`, `auth-snippet`, `auth-request-redirect`",

@@ -34,6 +34,7 @@ mod redirect;
 mod requirements;
 mod response_rewrite;
 mod rewrite;
+mod route_auth;
 mod server;
 mod snippet_obstacle;
 mod snippets;
@@ -73,6 +74,7 @@ pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
+pub(crate) use route_auth::RouteAuth;
 pub(crate) use server::{Alias, MAX_ALIASES};
 pub(crate) use upstream_host::RouteHost;
 
@@ -117,6 +119,8 @@ pub(crate) struct Annotations {
     pub(crate) policy: Arc<Policy>,
     /// `Host` for upstreams that names the route, in place of the policy's.
     pub(crate) route_host: Option<RouteHost>,
+    /// URLs of external authentication that name the route, in place of the policy's.
+    pub(crate) route_auth: Option<RouteAuth>,
     /// Filters of every route of the Ingress.
     pub(crate) filters: Vec<Filter>,
     /// Headers of requests to pods that name the route.
@@ -236,8 +240,8 @@ impl Annotations {
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
-        let (canary, mirror) = (canary::canary(view), mirror::mirror(view));
-        let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
+        let (canary, errors) = (canary::canary(view), errors::errors(view, globals));
+        let (clients, mirror) = (auth_tls::clients(view), mirror::mirror(view));
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,
@@ -272,6 +276,7 @@ impl Annotations {
             mirror,
             policy: Arc::new(snippets.policy(policy, globals)),
             route_host,
+            route_auth: RouteAuth::read(view),
             filters: snippets.filters,
             route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,

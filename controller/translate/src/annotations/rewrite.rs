@@ -1,9 +1,12 @@
 //! Meaning and rewriting of paths.
 
+use std::collections::BTreeSet;
+
 use sluice_ir::Expression;
 use sluice_syntax::expression;
 use sluice_syntax::template::Target;
 use sluice_syntax::value::Parsed;
+use sluice_syntax::variables::{Segment, segments};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::redirect::VARIABLES_OF_URLS;
@@ -20,8 +23,8 @@ pub(super) const GROUP: Group = Group {
             .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
-            .partly("groups with names, recursion and conditional groups are reported, patterns beyond a limit, and on hosts with a wildcard backreferences and lookaround where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$)")
-            .nginx(Support::Partly("groups with names, recursion and conditional groups are reported, and patterns beyond a limit")),
+            .partly("recursion, conditional groups, callouts and verbs are reported, flags other than i and s, (?-i), Unicode classes (nginx compares bytes), characters by number that are not visible ones of ASCII, groups with the name of a variable of nginx, patterns beyond a limit, and on hosts with a wildcard backreferences and lookaround where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$)")
+            .nginx(Support::Partly("recursion, conditional groups, callouts and verbs are reported, flags other than i and s, (?-i), Unicode classes (nginx compares bytes), characters by number that are not visible ones of ASCII, groups with the name of a variable of nginx, and patterns beyond a limit")),
         annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly(VARIABLES_OF_URLS),
         annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location)
             .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
@@ -35,6 +38,8 @@ pub(crate) struct Paths {
     pub(crate) rewrite: Option<RouteTemplate>,
     /// A header that tells pods which part of the path was taken away; only where one was.
     pub(crate) forwarded_prefix: Option<RouteTemplate>,
+    /// Variables of its `configuration-snippet`: to nginx a group with such a name sets it.
+    pub(crate) snippet_variables: BTreeSet<String>,
 }
 
 /// A text with captured groups, which may name the route: `/$service_name/$1`.
@@ -103,7 +108,19 @@ pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
         use_regex: view.flag("use-regex"),
         rewrite: view.read("rewrite-target", RouteTemplate::parse),
         forwarded_prefix: view.read("x-forwarded-prefix", RouteTemplate::parse),
+        snippet_variables: view
+            .text("configuration-snippet")
+            .into_iter()
+            .flat_map(variables)
+            .collect(),
     }
+}
+
+fn variables(text: &str) -> impl Iterator<Item = String> {
+    segments(text).filter_map(|segment| match segment {
+        Segment::Variable { name, .. } => Some(name.to_ascii_lowercase()),
+        Segment::Text(_) | Segment::Dollar => None,
+    })
 }
 
 /// Redirect target of a request for `/`.

@@ -260,6 +260,12 @@ impl PathRule {
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
             Arc::make_mut(&mut policy).host = host.on(names);
         }
+        if let Some(urls) = &self.annotations.route_auth {
+            let authentication = Arc::make_mut(&mut policy).authentication.as_mut();
+            if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
+                urls.write(self.target.names.as_ref(), service);
+            }
+        }
         let is_unguarded = |prefix: &String| self.begins_with(path, prefix);
         if policy.authentication.is_none()
             || !host.globals.access.unguarded.iter().any(is_unguarded)

@@ -6,13 +6,13 @@ use sluice_ir::Expression;
 use sluice_syntax::expression;
 use sluice_syntax::template::Target;
 use sluice_syntax::value::Parsed;
-use sluice_syntax::variables::{Segment, segments};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::redirect::VARIABLES_OF_URLS;
 use super::view::View;
 use crate::risk::Risk;
 use crate::route_names::RouteNames;
+use crate::snippet;
 use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
@@ -38,7 +38,7 @@ pub(crate) struct Paths {
     pub(crate) rewrite: Option<RouteTemplate>,
     /// A header that tells pods which part of the path was taken away; only where one was.
     pub(crate) forwarded_prefix: Option<RouteTemplate>,
-    /// Variables of its `configuration-snippet`: to nginx a group with such a name sets it.
+    /// Variables that snippets of the Ingress read: to nginx a group with such a name sets it.
     pub(crate) snippet_variables: BTreeSet<String>,
 }
 
@@ -109,18 +109,11 @@ pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
         rewrite: view.read("rewrite-target", RouteTemplate::parse),
         forwarded_prefix: view.read("x-forwarded-prefix", RouteTemplate::parse),
         snippet_variables: view
-            .text("configuration-snippet")
-            .into_iter()
-            .flat_map(variables)
+            .snippets
+            .iter()
+            .flat_map(|snippet| snippet::variables_in(snippet.text))
             .collect(),
     }
-}
-
-fn variables(text: &str) -> impl Iterator<Item = String> {
-    segments(text).filter_map(|segment| match segment {
-        Segment::Variable { name, .. } => Some(name.to_ascii_lowercase()),
-        Segment::Text(_) | Segment::Dollar => None,
-    })
 }
 
 /// Redirect target of a request for `/`.

@@ -220,7 +220,7 @@ pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String
     let mut names = sluice_pattern::group_names(&pattern).map(str::to_ascii_lowercase);
     if let Some(name) = names.find(|name| known.contains(name)) {
         return Err(format!(
-            "expected groups that configuration-snippet does not name, got ${name}; use numbers"
+            "expected groups whose names no snippet reads, got ${name}; use numbers"
         ));
     }
     let pattern = sluice_pattern::in_common_words(&pattern).into_owned();

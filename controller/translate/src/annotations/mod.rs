@@ -166,6 +166,21 @@ pub(crate) struct UpstreamSettings {
     pub(crate) canary_is_sticky: bool,
 }
 
+impl Host {
+    fn read(view: &mut View<'_, '_>, options: &Options) -> Self {
+        Host {
+            aliases: server::aliases(view),
+            app_root: rewrite::app_root(view),
+            from_to_www: redirect::from_to_www(view),
+            ciphers: server::known_ciphers(view, "ssl-ciphers"),
+            prefer_server_ciphers: server::prefer_server_ciphers(view),
+            passthrough: server::passthrough(view, options),
+            closed: false,
+            snippet: None,
+        }
+    }
+}
+
 impl UpstreamSettings {
     /// Tells pods a name, and offers them versions and ciphers, where TLS is spoken with them.
     fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
@@ -226,16 +241,7 @@ impl Annotations {
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
-        let mut host = Host {
-            aliases: server::aliases(view),
-            app_root: rewrite::app_root(view),
-            from_to_www: redirect::from_to_www(view),
-            ciphers: server::known_ciphers(view, "ssl-ciphers"),
-            prefer_server_ciphers: server::prefer_server_ciphers(view),
-            passthrough: server::passthrough(view, options),
-            closed: false,
-            snippet: None,
-        };
+        let mut host = Host::read(view, options);
         let (paths, relative_redirects) = (rewrite::paths(view), redirect::relative(view, globals));
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);

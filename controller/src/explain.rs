@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use sluice_explain::{Backend, Explanation, OperatorSnippet, Outcome, Request};
-use sluice_ir::{BackendId, PathMatch, SecretId};
+use sluice_ir::{BackendId, SecretId};
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Places, Reading, read_inputs};
 use sluice_translate::{
@@ -74,11 +74,10 @@ impl Objects {
         let snippet = snippet.map(|(snippet, key)| self.snippet(snippet, key));
         let route = explanation.route.as_ref().filter(|it| !it.of_operator);
         let owner = route.and_then(|route| translation.owners().get(&route.id));
-        let object = owner.map(ingress);
-        let location = object.as_ref().zip(route).and_then(|(object, route)| {
-            let server = explanation.server.as_deref().unwrap_or_default();
-            let field = self.field(&object.key, server, &route.path);
-            self.places.find(object, &field.unwrap_or_default())
+        let object = owner.map(|owner| ingress(&owner.object));
+        let location = object.as_ref().zip(owner).and_then(|(object, owner)| {
+            let field = field_path(&owner.field, &options.annotations_prefix);
+            self.places.find(object, &field)
         });
         // Of who serves it, or else of who would like to.
         let asked: Vec<ObjectRef> = match &object {
@@ -92,7 +91,8 @@ impl Objects {
         Answer {
             request: request.to_string(),
             port: 0,
-            ingress: owner.map(ToString::to_string),
+            ingress: owner.map(|owner| owner.object.to_string()),
+            written_path: owner.and_then(|owner| owner.written.clone()),
             location,
             snippet,
             settings,
@@ -210,25 +210,6 @@ impl Objects {
             hosts.any(|host| host.is_some_and(names))
         })
         .map(|object| ingress(&object.key()))
-    }
-
-    /// Field of an Ingress with this path: on this server if it is there, or else on another one, whose alias it is.
-    fn field(&self, ingress: &ObjectKey, server: &str, path: &PathMatch) -> Option<String> {
-        let mut all = self.collected.ingresses.iter();
-        let it = all.find_map(|object| match object {
-            Object::Ingress(it) if object.key() == *ingress => Some(it),
-            _ => None,
-        })?;
-        let rules = it.spec.as_ref()?.rules.as_ref()?;
-        let fields = rules.iter().enumerate().filter_map(|(n, rule)| {
-            let mut paths = rule.http.as_ref()?.paths.iter();
-            let place = paths.position(|it| it.path.as_deref() == Some(path.text()))?;
-            let is_server = rule.host.as_deref().unwrap_or("_") == server;
-            Some((is_server, format!("spec.rules[{n}].http.paths[{place}]")))
-        });
-        let fields: Vec<(bool, String)> = fields.collect();
-        let best = fields.iter().find(|(is_server, _)| *is_server);
-        best.or(fields.first()).map(|(_, field)| field.clone())
     }
 }
 

@@ -41,9 +41,15 @@ extern "C" fn proxy_on_http_call_response(
 extern "C" fn proxy_on_request_headers(
     context: u32,
     _headers: usize,
-    _end_of_stream: bool,
+    end_of_stream: bool,
 ) -> Action {
-    request::on_request_headers(context)
+    request::on_request_headers(context, !end_of_stream)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_request_body(_context: u32, size: usize, _end_of_stream: bool) -> Action {
+    request::on_request_body(size);
+    Action::Continue
 }
 
 #[unsafe(no_mangle)]
@@ -75,11 +81,6 @@ extern "C" fn proxy_on_context_create(_context: u32, _root: u32) {}
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_done(_context: u32) -> bool {
     true
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_body(_context: u32, _size: usize, _end_of_stream: bool) -> Action {
-    Action::Continue
 }
 
 #[unsafe(no_mangle)]

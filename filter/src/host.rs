@@ -24,7 +24,7 @@ use self::abi::{
     proxy_get_current_time_nanoseconds, proxy_get_header_map_pairs, proxy_get_header_map_value,
     proxy_get_property, proxy_get_shared_data, proxy_http_call, proxy_increment_metric, proxy_log,
     proxy_remove_header_map_value, proxy_replace_header_map_value, proxy_send_local_response,
-    proxy_set_effective_context, proxy_set_property, proxy_set_shared_data,
+    proxy_set_buffer_bytes, proxy_set_effective_context, proxy_set_property, proxy_set_shared_data,
     proxy_set_tick_period_milliseconds,
 };
 use crate::pairs::{self, Pairs};
@@ -196,6 +196,13 @@ fn buffer(kind: BufferType, size: usize) -> Option<Vec<u8>> {
     let status =
         unsafe { proxy_get_buffer_bytes(kind as u32, 0, size, &mut value.data, &mut value.len) };
     value.non_empty(status)
+}
+
+/// Drops the part of the current request's body that has come; only in `on_request_body`.
+pub(crate) fn drop_request_body(size: usize) {
+    let body = BufferType::HttpRequestBody as u32;
+    // SAFETY: no bytes are read: there are none in the place of those that have come.
+    unsafe { proxy_set_buffer_bytes(body, 0, size, null(), 0) };
 }
 
 /// The plugin configuration; only in `on_configure`.

@@ -2,13 +2,31 @@
 
 use proxy_wasm::types::Action;
 
+use sluice_filter_worker::Copies;
+
+use crate::host;
 use crate::vm::Vm;
 
 /// It has come, with its headers.
-pub(crate) fn on_request_headers(context: u32) -> Action {
+pub(crate) fn on_request_headers(context: u32, has_body: bool) -> Action {
     #[cfg(feature = "fault-injection")]
     fail_if_asked();
-    Vm::with(|vm| vm.on_request_headers(context))
+    Vm::with(|vm| match vm.copies() {
+        Some(copies) => {
+            copies.prepare(&vm.stream(), has_body);
+            Action::Continue
+        }
+        None => vm.on_request_headers(context),
+    })
+}
+
+/// A part of its body has come.
+pub(crate) fn on_request_body(size: usize) {
+    Vm::with(|vm| {
+        if vm.copies().is_some_and(Copies::are_bodiless) {
+            host::drop_request_body(size);
+        }
+    });
 }
 
 /// An endpoint has answered it.
@@ -29,8 +47,6 @@ pub(crate) fn on_delete(context: u32) {
 #[cfg(feature = "fault-injection")]
 #[allow(clippy::panic, reason = "this is the fault")]
 fn fail_if_asked() {
-    use crate::host;
-
     if host::asks_for("x-test-panic") {
         panic!("asked for by the test");
     }

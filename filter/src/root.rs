@@ -10,9 +10,12 @@ pub(crate) fn on_vm_start() {
 
 /// A bootstrap configuration has come; `false` refuses it.
 pub(crate) fn on_configure(size: usize) -> bool {
-    host::tick_every(TICK);
     Vm::with(|vm| {
         let accepted = vm.configure(&host::plugin_configuration(size));
+        if vm.prepares_copies() {
+            return accepted;
+        }
+        host::tick_every(TICK);
         if accepted && vm.polls_on_configure() {
             vm.poll();
         }

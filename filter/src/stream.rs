@@ -166,6 +166,10 @@ impl Stream for HostStream {
         host::set_request_header(name, value);
     }
 
+    fn remove_request_header(&self, name: &str) {
+        host::remove_header(MapType::HttpRequestHeaders, name);
+    }
+
     fn is_counted(&self) -> bool {
         host::property(COUNTED.as_bytes()).is_some()
     }

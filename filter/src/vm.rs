@@ -9,7 +9,9 @@ use proxy_wasm::types::Action;
 use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, Timestamp};
-use sluice_filter_worker::{LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker};
+use sluice_filter_worker::{
+    Copies, LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker,
+};
 
 use crate::host::SharedData;
 use crate::in_flight::InFlight;
@@ -35,6 +37,8 @@ pub(crate) struct Vm {
     in_flight: InFlight,
     wait_until: Option<Timestamp>,
     unknown_routes: Option<u32>,
+    /// True if this VM prepares copies for mirrors, which need no tables.
+    prepares_copies: bool,
     /// True if the host has started this VM; false if it only replaced another with it.
     is_started: bool,
     configured: Timestamp,
@@ -62,6 +66,7 @@ impl Vm {
             in_flight: InFlight::default(),
             wait_until: None,
             unknown_routes: None,
+            prepares_copies: false,
             is_started: false,
             configured: Timestamp::default(),
         }
@@ -91,6 +96,10 @@ impl Vm {
             );
         }
         let data_plane = config.host.unwrap_or_default();
+        if data_plane == Host::ManagedEnvoy && own_copies().is_some() {
+            self.prepares_copies = true;
+            return true;
+        }
         let zone = config.zone.or_else(|| observation::own_zone(data_plane));
         if self.worker.set_zone(zone) {
             self.long_poll.restart();
@@ -111,6 +120,16 @@ impl Vm {
         let counts = data_plane != Host::NgxWasm;
         self.unknown_routes = counts.then(|| host::counter(UNKNOWN_ROUTES)).flatten();
         true
+    }
+
+    /// True if this VM has no requests, but copies of them.
+    pub(crate) fn prepares_copies(&self) -> bool {
+        self.prepares_copies
+    }
+
+    /// The form of the current copy; `None` if this VM has requests.
+    pub(crate) fn copies(&self) -> Option<Copies> {
+        self.prepares_copies.then(own_copies).flatten()
     }
 
     /// Decides a request that has just arrived.
@@ -134,7 +153,7 @@ impl Vm {
         }
     }
 
-    fn stream(&self) -> HostStream {
+    pub(crate) fn stream(&self) -> HostStream {
         HostStream::new(self.host, self.unknown_routes)
     }
 
@@ -255,6 +274,11 @@ impl Vm {
         self.keep(context, pending);
         action
     }
+}
+
+/// The form of the copies that the current plugin prepares. Plugins of mirrors have a VM of their own.
+fn own_copies() -> Option<Copies> {
+    Copies::of_filter(&host::property(b"plugin_name")?)
 }
 
 fn refuse(reason: &str) -> bool {

@@ -51,6 +51,7 @@ mod l4_ports;
 mod load_balancing;
 mod log_format;
 mod metrics;
+mod mirrors;
 mod native_balancing;
 mod passthrough;
 mod pod_lifecycle;

@@ -8,7 +8,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread, page};
-use crate::scenarios::{lookahead, lookaround, response_patterns, response_rewrite};
+use crate::scenarios::{body_limits, lookahead, lookaround, response_patterns, response_rewrite};
 
 #[tokio::test]
 async fn host_and_path_select_the_service() -> Result<()> {
@@ -185,4 +185,15 @@ async fn lookaround_and_possessives_are_as_in_pcre_in_route_scopes() -> Result<(
 #[tokio::test]
 async fn proxy_redirect_and_cookie_rules_rewrite_responses_in_route_scopes() -> Result<()> {
     response_rewrite::rewrites_redirects_and_cookies("envoy", &["--scopes-from", "0"]).await
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_for_its_location_is_not_redirected() -> Result<()> {
+    body_limits::of_redirects("envoy", "--scopes-from=100").await
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_for_its_location_is_not_redirected_in_route_scopes() -> Result<()>
+{
+    body_limits::of_redirects("envoy", "--scopes-from=0").await
 }

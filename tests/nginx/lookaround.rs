@@ -1,9 +1,10 @@
-//! Lookaround and possessive repetition in other words take the same paths, and capture the same of them, as a real nginx does with
+//! Lookaround, possessive repetition and other words for the same take the same paths, and capture the same of them, as a real nginx does with
 //! the words of their owner.
 
 use anyhow::{Result, ensure};
 use sluice_pattern::{
-    Subject, check, pcre, pcre_under_conditions, without_lookaround, without_possessives,
+    Subject, check, in_common_words, pcre, pcre_under_conditions, without_lookaround,
+    without_possessives,
 };
 use sluice_tests::http::{self, Request};
 use sluice_tests::nginx::{Conf, Nginx};
@@ -40,9 +41,31 @@ const TAILS: &[&str] = &[
     "", ".*", "(.*)", "b", "$", "(a|b)*$", ".)*$", ".)+$", "[^b])*$", ".*)", ")$", "/?)*", ")?b",
 ];
 
+/// Parts that are written in common words.
+const WORDS: &[&str] = &[
+    "(?<n>a)",
+    "(?P<n>[a-z])(?<m>b)?",
+    "a(?i)b|",
+    "(a(?i)B|c)",
+    "(?s)",
+    "(?s:.)",
+    "(?is)A.",
+    r"\x61",
+    r"[\x61-\x63\x5d]",
+    r"\Q.j\Es",
+    r"\Qa/",
+    r"(\Aa|b)",
+    r"(a|b\z|c\Z)",
+    r"(a|\.js\z)",
+    r"\z",
+    r"\Z",
+    r"(?<n>a)(?!b)",
+];
+
 /// A pattern as its owner wrote it, and as nginx gets it from us; `None`: it is not served.
 fn both(pattern: &str) -> Option<[String; 2]> {
-    let plain = without_possessives(pattern);
+    let common = in_common_words(pattern);
+    let plain = without_possessives(&common);
     let written = match check(&plain, Subject::Path) {
         Ok(shape) => pcre(&plain, Subject::Path, shape.alternatives),
         Err(_) => {
@@ -62,10 +85,17 @@ fn patterns() -> Vec<[String; 2]> {
             .iter()
             .flat_map(move |look| TAILS.iter().map(move |tail| format!("{head}{look}{tail}")))
     });
+    let words = ["/", "/a/", "/.*", "/(b|a/)?"].iter().flat_map(|head| {
+        WORDS.iter().flat_map(move |word| {
+            let tails = ["", ".*", "(.*)", "b", "$", ")?b", "+"].iter();
+            tails.map(move |tail| format!("{head}{word}{tail}"))
+        })
+    });
     let written = PATTERNS.iter().map(|pattern| (*pattern).to_owned());
     // What has groups that are not closed is no pattern, and not served.
     written
         .chain(generated)
+        .chain(words)
         .filter_map(|pattern| both(&pattern))
         .collect()
 }
@@ -92,7 +122,10 @@ async fn other_words_take_what_nginx_takes() -> Result<()> {
     let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;
     let mut different = Vec::new();
     for (n, both) in patterns.iter().enumerate() {
-        for path in PATHS.iter().chain(&["/a%0a", "/x.js%0a", "/%0ab"]) {
+        for path in PATHS
+            .iter()
+            .chain(&["/a%0a", "/x.js%0a", "/%0ab", "/b%0a", "/a%0ab"])
+        {
             let mut seen = Vec::new();
             for kind in 0..2 {
                 let request = Request::get(&format!("p{n}-{kind}.test"), path);

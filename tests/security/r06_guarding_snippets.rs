@@ -36,6 +36,10 @@ const GUARDS: &[(&str, &str)] = &[
         LOCATION,
         "set $key 1; if ($http_x_key = secret) { set $key 0; } if ($key) { return 403; }",
     ),
+    (
+        LOCATION,
+        "if ($http_x_key != secret) { set $key 1; } if ($key) { return 403; }",
+    ),
     (LOCATION, "if ($uri ~ ^/) { return 403; }"),
     (
         LOCATION,
@@ -163,7 +167,6 @@ const INCOMPARABLE: &[&str] = &[
     "if ($http_host != a.test) { return 403; }",
     "if ($uri ~ (?=a)) { return 403; }",
     "if ($http_cookie ~ '; a') { return 403; }",
-    "if ($http_a) { set $flag 1; } if ($flag) { return 403; }",
     "set $args ''; if ($args = a) { return 403; }",
     "if ($remote_addr = 10.0.0.1) { return 403; }",
 ];

@@ -26,10 +26,11 @@ fn the_filter_core_asks_nobody_and_has_one_order() {
 #[test]
 fn names_of_the_host_contract_are_written_once() {
     use sluice_filter_config::host_contract::{
-        BACKEND, BACKEND_HEADER, EJECTIONS, EJECTIONS_PROPERTY, EJECTIONS_STATE, ENCODED_ROUTE,
-        ENDPOINT, ENDPOINT_HEADER, GROUP_HEADER, LOOKUP_FILTER, MANAGED_BACKEND_HEADER,
-        MANAGED_ENDPOINT_HEADER, OUTCOME, OWNER, PATH_HEADER, PATTERN_HEADER, PATTERNS_ROUTE,
-        ROUTE, SCOPE_HEADER, UNKNOWN_ROUTES,
+        BACKEND, BACKEND_HEADER, BODILESS_MIRROR_FILTER, EJECTIONS, EJECTIONS_PROPERTY,
+        EJECTIONS_STATE, ENCODED_ROUTE, ENDPOINT, ENDPOINT_HEADER, GROUP_HEADER, LOOKUP_FILTER,
+        MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, MIRROR_FILTER, MIRROR_TARGET_HEADER,
+        OUTCOME, OWNER, PATH_HEADER, PATTERN_HEADER, PATTERNS_ROUTE, ROUTE, SCOPE_HEADER,
+        UNKNOWN_ROUTES,
     };
     let variables = [ROUTE, ENDPOINT, BACKEND, EJECTIONS, OWNER, OUTCOME];
     let names = variables
@@ -39,6 +40,7 @@ fn names_of_the_host_contract_are_written_once() {
         .chain([MANAGED_ENDPOINT_HEADER, MANAGED_BACKEND_HEADER])
         .chain([SCOPE_HEADER, PATH_HEADER, PATTERN_HEADER, GROUP_HEADER])
         .chain([EJECTIONS_PROPERTY, EJECTIONS_STATE])
+        .chain([MIRROR_FILTER, BODILESS_MIRROR_FILTER, MIRROR_TARGET_HEADER])
         .chain([ENCODED_ROUTE, PATTERNS_ROUTE, LOOKUP_FILTER, UNKNOWN_ROUTES]);
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     let literals: Vec<&str> = literals.iter().map(String::as_str).collect();

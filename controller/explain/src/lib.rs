@@ -26,7 +26,7 @@ pub use explanation::{
     Backend, Choice, Explanation, NotChosen, OperatorSnippet, Outcome, Route, Selection, Share,
     WeightedShare,
 };
-pub use lines::{Line, balancing, end, way};
+pub use lines::{Line, balancing, end, path, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
 

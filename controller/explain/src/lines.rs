@@ -23,15 +23,21 @@ pub fn way(explanation: &Explanation) -> Vec<Line> {
     let clients = explanation.client_certificates.as_ref();
     lines.extend(clients.and_then(|clients| of_clients(clients.verify)));
     if let Some(route) = &explanation.route {
-        let path = match &route.path {
-            PathMatch::Exact(path) => format!("{path} (exact)"),
-            PathMatch::Prefix(path) => format!("{path} (prefix)"),
-            PathMatch::Regex(regex) => format!("{} (pattern)", regex.pattern),
-        };
-        lines.push(("path", path));
+        lines.push(("path", path(route, route.path.text())));
         lines.extend(changed_headers(route));
     }
     lines
+}
+
+/// The path of a route by a text for it, with its kind.
+#[must_use]
+pub fn path(route: &Route, text: &str) -> String {
+    let kind = match route.path {
+        PathMatch::Exact(_) => "exact",
+        PathMatch::Prefix(_) => "prefix",
+        PathMatch::Regex(_) => "pattern",
+    };
+    format!("{text} ({kind})")
 }
 
 /// Headers that are changed on the way, a line for each.

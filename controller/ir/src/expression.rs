@@ -32,9 +32,9 @@ pub enum Variable {
     RequestUri,
     /// The same, as a parameter of a URL. Only questions have it.
     EscapedRequestUri,
-    /// The query, as it was sent. Only in redirects and texts.
+    /// The query, as it was sent. Only in redirects, texts and headers of requests.
     Query,
-    /// A question mark where there is a query. Only in redirects and texts.
+    /// A question mark where there is a query. Only where the query is.
     QuestionMark,
     /// The path.
     Path,

@@ -96,7 +96,7 @@ pub use tls::{
     ClientCertificates, ClientValidation, HostTls, RefusalPage, ServerTls, VerifyClient,
 };
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
-pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use transport::{Copies, KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 pub use waf::Waf;
 
 /// Defaults are not serialised, so that golden files show only what differs.

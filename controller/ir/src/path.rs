@@ -17,7 +17,7 @@ pub enum PathMatch {
 }
 
 impl PathMatch {
-    /// The path, or the pattern, as its owner wrote it.
+    /// The path, or the pattern that takes the place of the one that its owner has written.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {

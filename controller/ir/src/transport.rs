@@ -25,6 +25,19 @@ pub struct Transport {
     /// Most concurrent connections, or UDP sessions; `None` is no limit.
     #[serde(skip_serializing_if = "is_default")]
     pub max_connections: Option<NonZeroU32>,
+    /// Form of the copies that a mirror gets; `None` are requests of clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub copies: Option<Copies>,
+}
+
+/// Form of the requests that are copies of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Copies {
+    /// With the bodies of their requests.
+    Whole,
+    /// Without bodies.
+    Bodiless,
 }
 
 impl Default for Transport {
@@ -36,6 +49,7 @@ impl Default for Transport {
             proxy_protocol: false,
             keep_alive: KeepAlive::default(),
             max_connections: None,
+            copies: None,
         }
     }
 }

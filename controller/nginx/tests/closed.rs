@@ -67,6 +67,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     ];
     let path = PathMatch::Exact(path.to_owned());
     let pages = ErrorPages {
+        keeps_upstreams: false,
         statuses: [404].into(),
         backend: Some(copies.clone()),
         headers: Vec::new(),

@@ -169,6 +169,7 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
     };
     let mut pages = route("b.test", prefix("/"));
     pages.error_pages = Some(ErrorPages {
+        keeps_upstreams: false,
         statuses: [404].into(),
         backend: Some(backend()),
         headers: Vec::new(),

@@ -61,6 +61,7 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
     }];
     let error_pages = Some(ErrorPages {
         statuses: [404].into(),
+        keeps_upstreams: false,
         backend: Some(pages.clone()),
         headers: headers.clone(),
     });

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What only PCRE knows comes in other words where that is the same: `lookahead.rs` (one pattern), `lookaround.rs` (conditions beside
-//! a pattern), `possessive.rs`.
+//! a pattern), `possessive.rs`; what it has other words for, too: `common_words.rs`.
 //!
 //! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
 //! takes them from [`with_flags_in_groups`] and checks them with [`check`], and renderers write them with [`re2()`], [`re2_first`] and
@@ -16,6 +16,7 @@
 
 mod automaton;
 mod class_set;
+mod common_words;
 mod encoded;
 mod first_group;
 mod host_names;
@@ -39,6 +40,7 @@ use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
 pub use automaton::{MOST_STATE_BYTES, MOST_STATE_BYTES_OF_TEXTS};
+pub use common_words::{group_names, in_common_words};
 pub use encoded::encoded_path;
 pub use first_group::first_group_begins_with_slash;
 pub use host_names::{HostNames, MOST_HOST_NAMES, host_names};

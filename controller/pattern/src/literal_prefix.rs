@@ -19,7 +19,11 @@ pub fn literal_prefix(pattern: &str) -> String {
         match letter {
             '\\' => match letters.next().filter(char::is_ascii_punctuation) {
                 Some(letter) => text.push(letter),
-                None => break,
+                None => {
+                    // `\Q\E*` repeats what is before it.
+                    text.pop();
+                    break;
+                }
             },
             // The last character need not be there.
             '*' | '?' | '{' => {
@@ -66,8 +70,10 @@ mod tests {
             ("/admin*", "/admi"),
             ("/a{0,2}", "/"),
             ("/a+b", "/a"),
-            (r"/a\.b\w", "/a.b"),
-            (r"/\Qa*\E", "/"),
+            (r"/a\.b\w", "/a."),
+            (r"/a\Qb\E", "/"),
+            (r"/a\Q\E*", "/"),
+            (r"/\Qa*\E", ""),
             ("/a|/b", ""),
             ("/(a|b)", "/"),
             ("/a(?!x)|/b", ""),

@@ -127,7 +127,7 @@ fn first(text: &str) -> Option<(usize, Kind)> {
         ')' => (1, Kind::Close),
         '|' => (1, Kind::Either),
         '\\' => (1 + text.chars().nth(1)?.len_utf8(), Kind::Other),
-        '[' => (class(text)?, Kind::Other),
+        '[' => (class_length(text)?, Kind::Other),
         letter => (letter.len_utf8(), Kind::Other),
     };
     Some(piece)
@@ -142,8 +142,8 @@ fn opening(text: &str) -> Option<usize> {
     }
 }
 
-/// A bracket that is the first of a class is one of its characters.
-fn class(text: &str) -> Option<usize> {
+/// Length of a class at the beginning of a text. A bracket that is the first of a class is one of its characters.
+pub(crate) fn class_length(text: &str) -> Option<usize> {
     let mut at = 1 + usize::from(text.starts_with("[^"));
     let begin = at;
     loop {

@@ -49,7 +49,7 @@ fn replace(ast: &Ast, breaks: &mut bool, found: &mut Vec<(Span, String)>) -> Opt
             return Some(());
         }
         Ast::ClassBracketed(class) => Set::of(class),
-        Ast::Assertion(assertion) if assertion.kind == AssertionKind::EndLine => {
+        Ast::Assertion(assertion) if is_end(&assertion.kind) => {
             found.push((assertion.span, END.to_owned()));
             return Some(());
         }
@@ -72,6 +72,10 @@ fn replace(ast: &Ast, breaks: &mut bool, found: &mut Vec<(Span, String)>) -> Opt
     };
     found.push((*ast.span(), set.without('?').written()));
     Some(())
+}
+
+fn is_end(kind: &AssertionKind) -> bool {
+    matches!(kind, AssertionKind::EndLine | AssertionKind::EndText)
 }
 
 fn all(asts: &[Ast], breaks: &mut bool, found: &mut Vec<(Span, String)>) -> Option<()> {

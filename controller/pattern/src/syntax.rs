@@ -36,6 +36,7 @@ impl Reader<'_> {
             Ast::Assertion(assertion) => match assertion.kind {
                 AssertionKind::StartLine
                 | AssertionKind::EndLine
+                | AssertionKind::EndText
                 | AssertionKind::WordBoundary
                 | AssertionKind::NotWordBoundary => Ok(()),
                 _ => Err("an unusual assertion".to_owned()),

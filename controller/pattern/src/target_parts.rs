@@ -20,6 +20,9 @@ use crate::{DEEPEST, MOST_INSTRUCTIONS};
 /// Groups within groups of what is written: some for each letter of a name. RE2 takes a thousand.
 const DEEPEST_TARGET: u32 = 240;
 
+/// A line break that may be behind the end to nginx, but not behind the very end.
+const BREAK: &str = "(?:%0A)?";
+
 /// A part of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetPart<'a> {
@@ -198,6 +201,7 @@ impl<'a> Writer<'a> {
             }
             Ast::Assertion(assertion) => match assertion.kind {
                 AssertionKind::EndLine => self.end.to_owned(),
+                AssertionKind::EndText => self.end.trim_start_matches(BREAK).to_owned(),
                 // Otherwise it is written by `at_beginning`.
                 AssertionKind::StartLine if self.decodes => "^".to_owned(),
                 AssertionKind::WordBoundary if !self.decodes => r"\b".to_owned(),

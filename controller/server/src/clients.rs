@@ -34,7 +34,10 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
-    /// Time in which a client takes something of what was sent to it.
+    /// Time in which a client of ours takes something of what was sent to it. An Envoy that gets tens of thousands of hosts reads nothing
+    /// for a while.
+    pub(crate) const DATA_PLANE_WRITE_TIMEOUT: Duration = Duration::from_mins(5);
+    /// Time in which any other client takes something of what was sent to it.
     pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
     /// For probes, scrapers and people.
     pub const OPERATORS: ClientLimits = ClientLimits {

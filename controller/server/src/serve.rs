@@ -21,19 +21,19 @@ use sluice_firewall::Firewall;
 use sluice_tasks::Tasks;
 use sluice_xds_server::{EXT_PROC_PATH, Store};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tracing::{debug, info, warn};
 
-use crate::clients::{ClientAddress, ClientLimits, Clients};
+use crate::clients::{ClientAddress, ClientLimits, Clients, with_write_timeout};
 use crate::machines::{Noting, Peers};
 use crate::poll::{self, SharedLog};
 use crate::tls::ServerTls;
 
 /// A client of HTTP/2 that answers no ping is gone. Envoy may be busy for long when it gets tens of thousands of hosts.
 const PING_INTERVAL: Duration = Duration::from_secs(60);
-const PING_TIMEOUT: Duration = Duration::from_secs(300);
+const PING_TIMEOUT: Duration = ClientLimits::DATA_PLANE_WRITE_TIMEOUT;
 
 /// Everything that data planes read.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
             tasks.spawn(NAME, forever(listener, router, LIMITS));
         }
         Address::Tcp(address) => {
-            let listener = bind_tcp(*address).await?;
+            let listener = listen_tcp(*address).await?;
             warn!(
                 "serving xds on {address} without tls: any client that connects gets the private keys of all hosts"
             );
@@ -99,7 +99,7 @@ pub async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::
             );
         }
         Address::Tls(address, tls) => {
-            let listener = tls.clone().listen(bind_tcp(*address).await?, tasks);
+            let listener = tls.clone().listen(listen_tcp(*address).await?, tasks);
             info!("serving xds on {address}");
             tasks.spawn(
                 NAME,
@@ -174,9 +174,16 @@ where
     }
 }
 
-async fn bind_tcp(address: SocketAddr) -> anyhow::Result<TcpListener> {
+/// Its clients are asked for a ping only while they say nothing, and those of HTTP/1.1 never.
+async fn listen_tcp(
+    address: SocketAddr,
+) -> anyhow::Result<impl Listener<Io = TcpStream, Addr = SocketAddr>> {
     let context = || format!("--xds-address {address}; choose another with --xds-address");
-    TcpListener::bind(address).await.with_context(context)
+    let listener = TcpListener::bind(address).await.with_context(context)?;
+    Ok(with_write_timeout(
+        listener,
+        ClientLimits::DATA_PLANE_WRITE_TIMEOUT,
+    ))
 }
 
 /// A socket that only its owner can open.

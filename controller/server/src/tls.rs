@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use axum::serve::Listener;
 use sluice_xds::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -85,7 +85,10 @@ impl ServerTls {
     }
 
     /// A listener of connections whose handshake is done: a slow handshake delays no other connection.
-    pub fn listen(self, listener: TcpListener, tasks: &Tasks) -> TlsListener {
+    pub fn listen<L>(self, listener: L, tasks: &Tasks) -> TlsListener
+    where
+        L: Listener<Io = TcpStream, Addr = SocketAddr>,
+    {
         let address = listener.local_addr();
         let (sender, handshaken) = mpsc::channel(WAITING);
         tasks.spawn("xds handshakes", async move {

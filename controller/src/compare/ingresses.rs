@@ -65,7 +65,7 @@ impl Ingresses {
 
     pub(super) fn owner(&self, id: &sluice_ir::RouteId) -> Option<String> {
         let owners = self.translation.as_ref()?.owners();
-        owners.get(id).map(ToString::to_string)
+        owners.get(id).map(|owner| owner.object.to_string())
     }
 
     /// Why an Ingress has no requests; `None`: it may have some.
@@ -74,7 +74,9 @@ impl Ingresses {
             return Some(reasons::CANARY);
         }
         let owners = self.translation.as_ref()?.owners();
-        let has_route = owners.values().any(|owner| owner.to_string() == name);
+        let has_route = owners
+            .values()
+            .any(|owner| owner.object.to_string() == name);
         (!has_route).then_some(reasons::NOTHING_SERVED)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sluice_explain::{Explanation, Line};
+use sluice_explain::{Explanation, Line, Route};
 use sluice_source::{Location, Problem};
 use sluice_syntax::printable;
 use sluice_translate::{Report, ids};
@@ -18,6 +18,9 @@ pub(super) struct Answer<'a> {
     /// The Ingress of the route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ingress: Option<String>,
+    /// The path as it is written there, if the route matches it in other words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) written_path: Option<String>,
     /// The path in its manifest.
     #[serde(flatten)]
     pub(super) location: Option<Location>,
@@ -158,7 +161,7 @@ impl Answer<'_> {
             })
     }
 
-    /// The way, with the port of the listener and the Secret of the certificate.
+    /// The way, with the port of the listener, the Secret of the certificate and the path that its owner will look for.
     fn way(&self) -> Vec<Line> {
         let mut lines = sluice_explain::way(self.explanation);
         for (word, text) in &mut lines {
@@ -168,9 +171,22 @@ impl Answer<'_> {
                 && let Some(secret) = &self.certificate
             {
                 *text = secret.text();
+            } else if *word == "path"
+                && let Some((written, route)) = self.written_path()
+            {
+                // A location has its modifier.
+                *text = match written.starts_with('/') {
+                    true => sluice_explain::path(route, written),
+                    false => written.to_owned(),
+                };
             }
         }
         lines
+    }
+
+    fn written_path(&self) -> Option<(&str, &Route)> {
+        let written = self.written_path.as_deref();
+        written.zip(self.explanation.route.as_ref())
     }
 
     fn slices(&self) -> Vec<Line> {

@@ -1,3 +1,5 @@
+mod written_paths;
+
 use std::fs;
 
 use serde_json::Value;

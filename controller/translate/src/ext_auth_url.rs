@@ -5,9 +5,30 @@ use sluice_syntax::Parsed;
 use sluice_syntax::settings::ext_auth::url_with_variables;
 use sluice_translate_engine::{AddressPolicy, UpstreamUrl};
 
+use crate::route_names::RouteNames;
+
 /// Parses `auth-url`. A client must not choose the service (R9 of the security rules), but it may be at the requested host.
 pub(crate) fn parse(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
-    let url = url_with_variables(text)?;
+    let url = url_with_variables(text, |_| None)?;
+    checked(url, addresses)
+}
+
+/// The same, with the longest names in place of those of a route.
+pub(crate) fn parse_of_route(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
+    let authority = text.split_once("://").map_or(text, |(_, behind)| behind);
+    let authority = authority.split(['/', '?']).next().unwrap_or_default();
+    if RouteNames::are_in(authority) {
+        return Err("a URL with a written host, or with $host".into());
+    }
+    checked(with_names(text, &RouteNames::longest())?, addresses)
+}
+
+/// A URL with names of a route in it.
+pub(crate) fn with_names(text: &str, names: &RouteNames) -> Parsed<Expression> {
+    url_with_variables(text, |name| names.get(name))
+}
+
+fn checked(url: Expression, addresses: &AddressPolicy) -> Parsed<Expression> {
     let [first, rest @ ..] = url.0.as_slice() else {
         return Err("a URL".into());
     };

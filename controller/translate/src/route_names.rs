@@ -52,6 +52,18 @@ impl RouteNames {
         })
     }
 
+    /// True if each is as Kubernetes has it: nothing of them ends a part of a URL.
+    pub(crate) fn are_plain(&self) -> bool {
+        let all = [
+            &*self.ingress.namespace,
+            &*self.ingress.name,
+            self.service.as_str(),
+            self.port.as_str(),
+        ];
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
+        all.iter().all(|name| name.chars().all(is_plain))
+    }
+
     /// True if it leads to this port of this Service.
     pub(crate) fn are_of(&self, service: &ObjectKey, port: &Port) -> bool {
         let is_service =

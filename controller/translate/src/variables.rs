@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use sluice_filter_config::{HashKey, Plain};
 use sluice_ir::Forwarded;
 use sluice_syntax::expression;
-use sluice_syntax::settings::ext_auth::url_with_variables;
+use sluice_syntax::settings::ext_auth::{sign_in, url_with_variables};
 use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::template::Target;
 
 use crate::route_names::RouteNames;
-use crate::snippet::{Block, Comparable, CompileOptions, HeaderOptions, compile};
+use crate::snippet::{Block, Comparable, CompileOptions, Constants, HeaderOptions, compile};
 
 /// A place in which texts may have variables.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Place {
 /// All places, but for formats of logs.
 pub const PLACES: &[Place] = &[
     place(
-        "`configuration-snippet`, `server-snippet`: values of response headers",
+        "`configuration-snippet`, `server-snippet`: values of response headers, in the latter without `$host`, `$server_name` and names of the Ingress",
         |name| is_served(&format!("more_set_headers \"X-A: ${{{name}}}\";")),
     ),
     place(
@@ -70,8 +70,15 @@ pub const PLACES: &[Place] = &[
         "`upstream-hash-by` ([details](hash-variables.md))",
         |name| HashKey::parse(&format!("${{{name}}}")).1.is_empty(),
     ),
-    place("`auth-url`, `auth-signin`", |name| {
-        url_with_variables(&format!("https://a.test/${{{name}}}")).is_ok()
+    place("`auth-url`", |name| {
+        let longest = RouteNames::longest();
+        let url = format!("https://a.test/${{{name}}}");
+        url_with_variables(&url, |name| longest.get(name)).is_ok()
+    }),
+    place("`auth-signin`", |name| {
+        let longest = RouteNames::longest();
+        let url = format!("https://a.test/${{{name}}}");
+        sign_in(&url, None, |name| longest.get(name)).is_ok()
     }),
     place(
         "`auth-proxy-set-headers`, `auth-snippet`, `auth-request-redirect`",
@@ -101,6 +108,9 @@ fn is_condition(name: &str, operation: &str) -> bool {
 }
 
 fn is_served(snippet: &str) -> bool {
+    let names = ["ingress_name", "namespace", "service_name", "service_port"];
+    let constants = Constants::new(names.map(|name| (name, "a".to_owned())));
+    let constants = constants.with_host("a");
     let options = CompileOptions {
         headers: HeaderOptions {
             is_set_elsewhere: &|_| false,
@@ -116,6 +126,7 @@ fn is_served(snippet: &str) -> bool {
         hosts: None,
         header_buffers: None,
         of_all_servers: false,
+        constants: Some(&constants),
         data_plane: None,
         not_needed: &|_| None,
     };

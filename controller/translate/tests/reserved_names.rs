@@ -262,3 +262,46 @@ fn a_wildcard_of_another_class_or_of_a_canary_holds_nothing() {
         );
     }
 }
+
+/// Each name of the annotation once, however many hosts the Ingress has. The webhook shows reports as they come.
+#[test]
+fn an_ingress_hears_once_of_each_alias_that_is_not_used() {
+    let holder =
+        |namespace, name, host, annotation| ingress(namespace, name, 2020, host, annotation, false);
+    let none = ("", "");
+    let aliases = r"own.example, taken.example, alias.example, login.a.example, _no_, ~^(x|y)\.b\.example$, ~^w";
+    let annotation = ("server-alias", aliases);
+    let mut asks = ingress(FOREIGN, "asks", 2021, "h0.example", annotation, false);
+    let rule = asks["spec"]["rules"][0].clone();
+    let rules = (0..3).map(|n| {
+        let mut rule = rule.clone();
+        rule["host"] = json!(format!("h{n}.example"));
+        rule
+    });
+    asks["spec"]["rules"] = rules.collect();
+    let objects = [
+        holder(OWNER, "a", "*.a.example", none),
+        holder(OWNER, "b", "taken.example", none),
+        holder(FOREIGN, "c", "z.example", ("server-alias", "alias.example")),
+        holder(FOREIGN, "d", "*.b.example", none),
+        asks,
+    ];
+    let translation = translated(&objects, false);
+    let reports = translation.routing_reports();
+    let of_aliases = reports.filter(|report| report.field == "annotation server-alias");
+    let mut said: Vec<String> = of_aliases.map(ToString::to_string).collect();
+    said.sort();
+    let foreign = "host login.a.example already claimed by Ingress owner/a of another namespace, which is older, by the wildcard *.a.example";
+    let expected = [
+        "expected a pattern of whole names: ~^ at its beginning and $ at its end, got \"~^w\"; this part ignored".to_owned(),
+        "expected names of hosts, *. and a name, or ~ and a pattern, got \"_no_\"; this part ignored".to_owned(),
+        format!("{foreign}; alias not used (--allow-hosts-under-foreign-wildcards is off)"),
+        "name alias.example already claimed by server-alias of Ingress foreign/c; alias not used".to_owned(),
+        "name own.example already claimed by server-alias of host h0.example; alias not used for h1.example, h2.example".to_owned(),
+        "name taken.example already claimed as a host; alias not used".to_owned(),
+        "name x.b.example is taken by *.b.example, which comes before a pattern; alias not used".to_owned(),
+        "name y.b.example is taken by *.b.example, which comes before a pattern; alias not used".to_owned(),
+    ];
+    let about = "Ingress foreign/asks: annotation server-alias";
+    assert_eq!(said, expected.map(|text| format!("{about}: {text}")));
+}

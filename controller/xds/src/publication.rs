@@ -12,7 +12,7 @@ use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, Listener, ListenerName, changed};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, LOOKUP_FILTER, RouteCache};
+use crate::render::{self, DEFAULT_CERTIFICATE, HTTP, HTTPS, RouteCache};
 use crate::settings::TRACES_CLUSTER;
 use crate::update::Change;
 use crate::{FilterForm, ResourceType, Settings, Update};
@@ -107,7 +107,7 @@ impl Update {
             let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
-        for name in [FILTER, LOOKUP_FILTER] {
+        for name in render::FILTERS {
             let form = |form| render::filter(name, form, settings).encode_to_vec();
             let forms = Change::SetFilter {
                 wasm: form(FilterForm::Wasm),

@@ -1,12 +1,12 @@
-//! A configuration of the filter: one for each listener and each of the two filters there.
+//! A configuration of the filter: one for each listener and each of the two filters there, and for each cluster of a mirror.
 
 use sluice_envoy_abi::{Config, FilterConfig};
-use sluice_filter_config::host_contract::{LOOKUP_FILTER, UNKNOWN_ROUTES};
+use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_filter_worker::LogLevel;
 
 use crate::filter::RequestFilter;
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::{envoy_log, feed};
 
 /// A configuration of the filter.
@@ -33,8 +33,13 @@ impl Configuration {
                 "the bootstrap of this Envoy has no extension of the module: write it with `sluice bootstrap --envoy-filter=module`",
             );
         }
+        let Some(role) = Role::of_filter(name) else {
+            return refuse(&format!(
+                "filter {name:?}: this module does not have it; it has to be of the controller's version"
+            ));
+        };
         Some(Configuration(Settings {
-            is_before_lookup: name == LOOKUP_FILTER,
+            role,
             unknown_routes: config.counter(UNKNOWN_ROUTES),
         }))
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use sluice_envoy_abi::{Filter, HeadersStatus, Stream};
 use sluice_filter_worker::{Pending, RequestAction};
 
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::stream::EnvoyStream;
 use crate::{clock, waiting, worker};
 
@@ -43,8 +43,12 @@ impl RequestFilter {
 }
 
 impl Filter for RequestFilter {
-    fn on_request_headers(&self, stream: &Stream<'_>) -> HeadersStatus {
+    fn on_request_headers(&self, stream: &Stream<'_>, has_body: bool) -> HeadersStatus {
         let request = EnvoyStream::new(stream, self.settings);
+        if let Role::Mirror(copies) = self.settings.role {
+            copies.prepare(&request, has_body);
+            return HeadersStatus::Continue;
+        }
         #[cfg(feature = "fault-injection")]
         request.fail_if_asked();
         // What is pending is kept even if a panic follows: a client that was counted has to be counted out.
@@ -58,6 +62,14 @@ impl Filter for RequestFilter {
             return HeadersStatus::Wait;
         }
         self.resume(&request)
+    }
+
+    fn on_request_body(&self, stream: &Stream<'_>) {
+        if let Role::Mirror(copies) = self.settings.role
+            && copies.are_bodiless()
+        {
+            stream.drop_request_body();
+        }
     }
 
     fn on_event(&self, stream: &Stream<'_>, _event: u64) {

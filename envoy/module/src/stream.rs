@@ -10,7 +10,7 @@ use sluice_filter_config::host_contract::{
 use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
 use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
 
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::{clock, envoy_log};
 
 /// A request and its response, during a hook of Envoy's.
@@ -113,7 +113,7 @@ impl Stream for EnvoyStream<'_> {
     }
 
     fn is_before_lookup(&self) -> bool {
-        self.settings.is_before_lookup
+        self.settings.role == Role::Lookup
     }
 
     fn is_nginx(&self) -> bool {
@@ -126,10 +126,16 @@ impl Stream for EnvoyStream<'_> {
             .map(Cow::Owned)
     }
 
-    /// Routes may depend on it; wasm hosts look for the route anew by themselves.
+    /// Routes may depend on it; wasm hosts look for the route anew by themselves. A copy has none to look for.
     fn set_request_header(&self, name: &str, value: &[u8]) {
         self.stream.set_header(Direction::Request, name, value);
-        self.stream.clear_route_cache();
+        if !matches!(self.settings.role, Role::Mirror(_)) {
+            self.stream.clear_route_cache();
+        }
+    }
+
+    fn remove_request_header(&self, name: &str) {
+        self.stream.remove_header(Direction::Request, name);
     }
 
     fn is_counted(&self) -> bool {

@@ -45,8 +45,17 @@ pub const PATTERN_HEADER: &str = "x-sluice-pattern";
 pub const GROUP_HEADER: &str = "x-sluice-group-";
 /// Groups that have one, from `$1`.
 pub const MOST_GROUPS: u8 = 9;
+/// Name of the plugin, and of the HTTP filter, that chooses endpoints.
+pub const FILTER: &str = "sluice";
 /// Name of the plugin, and of the HTTP filter, that runs before the route lookup.
 pub const LOOKUP_FILTER: &str = "sluice.lookup";
+
+/// Name of the plugin, and of the HTTP filter, that gives copies of requests their path, behind the choice of a mirror's endpoint.
+pub const MIRROR_FILTER: &str = "sluice.mirror";
+/// The same for copies without bodies.
+pub const BODILESS_MIRROR_FILTER: &str = "sluice.mirror.bodiless";
+/// Request header of a copy with its target. Where there is a space, the path before it has the query of the target behind it.
+pub const MIRROR_TARGET_HEADER: &str = "x-sluice-mirror-target";
 
 /// Property of a request that counted for the rates of its route before access control.
 pub const COUNTED: &str = "sluice.counted";

@@ -67,6 +67,13 @@ unsafe extern "C" {
         value: *mut *mut u8,
         value_len: *mut usize,
     ) -> u32;
+    pub(super) fn proxy_set_buffer_bytes(
+        buffer: u32,
+        start: usize,
+        len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
     pub(super) fn proxy_get_shared_data(
         key: *const u8,
         key_len: usize,

@@ -20,6 +20,7 @@ mod decide;
 mod document;
 mod limits;
 mod lookup;
+mod mirror;
 mod observation;
 mod pending;
 mod request_action;
@@ -29,6 +30,7 @@ mod worker;
 
 pub use counters::{Counters, SharedCounters};
 pub use document::{DocumentError, Refusals};
+pub use mirror::Copies;
 pub use observation::Observation;
 pub use pending::Pending;
 pub use request_action::RequestAction;

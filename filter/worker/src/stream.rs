@@ -38,6 +38,9 @@ pub trait Stream: Request {
     /// Replaces a header of the request.
     fn set_request_header(&self, name: &str, value: &[u8]);
 
+    /// Takes all headers of this name away from the request.
+    fn remove_request_header(&self, name: &str);
+
     /// True if the request counts for the rates of its route already.
     fn is_counted(&self) -> bool;
 

@@ -25,11 +25,16 @@ pub(crate) const PATTERNS: &[&str] = &[
     "/(?>api|b)/(.*)",
     "/([a-z]*+)$",
     "/(?!a)",
+    "/(?<first>[a-z]+)/(?P<second>b)",
+    "/a(?i)(B|c)(?s).*",
+    r"/(\x61[\x62\x2e]?)\z",
+    r"/(?<n>[^/]+)(?<!\.js)\z",
 ];
 
 /// Patterns that RE2 has no other words for.
 pub(crate) const BACKTRACKING: &[&str] = &[
     r"/([a-z]+)/\1",
+    r"/(?<n>[\x61-z]+)(?s)./\1",
     r"/(.)(?:\1|/b).*",
     "/a?(?!b)(.*)",
     "/(?:a|(?!api)b)/(.*)",

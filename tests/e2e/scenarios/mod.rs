@@ -2,6 +2,7 @@
 
 pub(crate) mod access_log;
 pub(crate) mod backups;
+pub(crate) mod body_limits;
 pub(crate) mod certificate_rotation;
 pub(crate) mod ciphers;
 pub(crate) mod concurrency_limits;

@@ -4,8 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use sluice_filter_core::{BacktrackingShape, MOST_MATCHING, Pattern};
 use sluice_pattern::{
-    Subject, check, literal, literal_prefix, matches_empty, of_text_without_lookaround, pcre, re2,
-    re2_condition, re2_first, without_lookaround, without_possessives,
+    Subject, check, in_common_words, literal, literal_prefix, matches_empty,
+    of_text_without_lookaround, pcre, re2, re2_condition, re2_first, without_lookaround,
+    without_possessives,
 };
 
 /// Without what tells PCRE how to compare.
@@ -55,6 +56,10 @@ fuzz_target!(|pattern: &str| {
     assert!(literal_prefix(pattern).len() <= pattern.len() + 1);
     assert!(literal(pattern).is_none_or(|text| text.len() <= pattern.len()));
     let _ = matches_empty(pattern);
+    let common = in_common_words(pattern);
+    assert_eq!(in_common_words(&common), common);
+    // What is taken as it is has them already.
+    assert!(check(pattern, Subject::Path).is_err() || common == pattern);
     assert!(without_possessives(pattern).len() <= pattern.len());
     if let Some(found) = of_text_without_lookaround(pattern) {
         assert_eq!(check(&found.pattern, Subject::Text), Ok(found.shape));

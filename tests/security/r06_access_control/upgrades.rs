@@ -17,6 +17,7 @@ use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(
     upgrade_does_not_bypass_the_body_limit,
     websocket_data_has_no_body_limit,
+    error_page_of_a_denied_client_is_no_tunnel,
 );
 
 /// Bytes that the limits below allow, and more than any of them.
@@ -130,13 +131,18 @@ fn chunked(request: Request) -> Request {
     request.header("transfer-encoding", "chunked").body(body)
 }
 
-/// Agrees to every upgrade and says how many bytes it got.
+/// Agrees to every upgrade and says that it got all bytes.
 async fn counting_pod(listener: TcpListener) {
     while let Ok((mut stream, _)) = listener.accept().await {
         tokio::spawn(async move {
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(stream.read_u8().await?);
+            }
+            let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+            if !head.contains("\r\nupgrade:") {
+                let required = b"HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+                return stream.write_all(required).await;
             }
             let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
             stream.write_all(agreed.as_bytes()).await?;
@@ -225,6 +231,42 @@ async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
             !answer.ends_with(b"all"),
             "{host} {protocol}: all of a body that is too long reaches the pod"
         );
+    }
+    pod.abort();
+    sluice.stop()
+}
+
+/// A Service that is its own error service is the worst case: what it agrees to there, it would agree to behind the denial.
+async fn error_page_of_a_denied_client_is_no_tunnel(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let network = Network::reserve()?;
+    let pod = tokio::spawn(counting_pod(TcpListener::bind(network.pod(0)).await?));
+    tenants
+        .manifests
+        .service(OWNER, "socket", 80, &[network.pod(0)])?;
+    let denied = |name: &str, keeps: &str| {
+        let ingress = Ingress::new(OWNER, name).host(&format!("{name}.test"));
+        let ingress = ingress.annotation("custom-http-errors", "403");
+        let ingress = ingress.annotation("default-backend", "socket");
+        let ingress = ingress.annotation("disable-proxy-intercept-errors", keeps);
+        let ingress = ingress.annotation("denylist-source-range", "127.0.0.0/8");
+        ingress.path("/", "socket", 80).to_json()
+    };
+    let last = Ingress::new(OWNER, "last").host("last.test");
+    let last = last.path("/", "web", 80).to_json();
+    let all = [denied("replaced", "false"), denied("kept", "true"), last];
+    tenants.write("all.yaml", &all)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    sluice.wait_for_status("last.test", "/", 200).await?;
+    for host in ["replaced.test", "kept.test"] {
+        for (method, protocol) in PROTOCOLS {
+            let answer = http::send(sluice.http(), &asking(method, host, protocol)).await?;
+            ensure!(
+                matches!(answer.status, 403 | 426),
+                "{host} {method} {protocol}: {}",
+                answer.status
+            );
+        }
     }
     pod.abort();
     sluice.stop()

@@ -159,11 +159,20 @@ pub(crate) fn sign_in(
         true => format!("{}://{}{place}", check.scheme, check.host),
         false => place,
     };
-    let location = ("location".to_owned(), url);
+    let location = ("location".to_owned(), without_breaks(&url));
     AuthzDecision::Deny {
         status: 302,
         headers: std::iter::once(location).chain(kept).collect(),
     }
+}
+
+/// `$uri` is decoded: where nginx would end a header in it, the character stays encoded.
+fn without_breaks(url: &str) -> String {
+    let letter = |letter: char| match letter.is_ascii_control() {
+        true => format!("%{:02X}", u32::from(letter)),
+        false => letter.to_string(),
+    };
+    url.chars().map(letter).collect()
 }
 
 fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, AuthzDecision> {

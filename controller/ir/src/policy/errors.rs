@@ -11,6 +11,9 @@ use crate::{BackendId, Header, is_default};
 pub struct ErrorPages {
     /// Statuses of upstreams and of the data plane itself; at least one.
     pub statuses: BTreeSet<u16>,
+    /// Responses of upstreams are left as they are.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keeps_upstreams: bool,
     /// Error service that answers instead; `None` is a plain 404.
     #[serde(skip_serializing_if = "is_default")]
     pub backend: Option<BackendId>,

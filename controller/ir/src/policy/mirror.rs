@@ -16,10 +16,10 @@ pub struct Mirror {
     /// Cluster IP of the backend, if any, for a data plane that chooses no endpoint for a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,
-    /// Path of the copies; `None` is that of the request with its query. Only nginx sends others.
+    /// Path of the copies; `None` is that of the request with its query, as its backend gets it.
     #[serde(skip_serializing_if = "is_default")]
     pub path: Option<MirrorPath>,
-    /// Copies have no body. Only nginx sends such.
+    /// Copies have no body. For Envoy the transport of the backend says so, too.
     #[serde(skip_serializing_if = "is_default")]
     pub bodiless: bool,
     /// Part of the requests that is copied, chosen at random; `None` is all of them.
@@ -30,9 +30,9 @@ pub struct Mirror {
 /// Path of a copy, which need not be that of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MirrorPath {
-    /// Begins with a slash, and has only characters of a path.
+    /// Empty, or begins with a slash and has only characters of a path.
     pub literal: String,
-    /// Path and query of the request, as sent, come behind it; otherwise the query alone.
+    /// Path and query of the request, as the client sent them, come behind it; otherwise the query alone.
     pub request_uri: bool,
 }
 

@@ -125,6 +125,8 @@ fn service(
         "X-Original-URI".to_owned(),
         Text::default().variable("request_uri"),
     ));
+    // A tunnel would be one of a client who may have been denied.
+    own.extend(["Upgrade", "Connection"].map(|name| (name.to_owned(), Text::default())));
     own.extend(
         auth_headers
             .iter()

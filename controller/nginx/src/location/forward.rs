@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Action, BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts, Transport,
-    UpstreamTls,
+    Action, BackendId, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts,
+    Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -46,6 +46,8 @@ pub(crate) struct Forward {
     pub(crate) mirrors_heads: bool,
     /// Upstream responses that error pages replace.
     pub(crate) errors: Vec<Page>,
+    /// They are for nginx's own responses alone.
+    pub(crate) keeps_upstream_errors: bool,
     pub(crate) module: Module,
     pub(crate) connect: u32,
     pub(crate) timeouts: Timeouts,
@@ -57,7 +59,7 @@ pub(crate) struct Forward {
     pub(crate) version: Option<&'static str>,
     pub(crate) buffering: Vec<Directive>,
     pub(crate) replacing: Vec<Replacing>,
-    /// Bytes, where the edge says something else; 0 is no limit.
+    /// As [`own_body`] has it.
     pub(crate) body: Option<u64>,
     /// Request headers to pods. In FastCGI they are parameters.
     pub(crate) pods: Vec<Line>,
@@ -99,6 +101,12 @@ pub(crate) struct Tls {
 /// gRPC has no connection of its own to speak of.
 const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
+/// Largest body in bytes, where the edge says something else; 0 is no limit.
+pub(crate) fn own_body(policy: &Policy, global: &GlobalConfig) -> Option<u64> {
+    let is_own = policy.max_body_size != global.max_body_size;
+    is_own.then(|| policy.max_body_size.unwrap_or_default())
+}
+
 impl Forward {
     pub(crate) fn new(
         (route, at): (&HttpRoute, &str),
@@ -108,7 +116,6 @@ impl Forward {
         let (policy, global) = (&route.policy, context.global());
         let (transport, for_https) = transports(route, context);
         let module = Module::of(transport.protocol);
-        let has_own_body = policy.max_body_size != global.max_body_size;
         let https = route.https_redirect.as_ref();
         let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
         Forward {
@@ -127,6 +134,10 @@ impl Forward {
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
             errors: errors::pages(route, context.config),
+            keeps_upstream_errors: route
+                .error_pages
+                .as_ref()
+                .is_some_and(|pages| pages.keeps_upstreams),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
@@ -136,7 +147,7 @@ impl Forward {
             version: (policy.http10 && module == Module::Proxy).then_some("1.0"),
             buffering: buffering::overrides(&policy.buffering, &global.buffering, module),
             replacing: replacing(&policy.response_rewrite, module),
-            body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
+            body: own_body(policy, global),
             pods: pods(route, host, context, module),
             fastcgi: fastcgi(route, host, context, module),
             tls: transport

@@ -27,7 +27,7 @@ use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, VerifyClient};
 use crate::conf::{Quoted, Text, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
 use crate::location::direct_response::DirectResponses;
-use crate::location::forward::{Forward, Target};
+use crate::location::forward::{Forward, Target, own_body};
 use crate::location::redirect::RedirectConf;
 use crate::location::responses::Responses;
 use crate::location::waf::WafConf;
@@ -155,7 +155,10 @@ impl Content {
         match &route.action {
             Action::Denied => Content::Denied,
             Action::Redirect(redirect) => {
-                let answer = redirect::answer(redirect, &route.matches.path);
+                let answer = RedirectConf {
+                    body: own_body(&route.policy, context.global()),
+                    ..redirect::answer(redirect, &route.matches.path)
+                };
                 let adds = answer.adds_location();
                 let responses = Responses::of_redirect(route, context, adds);
                 Content::Redirect(answer, Box::new(responses))

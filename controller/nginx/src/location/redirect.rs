@@ -19,6 +19,8 @@ pub(crate) struct RedirectConf {
     pub(crate) target: Option<Word>,
     /// Pattern of the path, whose groups are in it. nginx has it decoded, and only `rewrite` encodes what a header cannot have.
     pub(crate) pattern: Option<Word>,
+    /// Largest body of its location, as that of pods.
+    pub(crate) body: Option<u64>,
 }
 
 impl RedirectConf {
@@ -29,6 +31,7 @@ impl RedirectConf {
             by_return: matches!(status, 301..=303 | 307 | 308),
             target: None,
             pattern: None,
+            body: None,
         }
     }
 
@@ -76,6 +79,7 @@ fn rewriting(redirect: &Redirect, path: &PathMatch) -> Option<RedirectConf> {
         by_return: false,
         target: None,
         pattern: Some(word(matching::pattern(regex))),
+        body: None,
     })
 }
 

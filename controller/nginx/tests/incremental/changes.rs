@@ -249,6 +249,7 @@ fn server(name: &ServerName, variant: usize) -> Server {
         }
         Some(6) => {
             route.error_pages = Some(ErrorPages {
+                keeps_upstreams: false,
                 statuses: [404].into(),
                 backend: Some(backend_id(2)),
                 headers: Vec::new(),

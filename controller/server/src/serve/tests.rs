@@ -2,12 +2,12 @@ use std::convert::Infallible;
 
 use axum::body::{Body, Bytes};
 use futures::{StreamExt, stream};
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 use tokio::time::sleep;
 
 use super::*;
-use crate::clients::with_write_timeout;
 
 const HEADERS: Duration = Duration::from_millis(300);
 const LIMITS: ClientLimits = ClientLimits {
@@ -17,6 +17,20 @@ const LIMITS: ClientLimits = ClientLimits {
     http2: true,
 };
 const REQUEST: &[u8] = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// In HTTP/2: all may be sent that there is, and much is asked for.
+fn large_requests() -> Vec<u8> {
+    let settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\x7f\xff\xff\xff";
+    let window = b"\0\0\x04\x08\0\0\0\0\0\x7f\0\0\0";
+    let requests = (0..50).flat_map(|n| {
+        let frame = [0, 0, 13, 1, 5, 0, 0, 0, 2 * n + 1];
+        // A GET of http://a/large.
+        let headers = b"\x82\x86\x41\x01a\x44\x06/large\xbe";
+        frame.into_iter().chain(*headers)
+    });
+    let begin = settings.iter().chain(window).copied();
+    begin.chain(requests).collect()
+}
 
 /// Beginning of HTTP/2, and empty settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -95,23 +109,47 @@ async fn client_that_sends_no_whole_headers_is_closed_and_others_are_served() {
     }
 }
 
+/// Also one that goes on talking, whom HTTP/2 does not ask whether it is there.
 #[tokio::test]
 async fn client_that_takes_nothing_of_its_responses_is_closed() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = listener.local_addr().unwrap();
-    let listener = with_write_timeout(listener, HEADERS);
-    let large = || async { vec![0; 1 << 20] };
-    let router = Router::new()
-        .route("/short", get(async || "done"))
-        .route("/large", get(large));
-    let limits = ClientLimits {
-        connections: 1,
-        ..ClientLimits::OPERATORS
-    };
-    tokio::spawn(forever(listener, router, limits));
+    const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\0talking!";
     let requests = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
-    let _silent = said(1, server, &requests).await;
-    assert!(is_served(&mut said(1, server, REQUEST).await).await);
+    for (requests, more, limits) in [
+        (requests, REQUEST, ClientLimits::OPERATORS),
+        (large_requests(), PING, ClientLimits::DATA_PLANES),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap();
+        let listener = with_write_timeout(listener, HEADERS);
+        let large = || async { vec![0; 1 << 20] };
+        let router = Router::new()
+            .route("/short", get(async || "done"))
+            .route("/large", get(large));
+        let limits = ClientLimits {
+            connections: 1,
+            ..limits
+        };
+        tokio::spawn(forever(listener, router, limits));
+        let mut silent = said(1, server, &requests).await;
+        tokio::spawn(async move {
+            while silent.write_all(more).await.is_ok() {
+                sleep(HEADERS / 10).await;
+            }
+            std::future::pending::<()>().await;
+        });
+        assert!(is_served(&mut said(1, server, REQUEST).await).await);
+    }
+}
+
+/// All that data planes connect to, with TLS or without.
+#[tokio::test]
+async fn data_planes_have_five_minutes_to_take_something() {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut listener = listen_tcp(any).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (_client, (stream, _)) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let timeout = SockRef::from(&stream).tcp_user_timeout().unwrap();
+    assert_eq!(timeout, Some(Duration::from_mins(5)));
 }
 
 /// After its first request nothing would end a connection of HTTP/2.

@@ -35,7 +35,18 @@ pub struct Assembled {
 }
 
 /// The object that each route is from. Routes of flags, and those that follow from others, are from none.
-pub type Owners = BTreeMap<RouteId, ObjectKey>;
+pub type Owners = BTreeMap<RouteId, RouteOwner>;
+
+/// The object that a route is from, and its text for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteOwner {
+    /// The object.
+    pub object: ObjectKey,
+    /// Its field with the path, as in a report.
+    pub field: String,
+    /// The path as it is written there, if the route matches it in other words.
+    pub written: Option<String>,
+}
 
 /// Error service for when the endpoints of a route are missing, and the request that it gets.
 #[derive(Clone, Debug)]

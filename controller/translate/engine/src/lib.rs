@@ -55,7 +55,7 @@ mod zones;
 
 pub use address_policy::{AddressPolicy, Carries, Forbidden, METADATA_NETWORKS, Provenance};
 pub use age::{Age, Seniority, age};
-pub use assembled::{Assembled, ErrorService, Flags, Owners};
+pub use assembled::{Assembled, ErrorService, Flags, Owners, RouteOwner};
 pub use backends::{
     Authority, BackendRef, BackendRefs, BackendSettings, BackendSource, Balance, PrecedenceTier,
     ReferencePrecedence, ReferenceSite, service_address,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use sluice_ir::{Canary, Config, HttpRoute, RouteId, ServerName, SharedMap};
 
-use crate::{ObjectKey, Report, Translation, ids};
+use crate::{ObjectKey, Report, RouteOwner, Translation, ids};
 
 /// The configuration, the owners of its routes and canaries, and the reports.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     config: Config,
-    owners: SharedMap<RouteId, ObjectKey>,
+    owners: SharedMap<RouteId, RouteOwner>,
     /// Few have any.
     canaries: Arc<[(ObjectKey, Canary)]>,
     reports: Arc<[Report]>,
@@ -61,13 +61,13 @@ impl Snapshot {
     /// Objects that have a route.
     #[must_use]
     pub fn owners(&self) -> BTreeSet<&ObjectKey> {
-        self.owners.values().collect()
+        self.owners.values().map(|owner| &owner.object).collect()
     }
 
     /// The object that a route is from; `None` for what flags and the generated root bring.
     #[must_use]
     pub fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
-        self.owners.get(route)
+        self.owners.get(route).map(|owner| &owner.object)
     }
 
     /// Canaries that objects ask for, those that do not come about among them. A canary has no route: it takes part in those of the

@@ -14,7 +14,7 @@ use crate::input::SharedInputs;
 use crate::route_groups::RouteGroups;
 use crate::used_names::UsedNames;
 use crate::wildcards::Wildcards;
-use crate::{AddressPolicy, ObjectKey, Report};
+use crate::{AddressPolicy, ObjectKey, Report, RouteOwner};
 
 /// The configuration, and the reports about what could not be honoured.
 ///
@@ -27,7 +27,7 @@ pub struct Translation<S> {
     /// Holders of the names under wildcard hosts.
     pub(crate) wildcards: Wildcards,
     pub(crate) registry: BackendRegistry,
-    pub(crate) owners: SharedMap<RouteId, ObjectKey>,
+    pub(crate) owners: SharedMap<RouteId, RouteOwner>,
     /// Notes about objects of another controller's class.
     pub(crate) other_class: BTreeMap<ObjectKey, Report>,
     pub(crate) backend_reports: BTreeMap<BackendId, Vec<Report>>,
@@ -98,7 +98,7 @@ impl<S> Translation<S> {
 
     /// The object that each route is from.
     #[must_use]
-    pub fn owners(&self) -> &SharedMap<RouteId, ObjectKey> {
+    pub fn owners(&self) -> &SharedMap<RouteId, RouteOwner> {
         &self.owners
     }
 

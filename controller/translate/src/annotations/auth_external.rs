@@ -16,6 +16,7 @@ use super::view::View;
 use crate::ext_auth_url;
 use crate::global::Globals;
 use crate::risk::Risk;
+use crate::route_names::RouteNames;
 
 const CONNECTIONS: &str = "Sluice manages connections to the service itself";
 
@@ -24,7 +25,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .access_control()
-            .partly("a literal host or $host; the service gets no ssl-client-* headers"),
+            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it; the service gets no ssl-client-* headers"),
         annotation(
             "auth-method",
             Value::OneOf(METHODS),
@@ -37,7 +38,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
             .access_control()
             .may_be_blank()
-            .partly("nginx variables that Sluice supports"),
+            .partly("nginx variables that Sluice supports, and $namespace, $ingress_name, $service_name, $service_port"),
         annotation(
             "auth-signin-redirect-param",
             Value::Text,
@@ -133,10 +134,15 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Option<ExternalAuth> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
     let addresses = view.references.tracker.addresses;
-    let url = view.read("auth-url", |text| ext_auth_url::parse(text, addresses));
+    let url = view.read("auth-url", |text| {
+        ext_auth_url::parse_of_route(text, addresses)
+    });
     let redirect_parameter = view.read("auth-signin-redirect-param", parameter);
+    let longest = RouteNames::longest();
     let signin_url = view.read("auth-signin", |text| {
-        sign_in(text, redirect_parameter.as_deref())
+        sign_in(text, redirect_parameter.as_deref(), |name| {
+            longest.get(name)
+        })
     });
     let key = view.read("auth-cache-key", expression::for_cache_key);
     let durations = view.read("auth-cache-duration", durations);

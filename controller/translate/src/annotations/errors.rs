@@ -19,7 +19,7 @@ pub(super) const GROUP: Group = Group {
             .partly("the error service gets a GET; responses before the end of the request body are not replaced")
             .nginx(Support::Full),
         annotation("disable-proxy-intercept-errors", Value::Bool, Risk::Low, Scope::Location)
-            .partly("errors of the data plane itself are not replaced either"),
+            .full(),
     ],
 };
 
@@ -30,12 +30,14 @@ pub(crate) struct Errors {
     pub(crate) service: Option<String>,
     /// Answers that are replaced.
     pub(crate) statuses: BTreeSet<u16>,
+    /// Those of pods are not.
+    pub(crate) keeps_upstreams: bool,
 }
 
 pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
-    let keeps = view
+    let keeps_upstreams = view
         .read("disable-proxy-intercept-errors", value::bool)
-        .unwrap_or(globals.errors.keep);
+        .unwrap_or(globals.errors.keeps_upstreams);
     let statuses = view
         .read("custom-http-errors", error_statuses)
         .unwrap_or_else(|| globals.errors.statuses.clone());
@@ -43,6 +45,7 @@ pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
         service: view
             .read("default-backend", value::service)
             .map(str::to_owned),
-        statuses: if keeps { BTreeSet::new() } else { statuses },
+        statuses,
+        keeps_upstreams,
     }
 }

@@ -1,37 +1,36 @@
 //! A copy of each request.
 
-use sluice_ir::{MirrorPath, ReasonCode};
+use sluice_ir::MirrorPath;
 use sluice_syntax::value::{self, Parsed};
-use sluice_translate_engine::{Cause, UpstreamUrl};
+use sluice_translate_engine::UpstreamUrl;
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
-use crate::support::{DataPlane, Support, Supports};
+use crate::support::Support;
 
 /// The filter says once for each request which pod gets it.
 const NGINX: Support = Support::Partly(
     "a path and $request_uri, or one of them, after the host; to the address of a Service where it has one",
 );
-/// A path of its own: Envoy's mirror policies change no path, and neither does any of its filters behind them.
-const PATH: Supports = Supports {
-    envoy: Support::Unsupported("write nothing or $request_uri after the host"),
-    nginx: Support::Full,
-};
 /// Longer texts may be more than nginx reads.
 const LONGEST_PATH: usize = 1000;
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
-        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
-            "mirrored requests keep their path and query: nothing, $request_uri or /$request_uri after the host; a path of their own (also /) is reported",
-        ).nginx(NGINX),
-        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
-        annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
-            .instead("mirrored requests have the body of the request")
-            .nginx(Support::Full)
-            .harmless(&["on"]),
+        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress)
+            .partly("a path and $request_uri, or one of them, after the host")
+            .nginx(NGINX),
+        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress)
+            .partly("the name of a host; variables are reported"),
+        annotation(
+            "mirror-request-body",
+            Value::OnOff,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .full(),
     ],
 };
 
@@ -42,16 +41,13 @@ pub(crate) struct MirrorTarget {
     pub(crate) target: UpstreamUrl,
     /// The `Host` that it has.
     pub(crate) host: String,
-    /// Its path, if it is not that of the request.
-    pub(crate) path: Option<MirrorPath>,
+    /// Its path.
+    pub(crate) path: MirrorPath,
     /// True if the body is left out.
     pub(crate) bodiless: bool,
 }
 
-pub(super) fn mirror(
-    view: &mut View<'_, '_>,
-    served_by: Option<DataPlane>,
-) -> Option<MirrorTarget> {
+pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
     let has_body = view
         .read("mirror-request-body", value::on_off)
         .unwrap_or(true);
@@ -64,17 +60,6 @@ pub(super) fn mirror(
         let (target, path) = UpstreamUrl::parse(text, addresses)?;
         Ok((target, parse_path(path)?))
     })?;
-    if path.is_some() {
-        for (applies_to, support) in PATH.by_data_plane(served_by) {
-            if let Support::Unsupported(advice) = support {
-                let cause = Cause::new(ReasonCode::Unsupported, applies_to.not_supported(advice));
-                view.not_honoured("mirror-target", cause, "requests are not mirrored");
-            }
-        }
-        if !PATH.is_honoured(served_by) {
-            return None;
-        }
-    }
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
     Some(MirrorTarget {
         target,
@@ -84,27 +69,34 @@ pub(super) fn mirror(
     })
 }
 
-/// The part after the host; `None` where that is the path of the request. nginx sends the name of its own location where
+/// The part after the host; nothing is the path of the request. nginx sends the name of its own location where
 /// there is nothing, and `/$request_uri`, which its documentation writes, with two slashes: nobody wants either. A slash alone is
 /// a path.
-fn parse_path(text: &str) -> Parsed<Option<MirrorPath>> {
-    if ["", "$request_uri", "/$request_uri"].contains(&text) {
-        return Ok(None);
-    }
-    let (literal, request_uri) = match text.strip_suffix("$request_uri") {
-        Some(literal) => (literal, true),
-        None => (text, false),
+fn parse_path(text: &str) -> Parsed<MirrorPath> {
+    let (literal, request_uri) = match text {
+        "" | "$request_uri" | "/$request_uri" => ("", true),
+        _ => match text.strip_suffix("$request_uri") {
+            Some(literal) => (literal, true),
+            None => (text, false),
+        },
     };
     let is_literal = |b: u8| b.is_ascii_alphanumeric() || b"/-._~!&'()*+,;=:@%".contains(&b);
-    let fits = literal.len() <= LONGEST_PATH && literal.starts_with('/');
-    if fits && literal.bytes().all(is_literal) {
-        let literal = literal.to_owned();
-        return Ok(Some(MirrorPath {
-            literal,
+    let fits = literal.len() <= LONGEST_PATH && (literal.is_empty() || literal.starts_with('/'));
+    if fits && literal.bytes().all(is_literal) && is_decodable(literal) {
+        return Ok(MirrorPath {
+            literal: literal.to_owned(),
             request_uri,
-        }));
+        });
     }
     Err("a URL with a path, $request_uri, a path and $request_uri or nothing after its host".into())
+}
+
+/// True if each `%` begins an encoded byte: nginx refuses others where a copy is a request to a server of its own.
+fn is_decodable(path: &str) -> bool {
+    path.split('%').skip(1).all(|rest| {
+        let digits = rest.as_bytes().get(..2).unwrap_or_default();
+        digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) && digits != b"00"
+    })
 }
 
 #[cfg(test)]
@@ -113,15 +105,12 @@ mod tests {
 
     #[test]
     fn a_path_is_of_a_url_and_the_request_comes_behind_it() {
-        let path = |literal: &str, request_uri| {
-            let literal = literal.to_owned();
-            Some(MirrorPath {
-                literal,
-                request_uri,
-            })
+        let path = |literal: &str, request_uri| MirrorPath {
+            literal: literal.to_owned(),
+            request_uri,
         };
         for same in ["", "$request_uri", "/$request_uri"] {
-            assert_eq!(parse_path(same).unwrap(), None, "{same:?}");
+            assert_eq!(parse_path(same).unwrap(), path("", true), "{same:?}");
         }
         assert_eq!(parse_path("/a$request_uri").unwrap(), path("/a", true));
         for fixed in ["/", "/a/b", "/a/"] {
@@ -138,6 +127,11 @@ mod tests {
             "/a#b",
             "/a\\b",
             "/ä",
+            "/100%",
+            "/%4",
+            "/%+4",
+            "/%RE",
+            "/%00",
             "?a",
         ] {
             assert!(parse_path(bad).is_err(), "{bad:?}");

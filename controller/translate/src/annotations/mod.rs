@@ -34,6 +34,7 @@ mod redirect;
 mod requirements;
 mod response_rewrite;
 mod rewrite;
+mod route_auth;
 mod server;
 mod snippet_obstacle;
 mod snippets;
@@ -60,7 +61,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet, SnippetShare};
+use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare, Upstream};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -73,6 +74,7 @@ pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
+pub(crate) use route_auth::RouteAuth;
 pub(crate) use server::{Alias, MAX_ALIASES};
 pub(crate) use upstream_host::RouteHost;
 
@@ -117,6 +119,8 @@ pub(crate) struct Annotations {
     pub(crate) policy: Arc<Policy>,
     /// `Host` for upstreams that names the route, in place of the policy's.
     pub(crate) route_host: Option<RouteHost>,
+    /// URLs of external authentication that name the route, in place of the policy's.
+    pub(crate) route_auth: Option<RouteAuth>,
     /// Filters of every route of the Ingress.
     pub(crate) filters: Vec<Filter>,
     /// Headers of requests to pods that name the route.
@@ -127,6 +131,8 @@ pub(crate) struct Annotations {
     pub(crate) header_variants: Vec<HeaderVariant>,
     /// Paths that pods see in place of those that clients asked for.
     pub(crate) path_changes: Vec<PathChange>,
+    /// Variables that a snippet of their server may have set before.
+    pub(crate) variables: SharedVariables,
     /// The share of the ConfigMap's `location-snippet` in them.
     pub(crate) location_snippet: SnippetShare,
 }
@@ -160,12 +166,33 @@ pub(crate) struct UpstreamSettings {
     pub(crate) canary_is_sticky: bool,
 }
 
+impl Host {
+    fn read(view: &mut View<'_, '_>, options: &Options) -> Self {
+        Host {
+            aliases: server::aliases(view),
+            app_root: rewrite::app_root(view),
+            from_to_www: redirect::from_to_www(view),
+            ciphers: server::known_ciphers(view, "ssl-ciphers"),
+            prefer_server_ciphers: server::prefer_server_ciphers(view),
+            passthrough: server::passthrough(view, options),
+            closed: false,
+            snippet: None,
+        }
+    }
+}
+
 impl UpstreamSettings {
-    /// Tells pods this name where TLS is spoken with them.
-    fn tell_name(&mut self, name: Option<String>) {
+    /// Tells pods a name, and offers them versions and ciphers, where TLS is spoken with them.
+    fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
+        let name = upstream.server_name.take();
+        let versions = upstream.versions.take();
+        let ciphers = upstream.ciphers.take();
+        let ciphers = ciphers.map(|written| proxy_ssl::ciphers_of_snippet(&written, view));
         let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
         for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
             tls.server_name = name.clone().or(tls.server_name.take());
+            tls.versions = versions.unwrap_or(tls.versions);
+            tls.ciphers = ciphers.clone().unwrap_or(std::mem::take(&mut tls.ciphers));
         }
     }
 }
@@ -214,23 +241,13 @@ impl Annotations {
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
-        let mut host = Host {
-            aliases: server::aliases(view),
-            app_root: rewrite::app_root(view),
-            from_to_www: redirect::from_to_www(view),
-            ciphers: server::known_ciphers(view, "ssl-ciphers"),
-            prefer_server_ciphers: server::prefer_server_ciphers(view),
-            passthrough: server::passthrough(view, options),
-            closed: false,
-            snippet: None,
-        };
+        let mut host = Host::read(view, options);
         let (paths, relative_redirects) = (rewrite::paths(view), redirect::relative(view, globals));
         let redirect = redirect::redirect(view, relative_redirects);
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
-        let canary = canary::canary(view);
-        let (errors, clients) = (errors::errors(view, globals), auth_tls::clients(view));
-        let mirror = mirror::mirror(view, options.data_plane);
+        let (canary, errors) = (canary::canary(view), errors::errors(view, globals));
+        let (clients, mirror) = (auth_tls::clients(view), mirror::mirror(view));
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,
@@ -265,11 +282,13 @@ impl Annotations {
             mirror,
             policy: Arc::new(snippets.policy(policy, globals)),
             route_host,
+            route_auth: RouteAuth::read(view),
             filters: snippets.filters,
             route_headers: snippets.route_headers,
             direct_responses: snippets.direct_responses,
             header_variants: snippets.header_variants,
             path_changes: snippets.path_changes,
+            variables: snippets.variables,
             location_snippet: snippets.configmap_share,
         }
     }
@@ -284,7 +303,7 @@ fn apply(
 ) -> snippets::Effect {
     let mut snippets = snippets::apply(view, settings);
     (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
-    backend.tell_name(snippets.upstream.server_name.take());
+    backend.speak_tls(&mut snippets.upstream, view);
     snippets
 }
 
@@ -329,6 +348,7 @@ fn upstream_settings(
         proxy_protocol: false,
         keep_alive: globals.upstream.transport.keep_alive.clone(),
         max_connections: None,
+        copies: None,
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {

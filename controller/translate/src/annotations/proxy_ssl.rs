@@ -1,6 +1,6 @@
 //! Certificates between Sluice and the pods.
 
-use sluice_ir::{TlsVersions, UpstreamTls, Verify};
+use sluice_ir::{ReasonCode, TlsVersions, UpstreamTls, Verify};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::Cause;
@@ -8,6 +8,7 @@ use sluice_translate_engine::Cause;
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::server;
 use super::view::View;
+use crate::global::{CIPHERS, cipher_names};
 use crate::risk::Risk;
 use crate::support::Support;
 
@@ -68,6 +69,8 @@ pub(super) const GROUP: Group = Group {
         .full(),
     ],
 };
+
+const SNIPPET: &str = "configuration-snippet";
 
 const NEWEST: TlsVersions = TlsVersions {
     v1_2: false,
@@ -133,6 +136,26 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
         versions,
         ciphers,
     }
+}
+
+/// Ciphers that a snippet names; none: those of the data plane.
+pub(super) fn ciphers_of_snippet(written: &str, view: &mut View<'_, '_>) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    let mut has_others = false;
+    for cipher in cipher_names(written).filter(|_| written != DEFAULT) {
+        if !CIPHERS.contains(&cipher) {
+            has_others = true;
+        } else if !known.iter().any(|earlier| earlier == cipher) {
+            known.push(cipher.to_owned());
+        }
+    }
+    if has_others {
+        let reason = "proxy_ssl_ciphers: of the names in it pods are offered those of ciphers of TLS 1.2 with ephemeral ECDH or AES; without \
+                      one, the data plane's own";
+        let consequence = "served with this difference";
+        view.note(ReasonCode::PartiallySupported, SNIPPET, reason, consequence);
+    }
+    known
 }
 
 /// Those of the data plane where no other is named.

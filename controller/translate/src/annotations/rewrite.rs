@@ -1,5 +1,7 @@
 //! Meaning and rewriting of paths.
 
+use std::collections::BTreeSet;
+
 use sluice_ir::Expression;
 use sluice_syntax::expression;
 use sluice_syntax::template::Target;
@@ -10,6 +12,7 @@ use super::redirect::VARIABLES_OF_URLS;
 use super::view::View;
 use crate::risk::Risk;
 use crate::route_names::RouteNames;
+use crate::snippet;
 use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
@@ -20,8 +23,8 @@ pub(super) const GROUP: Group = Group {
             .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
-            .partly("groups with names, recursion and conditional groups are reported, patterns beyond a limit, and on hosts with a wildcard backreferences and lookaround where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$)")
-            .nginx(Support::Partly("groups with names, recursion and conditional groups are reported, and patterns beyond a limit")),
+            .partly("recursion, conditional groups, callouts and verbs are reported, flags other than i and s, (?-i), Unicode classes (nginx compares bytes), characters by number that are not visible ones of ASCII, groups with the name of a variable of nginx, patterns beyond a limit, and on hosts with a wildcard backreferences and lookaround where RE2 cannot do without (served: /(?!api)(.*)/b, /[^/]+/(?!api).*, /(.*)(?<!\\.js)$, /((?!api).)*$)")
+            .nginx(Support::Partly("recursion, conditional groups, callouts and verbs are reported, flags other than i and s, (?-i), Unicode classes (nginx compares bytes), characters by number that are not visible ones of ASCII, groups with the name of a variable of nginx, and patterns beyond a limit")),
         annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly(VARIABLES_OF_URLS),
         annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location)
             .partly("of nginx variables captured groups ($1 to $9), $host, $namespace, $ingress_name, $service_name and $service_port"),
@@ -35,6 +38,8 @@ pub(crate) struct Paths {
     pub(crate) rewrite: Option<RouteTemplate>,
     /// A header that tells pods which part of the path was taken away; only where one was.
     pub(crate) forwarded_prefix: Option<RouteTemplate>,
+    /// Variables that snippets of the Ingress read: to nginx a group with such a name sets it.
+    pub(crate) snippet_variables: BTreeSet<String>,
 }
 
 /// A text with captured groups, which may name the route: `/$service_name/$1`.
@@ -103,6 +108,11 @@ pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
         use_regex: view.flag("use-regex"),
         rewrite: view.read("rewrite-target", RouteTemplate::parse),
         forwarded_prefix: view.read("x-forwarded-prefix", RouteTemplate::parse),
+        snippet_variables: view
+            .snippets
+            .iter()
+            .flat_map(|snippet| snippet::variables_in(snippet.text))
+            .collect(),
     }
 }
 

@@ -26,8 +26,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::route_names::RouteHeader;
 use crate::snippet::{
-    self, AuthRequest, Block, Compiled, Effective, Judgement, Language, LocationSnippet,
-    NamedLocation, PathChange, Satisfy, ServerSnippet, SnippetShare, Upstream,
+    self, AuthRequest, Block, Compiled, Constants, Effective, Judgement, Language, LocationSnippet,
+    NamedLocation, PathChange, Satisfy, ServerSnippet, SharedVariables, SnippetShare, Upstream,
 };
 use crate::support::{AppliesTo, DataPlane};
 
@@ -118,6 +118,8 @@ pub(super) struct Effect {
     pub(super) user_headers: Vec<HeaderName>,
     /// Of its responses, and of connections to its pods.
     pub(super) upstream: Upstream,
+    /// Variables that its server may have set.
+    pub(super) variables: SharedVariables,
     /// Rules of its web application firewall.
     pub(super) rules: Option<SecLang>,
     /// Locations of its hosts that no path leads to.
@@ -160,6 +162,7 @@ struct Context<'a> {
     says_satisfy: bool,
     /// All hosts that they are for, where they are known.
     hosts: Option<&'a [Hostname]>,
+    constants: &'a Constants,
 }
 
 impl Settings<'_> {
@@ -189,11 +192,17 @@ impl Settings<'_> {
 pub(super) fn apply(view: &mut View<'_, '_>, settings: Settings<'_>) -> Effect {
     let mut effect = Effect::default();
     let hosts: Option<Vec<Hostname>> = view.hosts.take().map(|all| all.into_iter().collect());
+    let constants = std::mem::take(&mut view.constants);
+    let constants = match hosts.as_deref() {
+        Some([host]) => constants.with_host(host.as_str()),
+        _ => constants,
+    };
     let context = Context {
         settings,
         allowlist: view.written_name("allowlist-source-range"),
         says_satisfy: view.text("satisfy").is_some(),
         hosts: hosts.as_deref(),
+        constants: &constants,
     };
     for snippet in std::mem::take(&mut view.snippets) {
         if settings.is_canary {
@@ -231,7 +240,7 @@ impl Effect {
             }
         };
         let not_needed = std::mem::take(&mut compiled.not_needed);
-        let has_no_effect = compiled == Compiled::default() && !snippet.is_too_risky;
+        let has_no_effect = compiled.has_no_effect() && !snippet.is_too_risky;
         if !has_no_effect && !settings.permit(snippet) {
             self.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
             return;
@@ -286,6 +295,7 @@ impl Effect {
             connections,
             proxy: _,
             upstream,
+            variables,
             not_needed: _,
         } = compiled;
         match block {
@@ -299,6 +309,7 @@ impl Effect {
                     locations,
                     connections,
                     rewrites,
+                    set_variables: variables.set,
                 }));
             }
             Some(Block::AuthRequest) => self.auth_request = auth_request,
@@ -314,6 +325,7 @@ impl Effect {
                 self.auth_headers = auth_headers;
                 self.user_headers = user_headers;
                 self.upstream = upstream;
+                self.variables = variables;
             }
         }
     }

@@ -6,13 +6,16 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Hostname, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::{CLOSED, Cause, References, Report, Reporter, Secrets, Severity};
+use sluice_translate_engine::{
+    CLOSED, Cause, ObjectKey, References, Report, Reporter, Secrets, Severity,
+};
 
 use super::admission_denied;
 use super::catalogue::{self, Role};
 use super::intake::OWN;
 use super::snippets::Snippet;
 use crate::risk::Risk;
+use crate::snippet::Constants;
 use crate::support::DataPlane;
 
 const PART_IGNORED: &str = "this part ignored";
@@ -44,6 +47,8 @@ pub(crate) struct View<'a, 'r> {
     pub(super) namespace: String,
     /// All names that its paths are found by; `None`: there may be others.
     pub(super) hosts: Option<BTreeSet<Hostname>>,
+    /// Names that all of its paths have in common.
+    pub(super) constants: Constants,
     pub(super) references: References<'a>,
     pub(super) secrets: &'r mut Secrets,
     /// Something that guards access cannot be honoured.
@@ -70,6 +75,37 @@ fn hosts(ingress: &Ingress) -> Option<BTreeSet<Hostname>> {
     hosts.collect()
 }
 
+fn constants(ingress: &Ingress, key: &ObjectKey) -> Constants {
+    let spec = ingress.spec.iter();
+    let rules = spec.clone().flat_map(|it| it.rules.iter().flatten());
+    let paths = rules.flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
+    let backends = paths.map(|path| &path.backend);
+    let backends = backends.chain(spec.filter_map(|it| it.default_backend.as_ref()));
+    let mut services: BTreeSet<Option<(&str, String)>> = backends
+        .map(|backend| {
+            let service = backend.service.as_ref()?;
+            let port = service.port.as_ref()?;
+            let port = port.number.map(|number| number.to_string());
+            Some((
+                service.name.as_str(),
+                port.or_else(|| service.port.as_ref()?.name.clone())?,
+            ))
+        })
+        .collect();
+    let only = services
+        .pop_first()
+        .flatten()
+        .filter(|_| services.is_empty());
+    let of_service = only
+        .into_iter()
+        .flat_map(|(name, port)| [("service_name", name.to_owned()), ("service_port", port)]);
+    let of_ingress = [
+        ("namespace", key.namespace.to_string()),
+        ("ingress_name", key.name.to_string()),
+    ];
+    Constants::new(of_ingress.into_iter().chain(of_service))
+}
+
 impl<'a, 'r> View<'a, 'r> {
     pub(super) fn new(
         ingress: &'a Ingress,
@@ -85,6 +121,7 @@ impl<'a, 'r> View<'a, 'r> {
             blank: Vec::new(),
             namespace: reporter.object().key.namespace.clone(),
             hosts: hosts(ingress),
+            constants: constants(ingress, &reporter.object().key),
             reporter,
             references,
             secrets,

@@ -10,7 +10,7 @@ use super::view::View;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("custom-http-errors", "").partly("the error service gets a GET; responses before the end of the request body, and of a server-snippet, are not replaced").native(),
-    key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced either"),
+    key("disable-proxy-intercept-errors", "false").full(),
 ];
 
 /// Error responses that are replaced.
@@ -19,7 +19,7 @@ pub(crate) struct Errors {
     /// `custom-http-errors`
     pub(crate) statuses: BTreeSet<u16>,
     /// `disable-proxy-intercept-errors`
-    pub(crate) keep: bool,
+    pub(crate) keeps_upstreams: bool,
 }
 
 impl Errors {
@@ -30,7 +30,7 @@ impl Errors {
             configmap_error_statuses,
         );
         view.set(
-            &mut self.keep,
+            &mut self.keeps_upstreams,
             "disable-proxy-intercept-errors",
             value::bool,
         );

@@ -1,6 +1,6 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
-use sluice_ir::{ExternalAuth, HeaderName, UpstreamHeader};
+use sluice_ir::{Expression, ExternalAuth, HeaderName, UpstreamHeader};
 use sluice_syntax::settings::auth_cache::{default_durations, durations};
 use sluice_syntax::settings::ext_auth::{self, header_names, parameter, request_uri, sign_in};
 use sluice_syntax::{Parsed, expression, value};
@@ -44,7 +44,7 @@ pub(super) fn take(
             unless_empty(text, parameter)
         }),
         view.set_access_control(&mut signin_url, "global-auth-signin", |text| {
-            unless_empty(text, |text| sign_in(text, redirect_parameter.as_deref()))
+            sign_in_url(text, redirect_parameter.as_deref())
         }),
         view.set_access_control(&mut method, "global-auth-method", |text| {
             unless_empty(text, ext_auth::method)
@@ -85,6 +85,10 @@ pub(super) fn take(
         cache: key.map(|key| cache_durations.with(key)),
     });
     read.into_iter().all(|read| read)
+}
+
+fn sign_in_url(text: &str, parameter: Option<&str>) -> Parsed<Option<Expression>> {
+    unless_empty(text, |text| sign_in(text, parameter, |_| None))
 }
 
 fn unless_empty<T>(text: &str, parse: impl FnOnce(&str) -> Parsed<T>) -> Parsed<Option<T>> {

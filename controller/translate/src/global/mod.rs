@@ -24,13 +24,14 @@ mod values;
 mod view;
 mod waf;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::GlobalConfig;
 use sluice_translate_engine::{DependencyTracker, ObjectCache, ObjectRef, References, Report};
 
 use crate::Options;
-use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet};
+use crate::snippet::{Catalogues, Effective, LocationSnippet, ServerSnippet, variables_in};
 use crate::support::DataPlane;
 use view::View;
 
@@ -63,6 +64,8 @@ pub(crate) struct Globals {
     pub(crate) data_plane: Option<DataPlane>,
     /// The ConfigMap that was read.
     pub(crate) config_map: Option<ObjectRef>,
+    /// Variables in its `http-snippet`, which may define them.
+    pub(crate) http_variables: BTreeSet<String>,
     /// `server-snippet`: of all servers.
     pub(crate) server_snippet: Option<Arc<ServerSnippet>>,
     /// `location-snippet`: of all locations of Ingresses, and of the default backend.
@@ -133,6 +136,10 @@ impl Globals {
         let effective = Effective {
             largest_body: self.limits.largest_body,
         };
+        self.http_variables = view
+            .text("http-snippet")
+            .map(variables_in)
+            .unwrap_or_default();
         let (snippet, is_open) = snippets::of_servers(view, &self.config, effective, catalogues);
         self.server_snippet = snippet;
         self.closed |= !is_open;

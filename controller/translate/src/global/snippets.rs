@@ -102,6 +102,7 @@ fn compiled(
             hosts: None,
             header_buffers: None,
             of_all_servers: true,
+            constants: None,
             data_plane,
             not_needed: &|name| (catalogues.not_needed)(name, data_plane),
         };
@@ -123,10 +124,12 @@ fn serve_in_servers(
     note_not_needed(&compiled, OF_SERVERS, view);
     let is_nginx = view.served_by() == Some(DataPlane::Nginx);
     let differences = compiled.differences.clone();
+    let has_no_effect = compiled.has_no_effect();
     let mut snippet = ServerSnippet::from(compiled);
-    if snippet == ServerSnippet::default() {
+    if has_no_effect {
         note_no_effect(OF_SERVERS, text, view);
-        return None;
+        // Snippets of Ingresses may read its variables.
+        return (snippet != ServerSnippet::default()).then(|| Arc::new(snippet));
     }
     let before = snippet.clone();
     if !is_nginx {
@@ -147,7 +150,7 @@ fn serve_in_locations(
 ) -> Option<Arc<LocationSnippet>> {
     note_not_needed(&compiled, OF_LOCATIONS, view);
     compiled.not_needed.clear();
-    if compiled == Compiled::default() {
+    if compiled.has_no_effect() {
         note_no_effect(OF_LOCATIONS, text, view);
         return None;
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{ReasonCode, Server, ServerName};
-use sluice_translate_engine::{ObjectRef, Report, Reporter, key_of_age};
+use sluice_translate_engine::{ObjectRef, Report, Reporter, key_of_age, listed};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -22,7 +22,12 @@ pub(super) struct Aliases {
     first: BTreeMap<ServerName, ObjectRef>,
     /// The annotations that decide for each server.
     servers: BTreeMap<ServerName, Arc<Annotations>>,
+    /// Those that the Ingress gets that is being read, whatever the host. It hears once of the others.
+    available: Option<(ObjectRef, Arc<[Alias]>)>,
 }
+
+/// Hosts that an Ingress wants to have another name which is taken, by the Ingress, the name and the reason.
+type Unused = BTreeMap<(ObjectRef, ServerName, String), Vec<ServerName>>;
 
 impl Aliases {
     /// The other names of a server, once an Ingress has decided.
@@ -44,19 +49,24 @@ impl Aliases {
         servers: &mut BTreeMap<ServerName, Server>,
         reports: &mut Vec<Report>,
     ) -> BTreeSet<ServerName> {
-        let mut used: BTreeMap<ServerName, ObjectRef> = BTreeMap::new();
+        let mut used: BTreeMap<ServerName, (ObjectRef, ServerName)> = BTreeMap::new();
+        let mut unused = Unused::new();
         let Aliases { mut asked, .. } = self;
         asked.sort_by_key(|(alias, _, _)| alias.by_pattern);
-        for (alias, server, owner) in asked {
+        for (alias, host, owner) in asked {
             let Alias {
                 name: alias,
                 by_pattern,
             } = alias;
             let wildcard = alias.wildcard_suffix().map(ServerName::Wildcard);
             let is_covered = |wildcard: &ServerName| by_pattern && servers.contains_key(wildcard);
-            let claimed = if let Some(other) = used.get(&alias) {
+            let claimed = if let Some((other, first)) = used.get(&alias) {
+                let by = match *other == owner {
+                    true => format!("host {first}"),
+                    false => other.to_string(),
+                };
                 Some(format!(
-                    "name {alias} already claimed by server-alias of {other}"
+                    "name {alias} already claimed by server-alias of {by}"
                 ))
             } else if servers.contains_key(&alias) {
                 Some(format!("name {alias} already claimed as a host"))
@@ -66,18 +76,36 @@ impl Aliases {
                     .map(|wildcard| before_patterns(&alias, &wildcard))
             };
             if let Some(reason) = claimed {
-                Reporter::new(owner, reports).warn_unchanged(
-                    ReasonCode::Conflicted,
-                    FIELD,
-                    reason,
-                    NOT_USED,
-                );
-            } else if let Some(server) = servers.get_mut(&server) {
-                used.insert(alias.clone(), owner);
+                let key = (owner, alias, reason);
+                unused.entry(key).or_default().push(host);
+            } else if let Some(server) = servers.get_mut(&host) {
+                used.insert(alias.clone(), (owner, host));
                 server.aliases.push(alias);
             }
         }
+        report_unused(unused, &used, reports);
         used.into_keys().collect()
+    }
+}
+
+/// Once for each name of an Ingress; with the hosts where another host of the Ingress has the name.
+fn report_unused(
+    unused: Unused,
+    used: &BTreeMap<ServerName, (ObjectRef, ServerName)>,
+    reports: &mut Vec<Report>,
+) {
+    for ((owner, alias, reason), hosts) in unused {
+        let is_own = used.get(&alias).is_some_and(|(other, _)| *other == owner);
+        let consequence = match is_own {
+            true => format!("{NOT_USED} for {}", listed(hosts.iter(), hosts.len())),
+            false => NOT_USED.to_owned(),
+        };
+        Reporter::new(owner, reports).warn_unchanged(
+            ReasonCode::Conflicted,
+            FIELD,
+            reason,
+            consequence,
+        );
     }
 }
 
@@ -94,12 +122,7 @@ impl Assembly<'_> {
         self.aliases
             .servers
             .insert(name.clone(), Arc::clone(&context.annotations));
-        for alias in aliases {
-            if self.yield_reserved_name(&alias.name, context, FIELD, NOT_USED)
-                || self.yield_to_wildcard(alias, context)
-            {
-                continue;
-            }
+        for alias in self.available_aliases(context).iter() {
             let object = context.object.clone();
             self.aliases
                 .first
@@ -109,6 +132,22 @@ impl Assembly<'_> {
                 .asked
                 .push((alias.clone(), name.clone(), object));
         }
+    }
+
+    fn available_aliases(&mut self, context: &IngressContext) -> Arc<[Alias]> {
+        if let Some((object, available)) = &self.aliases.available
+            && *object == context.object
+        {
+            return Arc::clone(available);
+        }
+        let all = context.annotations.host.aliases.iter();
+        let available = all.filter(|alias| {
+            !self.yield_reserved_name(&alias.name, context, FIELD, NOT_USED)
+                && !self.yield_to_wildcard(alias, context)
+        });
+        let available: Arc<[Alias]> = available.cloned().collect();
+        self.aliases.available = Some((context.object.clone(), Arc::clone(&available)));
+        available
     }
 
     /// nginx has a pattern after wildcards, so a name of one is left to the wildcard of another Ingress of the namespace. Names under

@@ -1,7 +1,7 @@
 //! Route targets of the backends that rules and annotations name.
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
-use sluice_ir::{Action, BackendId, ReasonCode, Transport};
+use sluice_ir::{Action, BackendId, Copies, ReasonCode, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
 use sluice_translate_engine::{
     BackendSettings, BackendSource, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Port,
@@ -166,6 +166,7 @@ impl Assembly<'_> {
         target: &UpstreamUrl,
         object: &ObjectRef,
         annotation: &str,
+        copies: Option<Copies>,
     ) -> BackendId {
         let origin = match target.service() {
             Some((service, port)) if self.tracker.has_service(&service) => {
@@ -176,7 +177,10 @@ impl Assembly<'_> {
                 port: target.port,
             }),
         };
-        let transport = target.transport(self.globals.upstream.transport.connect_timeout);
+        let transport = Transport {
+            copies,
+            ..target.transport(self.globals.upstream.transport.connect_timeout)
+        };
         let attempts = self.globals.upstream.retries.attempts;
         let settings = BackendSettings {
             transport: &transport,

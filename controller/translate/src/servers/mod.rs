@@ -38,6 +38,7 @@ mod server_builder;
 mod server_rewrites;
 mod server_snippet;
 mod shared;
+mod shared_variables;
 mod snippet_budget;
 mod snippet_locations;
 mod snippet_rewrites;
@@ -50,7 +51,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Mirror, ServerName};
+use sluice_ir::{BackendId, Copies, Mirror, ServerName};
 use sluice_translate_engine::{
     Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Kind, ObjectRef,
     Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
@@ -179,14 +180,19 @@ impl Assembly<'_> {
             path,
             bodiless,
         } = copied;
-        let backend = self.target(&target, &context.object, "mirror-target");
+        let copies = if bodiless {
+            Copies::Bodiless
+        } else {
+            Copies::Whole
+        };
+        let backend = self.target(&target, &context.object, "mirror-target", Some(copies));
         let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
             backend,
             host,
             address,
-            path,
+            path: Some(path),
             bodiless,
             fraction: None,
         }];
@@ -201,7 +207,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let backend = Some(self.target(&target, object, "auth-url"));
+        let backend = Some(self.target(&target, object, "auth-url", None));
         let annotations = Arc::make_mut(annotations);
         let authentication = Arc::make_mut(&mut annotations.policy)
             .authentication
@@ -223,6 +229,7 @@ impl Assembly<'_> {
         self.report_paths_without_snippet();
         self.report_locations_of_configmap();
         self.close_rewrites_beside_long_paths();
+        self.close_paths_with_variables_of_servers();
         self.lead_locations();
     }
 

@@ -8,7 +8,7 @@ use sluice_ir::{
     Policy, Redirect, RedirectTo, ServerName,
 };
 use sluice_syntax::path::PathType;
-use sluice_translate_engine::{ObjectRef, Seniority};
+use sluice_translate_engine::{ObjectRef, RouteOwner, Seniority};
 
 use super::closing::Closing;
 use super::tls_entries::TlsEntries;
@@ -89,6 +89,8 @@ pub(super) struct PathRule {
     pub(super) owner: ObjectRef,
     /// Field of the Ingress that it is from.
     pub(super) field: String,
+    /// The text there, if it is more than the path.
+    pub(super) written: Option<String>,
     pub(super) origin: Origin,
     /// It is no path of its Ingress: it closes everything below one that cannot be served.
     pub(super) closing: Option<Closing>,
@@ -106,6 +108,7 @@ impl PathRule {
             annotations: Arc::clone(&context.annotations),
             owner: context.object.clone(),
             field,
+            written: None,
             origin: Origin::Ingress,
             closing: None,
             beyond_pattern_budget: false,
@@ -115,6 +118,16 @@ impl PathRule {
     /// The Ingress that it is from, and the field.
     pub(super) fn owned(&self) -> (&ObjectRef, &str) {
         (&self.owner, &self.field)
+    }
+
+    /// The same, of a route that it has become: with the text that a reader finds there.
+    pub(super) fn owner_of(&self, path: &PathMatch) -> RouteOwner {
+        let written = self.written.as_ref().unwrap_or(&self.path);
+        RouteOwner {
+            object: self.owner.key.clone(),
+            field: self.field.clone(),
+            written: (written != path.text()).then(|| written.clone()),
+        }
     }
 
     pub(super) fn is_pattern(&self) -> bool {
@@ -139,10 +152,11 @@ impl PathRule {
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path =
             (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
-        let statuses = &self.annotations.errors.statuses;
-        let replaces = !statuses.is_empty() && action.has_policies();
+        let errors = &self.annotations.errors;
+        let replaces = !errors.statuses.is_empty() && action.has_policies();
         let error_pages = replaces.then(|| ErrorPages {
-            statuses: statuses.clone(),
+            statuses: errors.statuses.clone(),
+            keeps_upstreams: errors.keeps_upstreams,
             backend: error_service.or_else(|| host.error_service.cloned()),
             headers: names.iter().flat_map(RouteNames::headers).collect(),
         });
@@ -177,7 +191,7 @@ impl PathRule {
 
     /// The bare form of its path, which leads to the path. nginx answers it when it has found the location: behind what the server
     /// answers, before what the location answers and before it asks who may come in. The response has the headers that the
-    /// location's have.
+    /// location's have. A body that is too large for the location is refused before, if its length is stated.
     pub(super) fn bare_form(
         &self,
         name: &ServerName,
@@ -192,10 +206,13 @@ impl PathRule {
             Action::Respond(status) if self.origin != Origin::Ingress => Action::Respond(status),
             _ => Action::Redirect(Redirect { status: 301, to }),
         };
-        let policy = Policy {
+        let mut policy = Policy {
             access_log_off: route.policy.access_log_off,
             ..Policy::default()
         };
+        if matches!(action, Action::Redirect(_)) {
+            policy.max_body_size = route.policy.max_body_size;
+        }
         let mut filters = route.filters;
         filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
         // Those of the server are in front (`inherited_by`).
@@ -242,6 +259,12 @@ impl PathRule {
         let mut policy = Arc::clone(&self.annotations.policy);
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
             Arc::make_mut(&mut policy).host = host.on(names);
+        }
+        if let Some(urls) = &self.annotations.route_auth {
+            let authentication = Arc::make_mut(&mut policy).authentication.as_mut();
+            if let Some(service) = authentication.and_then(|it| it.external.as_mut()) {
+                urls.write(self.target.names.as_ref(), service);
+            }
         }
         let is_unguarded = |prefix: &String| self.begins_with(path, prefix);
         if policy.authentication.is_none()

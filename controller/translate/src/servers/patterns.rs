@@ -216,6 +216,14 @@ pub(super) fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String
     if !is_pattern && path::pattern(&pattern).is_err() && path::literal(&rule.path).is_ok() {
         return Ok(PathRegex::plain(sluice_pattern::escape(&pattern)));
     }
+    let known = &rule.annotations.paths.snippet_variables;
+    let mut names = sluice_pattern::group_names(&pattern).map(str::to_ascii_lowercase);
+    if let Some(name) = names.find(|name| known.contains(name)) {
+        return Err(format!(
+            "expected groups whose names no snippet reads, got ${name}; use numbers"
+        ));
+    }
+    let pattern = sluice_pattern::in_common_words(&pattern).into_owned();
     in_other_words(&pattern).or_else(|reason| backtracking(pattern, reason))
 }
 
@@ -255,7 +263,7 @@ fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
     })
 }
 
-/// A pattern without what only PCRE has: in other words, or as conditions beside it.
+/// A pattern in common words without what only PCRE has: in other words, or as conditions beside it.
 fn shared(pattern: &str) -> Result<Conditional, String> {
     let pattern = sluice_pattern::without_possessives(pattern);
     let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
@@ -273,7 +281,8 @@ fn shared(pattern: &str) -> Result<Conditional, String> {
 pub(super) fn cost(path: &str) -> u64 {
     /// It is large, and has been tried in other words, too.
     const OF_REFUSED: u64 = 256 << 10;
-    shared(path).map_or(OF_REFUSED, |shared| shared.shape.cost)
+    let pattern = sluice_pattern::in_common_words(path);
+    shared(&pattern).map_or(OF_REFUSED, |shared| shared.shape.cost)
 }
 
 /// True if a path may be compared as a pattern that is more than a text: its own Ingress says so, or another one of the host can make it

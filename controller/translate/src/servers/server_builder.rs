@@ -195,7 +195,7 @@ fn claims(
     let (mut owners, mut error_services) = (BTreeMap::new(), BTreeMap::new());
     for (route, rule) in routes {
         let Some(rule) = rule else { continue };
-        owners.insert(route.id.clone(), rule.owner.key.clone());
+        owners.insert(route.id.clone(), rule.owner_of(&route.matches.path));
         let Some(backend) = rule.target.error_service.clone() else {
             continue;
         };

@@ -43,6 +43,7 @@ impl LocationRule {
     pub(super) fn new(location: &Location, owner: &ObjectRef) -> Self {
         let Location {
             path,
+            written,
             filters,
             direct_responses,
             access,
@@ -79,6 +80,7 @@ impl LocationRule {
             annotations: Arc::new(annotations),
             owner: owner.clone(),
             field: FIELD.to_owned(),
+            written: Some(written),
             origin: Origin::ServerSnippet,
             closing: None,
             beyond_pattern_budget: false,
@@ -101,10 +103,7 @@ impl LocationRule {
             access_log_off: own.access_log_off || of_all.access_log_off,
             ..of_all.clone()
         };
-        policy.host.clone_from(&proxy.host);
-        policy.timeouts.read = proxy.read_timeout.unwrap_or(policy.timeouts.read);
-        policy.timeouts.send = proxy.send_timeout.unwrap_or(policy.timeouts.send);
-        policy.max_body_size = proxy.max_body_size.unwrap_or(policy.max_body_size);
+        proxy.apply_to(&mut policy);
         annotations.policy = Arc::new(policy);
         // In plain HTTP, whatever the client speaks.
         self.rule.target = RouteTarget {

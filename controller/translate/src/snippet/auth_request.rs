@@ -3,6 +3,7 @@
 use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
 use sluice_syntax::expression;
 
+use super::constants::Constants;
 use super::defaults;
 use super::error::SnippetErrors;
 use super::header_changes::HeaderChanges;
@@ -18,12 +19,15 @@ pub(crate) struct AuthRequest {
 
 impl AuthRequest {
     /// Parses a snippet. nginx would send a header twice that is set twice, which services read differently.
-    pub(crate) fn parse(text: &str) -> Result<Self, SnippetErrors> {
+    pub(crate) fn parse(text: &str, constants: Option<&Constants>) -> Result<Self, SnippetErrors> {
         let mut request = AuthRequest::default();
         let mut errors = SnippetErrors::default();
         for directive in &directives(text)? {
             let set = match (directive.words().as_slice(), &directive.block) {
-                (["proxy_set_header", name, value], None) => request.set(name, value),
+                (["proxy_set_header", name, value], None) => {
+                    let known = constants.map(|it| it.text(value));
+                    request.set(name, known.as_deref().unwrap_or(value))
+                }
                 (words, None) => defaults::is_default(words).then_some(()),
                 (_, Some(_)) => None,
             };
@@ -72,7 +76,7 @@ mod tests {
     fn headers_are_set_once_each() {
         let text = "proxy_set_header Host auth.test;\nproxy_set_header X-A \"$host-$http_b\";\n\
                     proxy_set_header Cookie '';\nproxy_http_version 1.1;";
-        let request = AuthRequest::parse(text).unwrap();
+        let request = AuthRequest::parse(text, None).unwrap();
         assert_eq!(request.host, Some(Expression::literal("auth.test")));
         let names: Vec<_> = request
             .headers
@@ -93,7 +97,7 @@ mod tests {
             "deny all;",
             "proxy_set_header X-B \"a\nb\";",
         ] {
-            let error = AuthRequest::parse(&format!("{text}\n{bad}")).unwrap_err();
+            let error = AuthRequest::parse(&format!("{text}\n{bad}"), None).unwrap_err();
             assert_eq!(error.by_line()[0].line, 5, "{bad}");
         }
     }
@@ -102,7 +106,7 @@ mod tests {
     fn headers_are_limited() {
         let of = |count| {
             let lines = (0..count).map(|n| format!("proxy_set_header X-{n} a;\n"));
-            AuthRequest::parse(&lines.collect::<String>())
+            AuthRequest::parse(&lines.collect::<String>(), None)
         };
         assert!(of(HeaderChanges::MAX).is_ok());
         let error = of(HeaderChanges::MAX + 1).unwrap_err();

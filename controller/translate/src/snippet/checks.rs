@@ -1,6 +1,7 @@
 //! Checks of whole snippets.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 
 use sluice_ir::{DirectResponse, ResponseContent};
 
@@ -8,6 +9,7 @@ use super::block::Block;
 use super::compiled::Location;
 use super::defaults;
 use super::error::SnippetError;
+use super::flags;
 use super::locations::LocationPath;
 use super::rewrites::ServerRewrite;
 use super::tree::Directive;
@@ -68,6 +70,28 @@ pub(super) fn check_rewrites(
     let line = first.map_or(1, |directive| directive.line);
     let reason = "rewrite is not supported beside a location whose pattern is as long";
     Err(SnippetError::new(line, reason))
+}
+
+/// Checks that no other directive has a variable that is set and that no condition or response reads. `unasked`: the lines where they
+/// are set.
+pub(super) fn check_unasked(
+    unasked: &BTreeMap<String, usize>,
+    all: &[Directive],
+) -> Result<(), SnippetError> {
+    for directive in all {
+        check_unasked(unasked, directive.block.as_deref().unwrap_or_default())?;
+        if matches!(directive.name(), "set" | "if" | "return" | "rewrite") {
+            continue;
+        }
+        let read = flags::read_by(&directive.words(), |name| unasked.contains_key(name));
+        if let Some((name, line)) = read.first().and_then(|name| unasked.get_key_value(name)) {
+            let reason = format!(
+                "variable ${name} is set, and no if or return of this snippet reads it; remove it"
+            );
+            return Err(SnippetError::new(*line, reason));
+        }
+    }
+    Ok(())
 }
 
 /// True if a directive changes nothing where it stands.

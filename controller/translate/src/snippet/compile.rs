@@ -24,10 +24,11 @@ use super::access::{Access, Satisfy};
 use super::auth_request::AuthRequest;
 use super::auth_variables::AuthVariables;
 use super::block::Block;
-use super::checks::{check_proxied, check_rewrites, has_no_effect, line_of_if};
+use super::checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
 use super::comparable::Comparable;
 use super::compiled::{Compiled, Location};
 use super::connections;
+use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
 use super::locations::LocationPath;
@@ -57,6 +58,8 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) header_buffers: Option<HeaderBuffers>,
     /// It is the ConfigMap's, for the servers of all Ingresses.
     pub(crate) of_all_servers: bool,
+    /// Variables that the locations of its Ingress begin with.
+    pub(crate) constants: Option<&'a Constants>,
     /// `None`: several.
     pub(crate) data_plane: Option<DataPlane>,
     /// Reason why the data plane has nothing to do for a directive.
@@ -88,7 +91,7 @@ pub(crate) fn compile_behind(
     of_configmap: &str,
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
-    let (nested, mut all) = nested::split(directives(own)?)?;
+    let (nested, mut all) = split(own, options)?;
     let own = all.len();
     all.extend(directives(of_configmap)?);
     let text = Text {
@@ -105,24 +108,38 @@ fn compile_as(
     options: CompileOptions<'_>,
 ) -> Result<Compiled, SnippetErrors> {
     if block == Block::AuthRequest {
-        let auth_request = AuthRequest::parse(text)?;
+        let auth_request = AuthRequest::parse(text, options.constants)?;
         return Ok(Compiled {
             auth_request,
             ..Compiled::default()
         });
     }
-    let all = directives(text)?;
     // The ConfigMap's is in locations that nginx nests none in.
     if block != Block::Location || options.of_all_servers {
-        return compile_directives(&all, block, None, options);
+        return compile_directives(&directives(text)?, block, None, options);
     }
-    let (nested, all) = nested::split(all)?;
+    let (nested, all) = split(text, options)?;
     let text = Text {
         nested: &nested,
         all: &all,
         own: all.len(),
     };
     compile_in_order(text, block, None, options)
+}
+
+/// The locations of a snippet, as conditions, and the directives around them.
+fn split(
+    text: &str,
+    options: CompileOptions<'_>,
+) -> Result<(Vec<Directive>, Vec<Directive>), SnippetErrors> {
+    let (nested, around) = nested::split(directives(text)?)?;
+    Ok(match options.constants {
+        None => (nested, around),
+        Some(constants) => {
+            constants.check_nested(&nested)?;
+            (nested, constants.within(around))
+        }
+    })
 }
 
 /// Directives in the order in which nginx runs them.
@@ -162,6 +179,8 @@ fn compile_in_order(
         _ => AuthVariables::default(),
     };
     let mut parts = Parts::new(media_types.unwrap_or_default(), variables, block, options);
+    // A location of a server is behind what the server sets.
+    parts.responses.reads_unset &= matches!(block, Block::Location | Block::Server);
     if let Some(location) = location {
         parts.responses.begin_in(location);
     }
@@ -298,7 +317,10 @@ impl<'a> Parts<'a> {
         let is_beyond = connections::is_beyond_envoy(self.connections, self.options.header_buffers);
         differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
         let has_others = connections::has_others(self.connections);
-        differences.extend((on_envoy && has_others).then_some(Difference::Connections));
+        let of_location = self.block == Block::Location;
+        differences.extend((of_location && has_others).then_some(Difference::ClientTimeouts));
+        let of_server = on_envoy && has_others && !of_location;
+        differences.extend(of_server.then_some(Difference::Connections));
         differences
     }
 
@@ -321,6 +343,8 @@ impl<'a> Parts<'a> {
         let server_rewrites = std::mem::take(&mut self.responses.server_rewrites);
         let mut queries = server_rewrites.iter().map(|it| it.takes_no_query);
         differences.extend(queries.any(|it| it).then_some(Difference::WithoutQuery));
+        let (variables, unasked) = self.responses.variables();
+        check_unasked(&unasked, all)?;
         let answers = self.responses.finish(&filters)?;
         if !answers.header_variants.is_empty() && self.block != Block::Location {
             let reason = "headers within an if without return are for a configuration-snippet";
@@ -356,6 +380,7 @@ impl<'a> Parts<'a> {
             connections: self.connections,
             proxy,
             upstream: self.upstream.finish(),
+            variables,
             not_needed: self.not_needed,
         })
     }
@@ -367,5 +392,7 @@ fn is_of_server(block: Block) -> bool {
 
 #[cfg(test)]
 mod location_tests;
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;

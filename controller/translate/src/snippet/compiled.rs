@@ -13,6 +13,7 @@ use super::locations::LocationPath;
 use super::named::NamedLocation;
 use super::proxy_pass::ProxyPass;
 use super::rewrites::{PathChange, ServerRewrite};
+use super::shared_variables::SharedVariables;
 use super::upstream::Upstream;
 use crate::route_names::RouteHeader;
 
@@ -20,6 +21,8 @@ use crate::route_names::RouteHeader;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) path: LocationPath,
+    /// The directive without its block.
+    pub(crate) written: String,
     pub(crate) filters: Vec<Filter>,
     pub(crate) direct_responses: Vec<DirectResponse>,
     pub(crate) access: IpAccess,
@@ -66,17 +69,29 @@ pub(crate) struct Compiled {
     pub(crate) proxy: Option<ProxyPass>,
     /// In place of annotations.
     pub(crate) upstream: Upstream,
+    /// Variables that others may see.
+    pub(crate) variables: SharedVariables,
     /// Lines that this data plane has nothing to do for, and why.
     pub(crate) not_needed: Vec<String>,
 }
 
 impl Compiled {
+    /// True if it changes nothing by itself.
+    pub(crate) fn has_no_effect(&self) -> bool {
+        let nothing = Compiled {
+            variables: self.variables.clone(),
+            ..Compiled::default()
+        };
+        *self == nothing
+    }
+
     /// The location of a server that has this block; `None`: there is more in it than such a location can have.
-    pub(super) fn into_location(self, path: LocationPath) -> Option<Location> {
+    pub(super) fn into_location(self, path: LocationPath, written: String) -> Option<Location> {
         // Names of a route are empty there.
         let is_whole = self.route_headers.is_empty() && self.upstream == Upstream::default();
         is_whole.then_some(Location {
             path,
+            written,
             filters: self.filters,
             direct_responses: self.direct_responses,
             access: self.access,

@@ -37,6 +37,10 @@ pub(super) const DIRECTIVES: [&str; 8] = [
     "keepalive_requests",
 ];
 
+/// Those that nginx takes in a location, too, and ingress-nginx sets for all hosts.
+pub(super) const OF_LOCATIONS: [&str; 3] =
+    ["client_body_timeout", "send_timeout", "keepalive_timeout"];
+
 /// Takes one directive. `None`: it is none of these, or too large. nginx takes none twice.
 pub(super) fn add(settings: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
     let [name, value] = *words else {

@@ -105,6 +105,8 @@ pub(crate) enum Difference {
     HeaderRoom,
     /// Of timeouts of one server's clients: Envoy has the same for all.
     Connections,
+    /// Of timeouts of clients in a location: data planes have those of the ConfigMap.
+    ClientTimeouts,
     /// Of `grpc_next_upstream_timeout`: Envoy has no such time.
     RetryTime,
     /// Of `grpc_next_upstream` and the like in a server: pods are tried again as annotations of each path say.

@@ -74,6 +74,7 @@ impl LocationSnippet {
             connections: _,
             proxy: _,
             upstream,
+            variables: _,
             not_needed: _,
         } = self.compiled.clone();
         let mut policy = route.policy;

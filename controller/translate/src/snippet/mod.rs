@@ -23,6 +23,7 @@ mod compile;
 mod compiled;
 mod conditions;
 mod connections;
+mod constants;
 mod defaults;
 mod error;
 mod expires;
@@ -45,6 +46,7 @@ mod reserved_headers;
 mod responses;
 mod rewrites;
 mod server_snippet;
+mod shared_variables;
 mod statements;
 mod tree;
 mod tuning;
@@ -57,6 +59,7 @@ pub(crate) use block::Block;
 pub(crate) use comparable::Comparable;
 pub(crate) use compile::{CompileOptions, compile, compile_behind};
 pub(crate) use compiled::{Compiled, Location};
+pub(crate) use constants::Constants;
 pub(crate) use defaults::{are_all as are_defaults, why_without_effect};
 pub(crate) use error::{SnippetError, SnippetErrors, first_of};
 pub(crate) use forwarded::told_by;
@@ -74,7 +77,10 @@ pub use reserved_headers::own_headers;
 pub(crate) use responses::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_RESPONSES};
 pub(crate) use rewrites::{PathChange, ServerRewrite};
 pub(crate) use server_snippet::ServerSnippet;
+pub(crate) use shared_variables::SharedVariables;
 pub(crate) use upstream::Upstream;
+
+use std::collections::BTreeSet;
 
 use sluice_syntax::excerpt;
 
@@ -175,6 +181,13 @@ pub(crate) fn judge(
         closing,
         is_default,
     }
+}
+
+/// Names of all variables in a text, in lower case.
+pub(crate) fn variables_in(text: &str) -> BTreeSet<String> {
+    let all = directives_of(text);
+    let words: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
+    flags::read_by(&words, |_| true).into_iter().collect()
 }
 
 /// All directives, as far as they can be read.

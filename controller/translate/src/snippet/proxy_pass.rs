@@ -7,13 +7,19 @@
 //!   proxy_pass http://upstream_balancer;                                 ... as its balancer takes it
 //! ```
 
-use sluice_ir::{Expression, Hostname, PathRegex, PathRewrite, RegexScope, Template, TemplatePart};
+use std::num::NonZeroU32;
+
+use sluice_ir::{
+    Expression, Hostname, PathRegex, PathRewrite, Policy, RegexScope, RetryOn, Template,
+    TemplatePart,
+};
+use sluice_syntax::settings::retries::conditions;
 use sluice_syntax::{path, value};
 use sluice_translate_engine::{ObjectKey, Port, UpstreamUrl};
 
 use super::harmless_headers::bare;
 use super::locations::LocationPath;
-use super::upstream::UPSTREAM;
+use super::upstream::{UPSTREAM, kib};
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
@@ -33,6 +39,29 @@ pub(crate) struct ProxyPass {
     pub(crate) send_timeout: Option<u32>,
     /// Bytes of a body; `Some(None)` is no limit.
     pub(crate) max_body_size: Option<Option<u64>>,
+    pub(crate) request_buffering: Option<bool>,
+    /// Failures after which another pod is tried.
+    pub(crate) retry_on: Option<RetryOn>,
+    /// KiB of one response in a second.
+    pub(crate) bandwidth_limit: Option<NonZeroU32>,
+}
+
+impl ProxyPass {
+    /// In place of what the ConfigMap says of all paths.
+    pub(crate) fn apply_to(&self, policy: &mut Policy) {
+        policy.host.clone_from(&self.host);
+        policy.timeouts.read = self.read_timeout.unwrap_or(policy.timeouts.read);
+        policy.timeouts.send = self.send_timeout.unwrap_or(policy.timeouts.send);
+        policy.max_body_size = self.max_body_size.unwrap_or(policy.max_body_size);
+        let buffering = &mut policy.buffering;
+        buffering.request_buffering = self
+            .request_buffering
+            .unwrap_or(buffering.request_buffering);
+        if let Some(on) = &self.retry_on {
+            policy.retries.on.clone_from(on);
+        }
+        policy.bandwidth_limit = self.bandwidth_limit.or(policy.bandwidth_limit);
+    }
 }
 
 /// Upstream as a snippet names it.
@@ -54,17 +83,23 @@ pub(super) struct ProxyDirectives {
     /// Pods are connected to as other paths do.
     pub(super) has_connect_timeout: bool,
     max_body_size: Option<Option<u64>>,
+    request_buffering: Option<bool>,
+    retry_on: Option<RetryOn>,
+    bandwidth_limit: Option<NonZeroU32>,
 }
 
 impl ProxyDirectives {
     /// True of a directive that is for them alone.
     pub(super) fn know(words: &[&str]) -> bool {
-        const NAMES: [&str; 6] = [
+        const NAMES: [&str; 9] = [
             "client_max_body_size",
+            "limit_rate",
             "proxy_connect_timeout",
+            "proxy_next_upstream",
             "proxy_pass",
             "proxy_read_timeout",
             "proxy_redirect",
+            "proxy_request_buffering",
             "proxy_send_timeout",
         ];
         match *words {
@@ -92,6 +127,15 @@ impl ProxyDirectives {
                 let limit = Some(size).filter(|size| *size > 0);
                 self.max_body_size.replace(limit).is_none()
             }
+            ["proxy_request_buffering", on] => {
+                let on = value::on_off(on).ok()?;
+                self.request_buffering.replace(on).is_none()
+            }
+            ["proxy_next_upstream", ref on @ ..] if !on.is_empty() => {
+                let on = conditions(&on.join(" ")).ok()?;
+                self.retry_on.replace(on).is_none()
+            }
+            ["limit_rate", size] => self.bandwidth_limit.replace(kib(size)?).is_none(),
             ["proxy_redirect", "off"] => true,
             _ => return None,
         };
@@ -138,6 +182,9 @@ impl ProxyDirectives {
             read_timeout: self.read_timeout,
             send_timeout: self.send_timeout,
             max_body_size: self.max_body_size,
+            request_buffering: self.request_buffering,
+            retry_on: self.retry_on,
+            bandwidth_limit: self.bandwidth_limit,
         })
     }
 }
@@ -211,6 +258,30 @@ mod tests {
             }
         }
         all.finish(&LocationPath::parse(path)?)
+    }
+
+    #[test]
+    fn pods_are_spoken_to_as_the_location_says() {
+        let tuned = [
+            URL,
+            "proxy_request_buffering off",
+            "proxy_next_upstream off",
+            "limit_rate 100k",
+        ];
+        let mut policy = Policy::default();
+        read(&["/a"], &tuned).unwrap().apply_to(&mut policy);
+        assert!(!policy.buffering.request_buffering);
+        assert_eq!(policy.retries.on, RetryOn::never());
+        assert_eq!(policy.bandwidth_limit, NonZeroU32::new(100));
+        for bad in [
+            "proxy_request_buffering maybe",
+            "proxy_next_upstream $a",
+            "limit_rate 1000",
+            "limit_rate $a",
+        ] {
+            assert_eq!(read(&["/a"], &[URL, bad]), None, "{bad}");
+            assert_eq!(read(&["/a"], &[tuned[1], tuned[1], URL]), None);
+        }
     }
 
     const URL: &str = "proxy_pass http://web.demo.svc.cluster.local:8080";

@@ -23,13 +23,16 @@ use super::captures::{self, Captures};
 use super::comparable::Comparable;
 use super::compile::CompileOptions;
 use super::conditions::{self, If};
+use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
+use super::flags::Flags;
 use super::header_changes::HeaderOptions;
 use super::header_variants::{ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::rewrites::{self, PathChange, ServerRewrite};
+use super::shared_variables::SharedVariables;
 use super::tree::Directive;
 use super::variables;
 use crate::support::DataPlane;
@@ -74,8 +77,14 @@ pub(super) struct Responses<'a> {
     of_operator: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
     flags: BTreeMap<String, usize>,
-    /// Those that `if` has asked for.
+    /// Those that every branch begins with.
+    constants: Option<&'a Flags>,
+    /// Those that something has asked for.
     asked: BTreeSet<String>,
+    /// Variables without a value may be read: nothing that runs before can have set them, or somebody else asks whether it has.
+    pub(super) reads_unset: bool,
+    /// Those that were read so: to nginx they are empty.
+    unset: BTreeSet<String>,
     branches: Vec<Branch>,
     responses: Vec<DirectResponse>,
     /// Paths that pods see in place of those that clients asked for.
@@ -105,6 +114,7 @@ pub(super) struct Answers {
 
 impl<'a> Responses<'a> {
     pub(super) fn new(media_types: MediaTypes<'a>, options: CompileOptions<'a>) -> Self {
+        let constants = options.constants.map(Constants::flags);
         Responses {
             media_types,
             comparable: options.comparable,
@@ -119,7 +129,13 @@ impl<'a> Responses<'a> {
             own_headers: Vec::new(),
             flags: BTreeMap::new(),
             asked: BTreeSet::new(),
-            branches: vec![Branch::default()],
+            reads_unset: !options.of_all_servers,
+            unset: BTreeSet::new(),
+            branches: vec![Branch {
+                flags: constants.cloned().unwrap_or_default(),
+                ..Branch::default()
+            }],
+            constants,
             responses: Vec::new(),
             path_changes: Vec::new(),
             server_rewrites: Vec::new(),
@@ -150,8 +166,18 @@ impl<'a> Responses<'a> {
         self.header_options.adds_to_errors = adds_to_errors;
     }
 
-    /// The responses, with what blocks inherit of the filters around them. A variable that is set must be asked for here:
-    /// otherwise something else in nginx may.
+    /// Variables that are set, and the lines where nothing of these directives reads them.
+    pub(super) fn variables(&self) -> (SharedVariables, BTreeMap<String, usize>) {
+        let mut unasked = self.flags.clone();
+        unasked.retain(|name, _| !self.asked.contains(name));
+        let shared = SharedVariables {
+            set: self.flags.keys().cloned().collect(),
+            read_unset: self.unset.clone(),
+        };
+        (shared, unasked)
+    }
+
+    /// The responses, with what blocks inherit of the filters around them.
     pub(super) fn finish(mut self, around: &[Filter]) -> Result<Answers, SnippetError> {
         for (response, headers) in self.own_headers {
             if let Some(response) = self.responses.get_mut(response) {
@@ -159,30 +185,18 @@ impl<'a> Responses<'a> {
             }
         }
         self.replaced_for_all.check(around)?;
-        let unasked = self
-            .flags
-            .iter()
-            .find(|(name, _)| !self.asked.contains(*name));
-        match unasked {
-            Some((name, line)) => {
-                let reason = format!(
-                    "variable ${name} is set, and no if or return of this snippet reads it; remove it"
-                );
-                Err(SnippetError::new(*line, reason))
-            }
-            None => Ok(Answers {
-                of_normalised: self.of_normalised,
-                differs: self.variants.iter().any(|it| it.headers.differs()),
-                // In nginx the last one that holds counts.
-                header_variants: self
-                    .variants
-                    .into_iter()
-                    .rev()
-                    .map(|it| it.within(around))
-                    .collect(),
-                direct_responses: self.responses,
-            }),
-        }
+        Ok(Answers {
+            of_normalised: self.of_normalised,
+            differs: self.variants.iter().any(|it| it.headers.differs()),
+            // In nginx the last one that holds counts.
+            header_variants: self
+                .variants
+                .into_iter()
+                .rev()
+                .map(|it| it.within(around))
+                .collect(),
+            direct_responses: self.responses,
+        })
     }
 
     /// Takes one directive. No request goes on behind an error: what follows is only looked at.
@@ -221,6 +235,7 @@ impl<'a> Responses<'a> {
                 }
                 self.flags.entry(name.clone()).or_insert(directive.line);
                 directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
+                let branches = self.with_values(&[value], branches)?;
                 let set = self.set(&name, value, branches);
                 Ok(set.ok_or_else(|| self.without_groups(&[value], directive))?)
             }
@@ -283,7 +298,7 @@ impl<'a> Responses<'a> {
     ) -> Result<Vec<Branch>, SnippetErrors> {
         let around = self.captures.take();
         (self.host_groups, self.lacks_hosts) = (None, false);
-        let is_flag = |name: &str| self.flags.contains_key(name);
+        let is_flag = |name: &str| self.is_flag(name);
         // Headers keep nobody out.
         let comparable = match is_headers(block) {
             true => self.comparable.with_normalised_target(),
@@ -296,7 +311,7 @@ impl<'a> Responses<'a> {
         };
         match condition {
             If::Flag { name, test } => {
-                self.check_is_set(&name, &branches)?;
+                let branches = self.with_value(&name, branches)?;
                 let (within, beside) = self.partition(&name, &test, directive, branches)?;
                 self.asked.insert(name);
                 if is_headers(block) {
@@ -333,6 +348,12 @@ impl<'a> Responses<'a> {
                 Ok([within, on_ways(&branches, &fails)].concat())
             }
         }
+    }
+
+    /// True of a variable that the snippet has set, or begins with. `name` is in lower case.
+    fn is_flag(&self, name: &str) -> bool {
+        let is_constant = || self.constants.is_some_and(|it| it.contains_key(name));
+        self.flags.contains_key(name) || is_constant()
     }
 
     /// True if the data plane compares a target that was normalised.

@@ -1,5 +1,6 @@
 //! Policies of a `server-snippet`, for all that its namespace has of a host.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
@@ -29,6 +30,8 @@ pub(crate) struct ServerSnippet {
     pub(crate) connections: ConnectionSettings,
     /// Paths that are looked for in place of others.
     pub(crate) rewrites: Vec<ServerRewrite>,
+    /// Variables that locations see.
+    pub(crate) set_variables: BTreeSet<String>,
 }
 
 impl From<Compiled> for ServerSnippet {
@@ -42,6 +45,7 @@ impl From<Compiled> for ServerSnippet {
             locations: compiled.locations,
             connections: compiled.connections,
             rewrites: compiled.server_rewrites,
+            set_variables: compiled.variables.set,
         }
     }
 }
@@ -58,6 +62,8 @@ impl ServerSnippet {
         both.access_log_off |= second.access_log_off;
         both.locations.retain(|own| !second.has_location(&own.path));
         both.locations.extend(second.locations.iter().cloned());
+        let variables = second.set_variables.iter();
+        both.set_variables.extend(variables.cloned());
         both
     }
 

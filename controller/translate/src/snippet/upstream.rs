@@ -4,14 +4,16 @@
 //!   limit_rate 100k             bandwidth of one response
 //!   proxy_ssl_name a.test       name of pods over TLS ...
 //!   proxy_ssl_server_name on    ... which they are told
+//!   proxy_ssl_protocols, _ciphers   versions and ciphers that they are offered
 //!   limit_req_status 429        status of requests beyond a limit that annotations set
 //!   grpc_next_upstream error    pods that are tried where they speak gRPC
 //! ```
 
 use std::num::{NonZeroU8, NonZeroU32};
 
-use sluice_ir::{Hostname, Policy, RetryOn};
+use sluice_ir::{Hostname, Policy, RetryOn, TlsVersions};
 use sluice_syntax::settings::retries::{conditions, time_limit, tries};
+use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value;
 
 use super::harmless_headers::bare;
@@ -20,7 +22,7 @@ use crate::limit_status::{connection_status, request_status};
 use crate::support::DataPlane;
 
 /// Their names.
-pub(super) const DIRECTIVES: [&str; 9] = [
+pub(super) const DIRECTIVES: [&str; 11] = [
     "grpc_buffer_size",
     "grpc_next_upstream",
     "grpc_next_upstream_timeout",
@@ -28,7 +30,9 @@ pub(super) const DIRECTIVES: [&str; 9] = [
     "limit_conn_status",
     "limit_rate",
     "limit_req_status",
+    "proxy_ssl_ciphers",
     "proxy_ssl_name",
+    "proxy_ssl_protocols",
     "proxy_ssl_server_name",
 ];
 /// Those of them that only pods are told of which speak gRPC.
@@ -47,6 +51,10 @@ pub(crate) struct Upstream {
     pub(crate) bandwidth_limit: Option<NonZeroU32>,
     /// SNI.
     pub(crate) server_name: Option<String>,
+    /// Versions of TLS.
+    pub(crate) versions: Option<TlsVersions>,
+    /// Ciphers of TLS 1.2, as they are written.
+    pub(crate) ciphers: Option<String>,
     /// Status beyond a rate of requests.
     request_status: Option<u16>,
     /// Status beyond a number of concurrent requests.
@@ -130,6 +138,13 @@ impl UpstreamDirectives {
                 let name = server_name(name, options.hosts)?;
                 said.server_name.replace(name).is_none()
             }
+            ["proxy_ssl_protocols", ref versions @ ..] if !versions.is_empty() => {
+                let versions = tls_versions(&versions.join(" ")).ok()?;
+                said.versions.replace(versions).is_none()
+            }
+            ["proxy_ssl_ciphers", ciphers] if !ciphers.contains('$') => {
+                said.ciphers.replace(ciphers.to_owned()).is_none()
+            }
             ["proxy_ssl_server_name", "on"] => self.sends_name.replace(true).is_none(),
             ["proxy_ssl_server_name", "off"] => self.sends_name.replace(false).is_none(),
             _ => return None,
@@ -184,7 +199,7 @@ fn server_name(name: &str, hosts: Option<&[Hostname]>) -> Option<String> {
 }
 
 /// Data planes count in KiB.
-fn kib(size: &str) -> Option<NonZeroU32> {
+pub(super) fn kib(size: &str) -> Option<NonZeroU32> {
     let bytes = value::size(size).ok()?;
     let whole = bytes.is_multiple_of(KIB).then_some(bytes / KIB)?;
     NonZeroU32::new(u32::try_from(whole).ok()?)
@@ -299,6 +314,31 @@ mod tests {
             &["proxy_ssl_name a.test", "proxy_ssl_server_name off"],
         ] {
             assert_eq!(read(silent), Some(Upstream::default()));
+        }
+    }
+
+    #[test]
+    fn pods_are_offered_what_is_written() {
+        let both = [
+            "proxy_ssl_protocols TLSv1.1 TLSv1.3",
+            "proxy_ssl_ciphers HIGH:!aNULL",
+        ];
+        let upstream = read(&both).unwrap();
+        let versions = TlsVersions {
+            v1_2: false,
+            v1_3: true,
+        };
+        assert_eq!(upstream.versions, Some(versions));
+        assert_eq!(upstream.ciphers.as_deref(), Some("HIGH:!aNULL"));
+        for bad in [
+            &["proxy_ssl_protocols TLSv1.1"][..],
+            &["proxy_ssl_protocols"],
+            &["proxy_ssl_protocols $a"],
+            &["proxy_ssl_ciphers $a"],
+            &["proxy_ssl_ciphers a b"],
+            &["proxy_ssl_ciphers a", "proxy_ssl_ciphers a"],
+        ] {
+            assert_eq!(read(bad), None, "{bad:?}");
         }
     }
 

@@ -21,6 +21,31 @@ pub fn for_ext_auth(text: &str) -> Parsed<Expression> {
     parse_with(text, |name| of_ext_auth(name).map(ExpressionPart::Variable))
 }
 
+/// As [`for_ext_auth`], with constants in the place of variables.
+pub fn for_ext_auth_with<'a>(
+    text: &str,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
+    parse_with(text, |name| {
+        let known = of_ext_auth(name).map(ExpressionPart::Variable);
+        known.or_else(|| constant(name).map(|value| ExpressionPart::Text(value.to_owned())))
+    })
+}
+
+/// As [`for_ext_auth_with`], for a redirect of the client, which has its query, too.
+pub fn for_sign_in<'a>(
+    text: &str,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
+    parse_with(text, |name| {
+        let is_server = canonical(name) == "server_name";
+        let known = of_ext_auth(name).or_else(|| of_query(name));
+        let known = known.or_else(|| is_server.then_some(Variable::Hostname));
+        let known = known.map(ExpressionPart::Variable);
+        known.or_else(|| constant(name).map(|value| ExpressionPart::Text(value.to_owned())))
+    })
+}
+
 fn of_ext_auth(name: &str) -> Option<Variable> {
     match name {
         "host" => Some(Variable::Hostname),
@@ -54,11 +79,13 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
-/// As [`for_headers`], of requests to pods, which also have the time (`$msec`).
+/// As [`for_headers`], of requests to pods, which also have the time (`$msec`) and the query (`$is_args$args`).
 pub fn for_requests(text: &str) -> Parsed<Expression> {
     without_cookies(parse_with(text, |name| {
         let is_time = canonical(name) == "msec";
-        is_time.then_some(ExpressionPart::Variable(Variable::Time))
+        let time = is_time.then_some(Variable::Time);
+        let known = time.or_else(|| of_query(name));
+        known.map(ExpressionPart::Variable)
     })?)
 }
 

@@ -54,14 +54,23 @@ pub fn checked(path: Option<&str>) -> Result<&str, String> {
     }
 }
 
-/// The first character that neither paths nor patterns may have, and where it is. `<` and `>` are in groups that look behind, and
-/// in atomic ones.
+/// The first character that neither paths nor patterns may have, and where it is. `<` and `>` are in groups that look behind or have
+/// a name, and in atomic ones.
 fn first_bad(path: &str) -> Option<(usize, char)> {
-    let begins_group = |at| path.get(..at).is_some_and(|before| before.ends_with("(?"));
     path.char_indices().find(|(at, c)| match c {
-        '<' | '>' => !begins_group(*at),
+        '<' | '>' => !path.get(..*at).is_some_and(|before| {
+            let begins_group = before.ends_with("(?") || (*c == '<' && before.ends_with("(?P"));
+            begins_group || (*c == '>' && ends_with_name(before))
+        }),
         c => !c.is_ascii_graphic() || "\"#`".contains(*c),
     })
+}
+
+/// True if it ends with `(?<name` or `(?P<name`.
+fn ends_with_name(text: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let before = text.trim_end_matches(is_of_name);
+    before.len() < text.len() && (before.ends_with("(?<") || before.ends_with("(?P<"))
 }
 
 /// Checks a path that is matched as text.
@@ -214,11 +223,23 @@ mod tests {
             "/\u{e9}",
             "/a\0",
             "/<a>",
+            "/(?<>b)",
+            "/(?<a-b>)",
+            "/(?Pa>b)",
         ] {
             assert!(checked(Some(bad)).is_err(), "{bad:?}");
         }
         assert!(checked(Some(&format!("/{}", "a".repeat(LONGEST)))).is_err());
-        for bad in ["/a?b", "/^(x|y)$", "/[a]", "/a\\b"] {
+        for bad in [
+            "/a?b",
+            "/^(x|y)$",
+            "/[a]",
+            "/a\\b",
+            "/(?<=a)b",
+            "/(?<a>b)",
+            "/(?P<a_1>b)",
+            "/(?>a)b",
+        ] {
             assert!(
                 checked(Some(bad)).is_ok() && literal(bad).is_err(),
                 "{bad:?}"

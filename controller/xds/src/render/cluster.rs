@@ -33,13 +33,13 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 use envoy_types::pb::envoy::r#type::v3::Percent;
 use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
-use sluice_ir::{Backend, BackendId, KeepAlive, LoadBalance, Protocol, Transport};
+use sluice_ir::{Backend, BackendId, Copies, KeepAlive, LoadBalance, Protocol, Transport};
 
 use super::header::remove;
 use super::header_case;
-use super::manager::MAX_HEADERS;
+use super::manager::{MAX_HEADERS, discovered_filter};
 use super::proto::{ads, any, extension, millis, number, seconds};
-use super::upstream_tls;
+use super::{BODILESS_MIRROR_FILTER, MIRROR_FILTER, upstream_tls};
 use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
@@ -194,17 +194,31 @@ fn protocol_options(transport: &Transport) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
-        http_filters: match transport.protocol {
-            Protocol::Http1 | Protocol::FastCgi => Vec::new(),
-            Protocol::Http2 => without_choice(),
-        },
+        http_filters: upstream_filters(transport),
         ..HttpProtocolOptions::default()
     })
 }
 
+/// Filters behind the choice of the endpoint; without one of ours Envoy needs none at all.
+fn upstream_filters(transport: &Transport) -> Vec<HttpFilter> {
+    let mirror = transport.copies.map(|copies| match copies {
+        Copies::Whole => discovered_filter(MIRROR_FILTER),
+        Copies::Bodiless => discovered_filter(BODILESS_MIRROR_FILTER),
+    });
+    let hide = (transport.protocol == Protocol::Http2).then(without_choice);
+    let mut filters: Vec<_> = mirror.into_iter().chain(hide).collect();
+    if !filters.is_empty() {
+        filters.push(upstream_filter(
+            "envoy.filters.http.upstream_codec",
+            UpstreamCodec {},
+        ));
+    }
+    filters
+}
+
 /// HTTP/2 has names with a colon, and pods refuse requests with one that they do not know. Taken away after the choice
 /// of the endpoint: on the route it would be gone before.
-fn without_choice() -> Vec<HttpFilter> {
+fn without_choice() -> HttpFilter {
     let request_mutations = [ENDPOINT_HEADER, BACKEND_HEADER].map(remove).into();
     let mutations = Mutations {
         request_mutations,
@@ -214,10 +228,7 @@ fn without_choice() -> Vec<HttpFilter> {
         mutations: Some(mutations),
         ..HeaderMutation::default()
     };
-    vec![
-        upstream_filter("envoy.filters.http.header_mutation", hide),
-        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
-    ]
+    upstream_filter("envoy.filters.http.header_mutation", hide)
 }
 
 fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {

@@ -153,7 +153,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     }
     filters.push(filter(LOOP_FILTER, loops(global)));
     // Before all that a route decides about.
-    filters.push(unless_known(ours(LOOKUP_FILTER)));
+    filters.push(unless_known(discovered_filter(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
     let compressors = compress::filters(&global.compression).into_iter();
     filters.extend(compressors.map(|compressor| HttpFilter {
@@ -180,7 +180,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         policy::access::blocked(&global.blocked).map(|rbac| filter("sluice.blocked", rbac)),
     );
     filters.extend(policies(discovery, global.max_body_size));
-    filters.push(ours(FILTER));
+    filters.push(discovered_filter(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
         Router {
@@ -222,8 +222,8 @@ fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> 
     }
 }
 
-/// Comes on its own, so that a new bootstrap configuration does not drain the listener.
-fn ours(name: &str) -> HttpFilter {
+/// A filter of ours. It comes on its own, so that a new bootstrap configuration does not drain the listener.
+pub(super) fn discovered_filter(name: &str) -> HttpFilter {
     let source = ExtensionConfigSource {
         config_source: Some(ads_awaited()),
         type_urls: super::filter::type_urls(),

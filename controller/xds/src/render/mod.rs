@@ -42,6 +42,7 @@ mod upstream_tls;
 
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
+pub(crate) use filter::FILTERS;
 pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, own_listener, tls_listener};
 pub use probe::{PROBE, TLS_PROBE};
@@ -59,10 +60,9 @@ pub const HTTP: &str = "http";
 pub const HTTPS: &str = "https";
 /// The name of the certificate for hosts without one of their own.
 pub const DEFAULT_CERTIFICATE: &str = "default";
-/// The name of the filter: of its extension configuration, its plugin and its VM.
-pub const FILTER: &str = "sluice";
-// The name of the same filter before the route lookup, where it sets the scope and decodes the path. The other filters
-// that only such requests need have this name too, so all of them run or none does.
-pub use sluice_filter_config::host_contract::LOOKUP_FILTER;
+// The filter's extension configurations and plugins; the first is its VM's name, too. [`LOOKUP_FILTER`] is that of the other filters that only
+// its requests need, too, so all of them run or none does.
+pub(crate) use sluice_filter_config::host_contract::{BODILESS_MIRROR_FILTER, MIRROR_FILTER};
+pub use sluice_filter_config::host_contract::{FILTER, LOOKUP_FILTER};
 /// Ends loops.
 const LOOP_FILTER: &str = "envoy.filters.http.cdn_loop";

@@ -56,6 +56,11 @@ callbacks! {
         body: ModuleBuffer,
         details: ModuleBuffer,
     );
+    drain_body = envoy_dynamic_module_callback_http_drain_body(
+        filter: EnvoyPtr,
+        body: c_uint,
+        count: usize,
+    ) -> bool;
     clear_route_cache = envoy_dynamic_module_callback_http_clear_route_cache(filter: EnvoyPtr);
     continue_decoding = envoy_dynamic_module_callback_http_filter_continue_decoding(filter: EnvoyPtr);
     get_text = envoy_dynamic_module_callback_http_filter_get_attribute_string(

@@ -27,18 +27,18 @@ macro_rules! module {
                 envoy_dynamic_module_on_http_filter_new(config: ConstPtr, _stream: Ptr) -> ConstPtr;
                 filter_destroy: unsafe { hooks::filter_destroy::<$module>(filter) },
                 envoy_dynamic_module_on_http_filter_destroy(filter: ConstPtr) -> ();
-                request_headers: unsafe { hooks::request_headers::<$module>(stream, filter) },
-                envoy_dynamic_module_on_http_filter_request_headers(stream: Ptr, filter: ConstPtr, _end: bool) -> c_uint;
+                request_headers: unsafe { hooks::request_headers::<$module>(stream, filter, end) },
+                envoy_dynamic_module_on_http_filter_request_headers(stream: Ptr, filter: ConstPtr, end: bool) -> c_uint;
+                request_body: unsafe { hooks::request_body::<$module>(stream, filter) },
+                envoy_dynamic_module_on_http_filter_request_body(stream: Ptr, filter: ConstPtr, _end: bool) -> c_uint;
                 response_headers: unsafe { hooks::response_headers::<$module>(stream, filter) },
                 envoy_dynamic_module_on_http_filter_response_headers(stream: Ptr, filter: ConstPtr, _end: bool) -> c_uint;
                 filter_event: unsafe { hooks::filter_event::<$module>(stream, filter, event) },
                 envoy_dynamic_module_on_http_filter_scheduled(stream: Ptr, filter: ConstPtr, event: u64) -> ();
                 stream_complete: unsafe { hooks::stream_complete::<$module>(stream, filter) },
                 envoy_dynamic_module_on_http_filter_stream_complete(stream: Ptr, filter: ConstPtr) -> ();
-                // Bodies, trailers and watermarks pass, and no stream makes calls or has a configuration of its own; Envoy
-                // looks for these all the same. Zero is `Continue`.
-                request_body: 0,
-                envoy_dynamic_module_on_http_filter_request_body(_stream: Ptr, _filter: ConstPtr, _end: bool) -> c_uint;
+                // Bodies of responses, trailers and watermarks pass, and no stream makes calls or has a configuration of its own;
+                // Envoy looks for these all the same. Zero is `Continue`.
                 request_trailers: 0,
                 envoy_dynamic_module_on_http_filter_request_trailers(_stream: Ptr, _filter: ConstPtr) -> c_uint;
                 response_body: 0,

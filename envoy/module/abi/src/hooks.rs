@@ -138,22 +138,29 @@ unsafe fn with<M: Module, R>(
 /// # Safety
 ///
 /// As [`with`].
-pub unsafe fn request_headers<M: Module>(stream: Ptr, filter: ConstPtr) -> c_uint {
+pub unsafe fn request_headers<M: Module>(stream: Ptr, filter: ConstPtr, end: bool) -> c_uint {
     let (hook, objects) = ("request_headers", (stream, filter));
+    let on_headers =
+        |filter: &FilterOf<M>, stream: &Stream<'_>| filter.on_request_headers(stream, !end);
     // SAFETY: as this function.
-    let status = unsafe {
-        with::<M, _>(
-            hook,
-            objects,
-            HeadersStatus::Continue,
-            Filter::on_request_headers,
-        )
-    };
+    let status = unsafe { with::<M, _>(hook, objects, HeadersStatus::Continue, on_headers) };
     match status {
         HeadersStatus::Continue => CONTINUE,
         HeadersStatus::Responded => STOP_ITERATION,
         HeadersStatus::Wait => STOP_ALL_AND_WATERMARK,
     }
+}
+
+/// `envoy_dynamic_module_on_http_filter_request_body`
+///
+/// # Safety
+///
+/// As [`with`].
+pub unsafe fn request_body<M: Module>(stream: Ptr, filter: ConstPtr) -> c_uint {
+    let (hook, objects) = ("request_body", (stream, filter));
+    // SAFETY: as this function.
+    unsafe { with::<M, _>(hook, objects, (), Filter::on_request_body) };
+    CONTINUE
 }
 
 /// `envoy_dynamic_module_on_http_filter_response_headers`

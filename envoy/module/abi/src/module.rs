@@ -41,8 +41,11 @@ pub trait Extension {
 /// The filter of one request, in the worker of that request. Envoy may call another hook of it, or of another filter of the same request, before
 /// a call that responds or resumes returns, and may end it then: it is dropped after the hook.
 pub trait Filter {
-    /// Request headers have come.
-    fn on_request_headers(&self, stream: &Stream<'_>) -> HeadersStatus;
+    /// Request headers have come. `has_body`: they are not all of the request.
+    fn on_request_headers(&self, stream: &Stream<'_>, has_body: bool) -> HeadersStatus;
+
+    /// A part of the request's body has come, on its way to the next filter.
+    fn on_request_body(&self, stream: &Stream<'_>);
 
     /// Response headers have come.
     fn on_response_headers(&self, stream: &Stream<'_>);

@@ -144,6 +144,13 @@ impl Stream<'_> {
         unsafe { callbacks::set_header(self.filter, direction as c_uint, name.into(), nothing) };
     }
 
+    /// Drops the part of the request's body that has come.
+    pub fn drop_request_body(&self) {
+        const RECEIVED_REQUEST_BODY: c_uint = 0;
+        // SAFETY: no pointers of ours; Envoy drops no more than there is.
+        unsafe { callbacks::drain_body(self.filter, RECEIVED_REQUEST_BODY, usize::MAX) };
+    }
+
     /// Makes Envoy look for the route anew.
     pub fn clear_route_cache(&self) {
         // SAFETY: the filter is there during the hook.

@@ -5,6 +5,7 @@ use sluice_ir::{ExpressionPart, HeaderName, IpAccess};
 use super::{Context, Settings, Snippet};
 use crate::annotations::alternatives::not_needed;
 use crate::annotations::snippet_obstacle::Obstacle;
+use crate::global::Globals;
 use crate::snippet::{
     self, AuthRequest, Block, Comparable, CompileOptions, Compiled, HeaderOptions, compile,
 };
@@ -55,6 +56,7 @@ pub(super) fn with_options<T>(
         hosts,
         header_buffers: settings.globals.config.http.header_buffers,
         of_all_servers: false,
+        constants: Some(context.constants),
         data_plane: settings.data_plane,
         not_needed: &|name| not_needed(name, settings.data_plane),
     })
@@ -71,6 +73,12 @@ fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), 
         check_auth_request(&compiled.auth_request, settings)?;
     }
     if let Some(reason) = policy_conflict(compiled, context) {
+        return Err(Obstacle::Conflict(reason.into()));
+    }
+    if let Some(name) = set_by_operator(compiled, block, settings.globals) {
+        let reason = format!(
+            "variable ${name} is not always set, and a snippet of the ConfigMap has it, too; begin with `set ${name} \"\";`"
+        );
         return Err(Obstacle::Conflict(reason.into()));
     }
     if !compiled.path_changes.is_empty() && settings.has_forwarded_prefix {
@@ -90,6 +98,16 @@ fn check(compiled: &Compiled, block: Block, context: Context<'_>) -> Result<(), 
     Ok(())
 }
 
+/// A variable that is taken to be empty, though a snippet of the ConfigMap may give it a value before.
+fn set_by_operator(compiled: &Compiled, block: Block, globals: &Globals) -> Option<String> {
+    let variables = &compiled.variables;
+    let of_server = globals.server_snippet.as_ref();
+    let of_server = of_server.filter(|_| block == Block::Location);
+    let of_server = || variables.set_before(&of_server?.set_variables);
+    let found = variables.set_before(&globals.http_variables);
+    found.or_else(of_server).map(str::to_owned)
+}
+
 /// nginx takes no directive twice.
 pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Option<&'static str> {
     let (settings, upstream) = (context.settings, &compiled.upstream);
@@ -99,6 +117,10 @@ pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Opti
         Some("limit_rate is set by limit-rate, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
         Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")
+    } else if (upstream.versions.is_some() || upstream.ciphers.is_some())
+        && settings.has_upstream_tls
+    {
+        Some("proxy_ssl_protocols and proxy_ssl_ciphers are set with proxy-ssl-secret, too")
     } else {
         None
     }

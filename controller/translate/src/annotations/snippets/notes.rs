@@ -66,6 +66,10 @@ pub(super) fn note_differences(
             Difference::Connections => {
                 "Envoy has the same timeouts and keep-alive for clients of all hosts: those of the ConfigMap (not with --data-plane nginx)"
             }
+            Difference::ClientTimeouts => {
+                "client_body_timeout, send_timeout and keepalive_timeout of a location: clients of all paths have those of the ConfigMap, or on nginx of the \
+                 server-snippet"
+            }
             Difference::RetryTime => {
                 "grpc_next_upstream_timeout: Envoy tries again without a limit of time (not with --data-plane nginx)"
             }

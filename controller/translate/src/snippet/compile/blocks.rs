@@ -72,7 +72,8 @@ impl Parts<'_> {
         }
         let block = directive.block.as_deref().unwrap_or_default();
         self.has_internal |= is_internal(block);
-        let location = path.and_then(|path| compiled.into_location(path));
+        let written = directive.words().join(" ");
+        let location = path.and_then(|path| compiled.into_location(path, written));
         let mut location = location.ok_or_else(unsupported)?;
         location.takes_bare_form = block.iter().any(|it| it.name() == "proxy_pass");
         let mut others = self.locations.iter();
@@ -109,6 +110,7 @@ fn location(
     };
     let options = CompileOptions {
         of_all_servers: false,
+        constants: None,
         // As no annotation applies to it, nobody is asked for a password.
         headers: HeaderOptions {
             knows_users: false,

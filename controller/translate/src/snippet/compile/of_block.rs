@@ -15,7 +15,9 @@ impl Parts<'_> {
             (Block::Server, [name, ..]) => {
                 !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
             }
-            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
+            (Block::Location, [name, ..]) => {
+                upstream::DIRECTIVES.contains(name) || self.is_of_clients(name)
+            }
             _ => false,
         }
     }
@@ -25,6 +27,9 @@ impl Parts<'_> {
         match self.block {
             Block::ProxiedLocation => self.proxy.add(words),
             Block::Server => connections::add(&mut self.connections, words),
+            Block::Location if words.first().is_some_and(|name| self.is_of_clients(name)) => {
+                connections::add(&mut self.connections, words)
+            }
             // A default that is said is none.
             _ if has_no_effect(words, self.block) => Some(()),
             _ => {
@@ -36,6 +41,11 @@ impl Parts<'_> {
                 self.upstream.add(words, options)
             }
         }
+    }
+
+    /// True of a timeout of clients, which nginx may have for each location, and no data plane here has.
+    fn is_of_clients(&self, name: &str) -> bool {
+        !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
     }
 
     /// Notes a directive that locations inherit in nginx alone.

@@ -26,6 +26,7 @@ fn compiled_for(
         hosts: None,
         header_buffers: None,
         of_all_servers: false,
+        constants: None,
         data_plane,
         not_needed: &|_| None,
     };
@@ -71,13 +72,6 @@ fn errors_say_what_is_wrong_and_where() {
         (
             "default_type a/b;\ndefault_type a/b;",
             (2, "`default_type a/b` is not supported"),
-        ),
-        (
-            "set $a b;\netag on;",
-            (
-                1,
-                "variable $a is set, and no if or return of this snippet reads it; remove it",
-            ),
         ),
     ] {
         let SnippetError { line, reason, .. } = &errors(text, Block::Location)[0];

@@ -24,6 +24,7 @@ fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors
         hosts: None,
         header_buffers: None,
         of_all_servers: false,
+        constants: None,
         data_plane: None,
         not_needed: &|_| None,
     };

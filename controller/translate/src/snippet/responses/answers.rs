@@ -7,7 +7,7 @@ use super::{MAX_RESPONSES, NO_RESPONSE, Responses};
 use crate::snippet::branch::{Branch, on_ways};
 use crate::snippet::captures::Captures;
 use crate::snippet::conditions::FlagTest;
-use crate::snippet::error::SnippetErrors;
+use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::flags::{self, Expanded, VariableValue};
 use crate::snippet::host_groups::HostGroups;
 use crate::snippet::tree::Directive;
@@ -95,6 +95,44 @@ impl Responses<'_> {
         Some(all)
     }
 
+    /// The branches with a value of a variable on each: one without is empty to nginx, where its operator or another snippet has not
+    /// set it.
+    pub(super) fn with_value(
+        &mut self,
+        name: &str,
+        mut branches: Vec<Branch>,
+    ) -> Result<Vec<Branch>, SnippetError> {
+        let Some(line) = self.flags.get(name) else {
+            return Ok(branches);
+        };
+        for branch in &mut branches {
+            if branch.flags.contains_key(name) {
+                continue;
+            }
+            if !self.reads_unset {
+                let reason = format!(
+                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
+                );
+                return Err(SnippetError::new(*line, reason));
+            }
+            self.unset.insert(name.to_owned());
+            let empty = VariableValue::Text(String::new());
+            branch.flags.insert(name.to_owned(), empty);
+        }
+        Ok(branches)
+    }
+
+    /// The same of all variables in words.
+    pub(super) fn with_values(
+        &mut self,
+        words: &[&str],
+        branches: Vec<Branch>,
+    ) -> Result<Vec<Branch>, SnippetError> {
+        let read = flags::read_by(words, |name| self.flags.contains_key(name));
+        let mut names = read.iter();
+        names.try_fold(branches, |branches, name| self.with_value(name, branches))
+    }
+
     /// The branches on which a variable passes a test, and the others. Nobody goes on where it is not known.
     pub(super) fn partition(
         &mut self,
@@ -122,7 +160,7 @@ impl Responses<'_> {
         &mut self,
         words: &[&str],
         directive: &Directive,
-        branches: Vec<Branch>,
+        mut branches: Vec<Branch>,
     ) -> Result<(), SnippetErrors> {
         let read = flags::read_by(words, |name| self.flags.contains_key(name));
         // What is wrong is said also where nobody gets to it.
@@ -131,9 +169,10 @@ impl Responses<'_> {
             answer.ok_or_else(|| self.without_groups(words, directive))?;
         }
         for name in read {
-            self.check_is_set(&name, &branches)?;
+            branches = self.with_value(&name, branches)?;
             self.asked.insert(name);
         }
+        let is_variable = words.first().is_some_and(|it| it.starts_with('$'));
         for branch in branches {
             let captures = self.captures.clone();
             let expanded = flags::expanded(words, &branch.flags, captures.as_ref());
@@ -144,6 +183,13 @@ impl Responses<'_> {
                 }
                 Expanded::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
             };
+            // To nginx a variable is no status, whatever is in it.
+            let is_status = words
+                .first()
+                .is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+            if is_variable && is_status {
+                return Err(directive.unsupported().into());
+            }
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             if self.groups_of_hosts(&words).is_some() {
                 self.respond_to_hosts(&words, directive, &[branch])?;

@@ -11,20 +11,6 @@ use crate::snippet::flags::{VariableValue, has_group};
 use crate::snippet::tree::Directive;
 
 impl Responses<'_> {
-    /// Checks that a variable is set on every way: nginx, its operator or another snippet may have set it.
-    pub(super) fn check_is_set(&self, name: &str, branches: &[Branch]) -> Result<(), SnippetError> {
-        let mut branches = branches.iter();
-        match self.flags.get(name) {
-            Some(line) if !branches.all(|branch| branch.flags.contains_key(name)) => {
-                let reason = format!(
-                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                );
-                Err(SnippetError::new(*line, reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// `set` of a variable that is not the snippet's own. What reads it is looked at as if it were.
     pub(super) fn refuse_name(
         &mut self,

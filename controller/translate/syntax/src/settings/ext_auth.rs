@@ -1,5 +1,7 @@
 //! External authentication.
 
+use std::borrow::Cow;
+
 use sluice_ir::{Expression, ExpressionPart, HeaderName, Variable};
 
 use crate::expression;
@@ -10,14 +12,21 @@ pub const METHODS: &[&str] = &[
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
 ];
 
-/// A URL with variables in it.
-pub fn url_with_variables(text: &str) -> Parsed<Expression> {
+/// A URL with variables in it, and with constants in the place of some.
+pub fn url_with_variables<'a>(
+    text: &str,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
+    of_url(text, |text| expression::for_ext_auth_with(text, constant))
+}
+
+fn of_url(text: &str, parse: impl FnOnce(&str) -> Parsed<Expression>) -> Parsed<Expression> {
     let allowed = |letter: char| {
         letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter)
     };
     let valid = text.len() <= 2000 && text.chars().all(allowed);
     if valid {
-        expression::for_ext_auth(text)
+        parse(text)
     } else {
         Err("a URL".into())
     }
@@ -34,8 +43,19 @@ pub fn parameter(text: &str) -> Parsed<String> {
     }
 }
 
-/// The URL of a sign-in page. The URL to return to is added as a parameter, unless it has one.
-pub fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
+/// The URL of a sign-in page, with constants in the place of some variables. The URL to return to is added as a parameter, unless it
+/// has one. It is of the request itself, so it has the query, too, which nginx's request to the service has not.
+pub fn sign_in<'a>(
+    text: &str,
+    parameter: Option<&str>,
+    constant: impl Fn(&str) -> Option<&'a str>,
+) -> Parsed<Expression> {
+    of_url(&with_way_back(text, parameter)?, |text| {
+        expression::for_sign_in(text, constant)
+    })
+}
+
+fn with_way_back<'t>(text: &'t str, parameter: Option<&str>) -> Parsed<Cow<'t, str>> {
     let parameter = parameter.unwrap_or("rd");
     let is_place = ["http://", "https://", "/", "$"]
         .iter()
@@ -50,7 +70,7 @@ pub fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
             .is_some_and(|(name, value)| name == parameter && !value.is_empty())
     });
     if has_one {
-        return url_with_variables(text);
+        return Ok(Cow::Borrowed(text));
     }
     let separator = if query.is_some_and(|query| !query.is_empty()) {
         '&'
@@ -58,9 +78,9 @@ pub fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
         '?'
     };
     let text = text.trim_end_matches('?');
-    url_with_variables(&format!(
+    Ok(Cow::Owned(format!(
         "{text}{separator}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
-    ))
+    )))
 }
 
 /// One of [`METHODS`].

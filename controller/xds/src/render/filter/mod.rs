@@ -10,10 +10,18 @@ use prost::Name;
 
 use crate::{FilterCode, FilterForm, Settings};
 
+use super::{BODILESS_MIRROR_FILTER, FILTER, LOOKUP_FILTER, MIRROR_FILTER};
+
 pub use wasm::CAPABILITIES;
 
-/// The filter, as [`FILTER`](super::FILTER) or [`LOOKUP_FILTER`](super::LOOKUP_FILTER): the code and its bootstrap configuration. The latter
-/// is for requests whose host has no scope, whose path is encoded, or whose client has a limit.
+/// The filters in the clusters of mirrors.
+const MIRRORS: [&str; 2] = [MIRROR_FILTER, BODILESS_MIRROR_FILTER];
+/// All forms of the filter, by their names: one configuration each.
+pub(crate) const FILTERS: [&str; 4] =
+    [FILTER, LOOKUP_FILTER, MIRROR_FILTER, BODILESS_MIRROR_FILTER];
+
+/// The filter of one of [these names](FILTERS): the code and its bootstrap configuration. [`LOOKUP_FILTER`] is for requests whose host has no
+/// scope, whose path is encoded, or whose client has a limit; [`MIRRORS`] are for copies.
 #[must_use]
 pub fn filter(name: &str, form: FilterForm, settings: &Settings) -> TypedExtensionConfig {
     let bootstrap = &settings.bootstrap_config;

@@ -11,8 +11,8 @@ use envoy_types::pb::envoy::extensions::wasm::v3::{
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::{Message, Name};
 
-use crate::render::FILTER;
 use crate::render::proto::any;
+use crate::render::{FILTER, MIRROR_FILTER};
 
 /// Callbacks and host functions of the VM. To Envoy the rest does not exist: a callback that is missing
 /// here is never called, and a host function answers with an error. Each callback costs close to a microsecond for each
@@ -54,8 +54,37 @@ pub const CAPABILITIES: &[&str] = &[
     "random_get",
 ];
 
-/// The plugin of this name. All of one configuration are in one VM; the filter asks for the plugin's name, and knows by it.
+/// Callbacks and host functions of the VM of [mirrors](super::MIRRORS). It sees bodies, which would cost each request a callback for each part.
+const OF_MIRRORS: &[&str] = &[
+    // Called by Envoy.
+    "proxy_on_configure",
+    "proxy_on_request_body",
+    "proxy_on_request_headers",
+    "proxy_on_vm_start",
+    // Called by the filter.
+    "proxy_get_buffer_bytes",
+    "proxy_get_header_map_value",
+    "proxy_get_property",
+    "proxy_log",
+    "proxy_remove_header_map_value",
+    "proxy_replace_header_map_value",
+    "proxy_set_buffer_bytes",
+    // Called by Rust's standard library.
+    "environ_get",
+    "environ_sizes_get",
+    "fd_write",
+    "proc_exit",
+    "random_get",
+];
+
+/// The plugin of this name. All of one configuration are in one VM, and those of mirrors in another; the filter asks for the plugin's name,
+/// and knows by it.
 pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
+    let (vm_id, capabilities) = if super::MIRRORS.contains(&name) {
+        (MIRROR_FILTER, OF_MIRRORS)
+    } else {
+        (FILTER, CAPABILITIES)
+    };
     let plugin = PluginConfig {
         name: name.to_owned(),
         root_id: FILTER.to_owned(),
@@ -65,13 +94,13 @@ pub(super) fn filter(name: &str, code: Code, bootstrap_config: &[u8]) -> Any {
         }),
         // A trap takes the VM down; the next request gets a new one.
         failure_policy: FailurePolicy::FailReload.into(),
-        vm: Some(Vm::VmConfig(vm(code))),
+        vm: Some(Vm::VmConfig(vm(vm_id, code))),
         ..PluginConfig::default()
     };
     let mut value = wasm(plugin).encode_to_vec();
     // Capabilities are a protobuf map, a `HashMap` here, whose order differs from one encoding to the next. Messages
     // that are encoded one after the other are merged by whoever decodes them, so each goes on its own, in our order.
-    for capability in CAPABILITIES {
+    for capability in capabilities {
         value.extend(wasm(allowing(capability)).encode_to_vec());
     }
     Any {
@@ -86,13 +115,13 @@ fn wasm(plugin: PluginConfig) -> Wasm {
     }
 }
 
-fn vm(code: Code) -> VmConfig {
+fn vm(id: &str, code: Code) -> VmConfig {
     let code = Source::Local(DataSource {
         specifier: Some(code),
         ..DataSource::default()
     });
     VmConfig {
-        vm_id: FILTER.to_owned(),
+        vm_id: id.to_owned(),
         runtime: "envoy.wasm.runtime.v8".to_owned(),
         code: Some(AsyncDataSource {
             specifier: Some(code),

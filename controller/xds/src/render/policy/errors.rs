@@ -15,7 +15,9 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::c
 use envoy_types::pb::envoy::extensions::http::custom_response::local_response_policy::v3::LocalResponsePolicy;
 use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::v3::RedirectPolicy;
 use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::v3::redirect_policy::RedirectActionSpecifier;
-use envoy_types::pb::envoy::r#type::matcher::v3::HttpResponseStatusCodeMatchInput;
+use envoy_types::pb::envoy::r#type::matcher::v3::{
+    HttpResponseLocalReplyMatchInput, HttpResponseStatusCodeMatchInput,
+};
 use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
@@ -65,7 +67,7 @@ pub(super) fn filters(
             let policy = policy(service, &pages.headers, auth_headers, forwarded);
             vec![
                 extension("asked", kept(route)),
-                extension("errors", replaced(&pages.statuses, policy)),
+                extension("errors", replaced(pages, policy)),
             ]
         }
         None => {
@@ -73,7 +75,7 @@ pub(super) fn filters(
                 status_code: number(404),
                 ..Default::default()
             };
-            vec![extension("errors", replaced(&pages.statuses, not_found))]
+            vec![extension("errors", replaced(pages, not_found))]
         }
     }
 }
@@ -104,13 +106,13 @@ fn kept(route: &RouteId) -> HeaderToMetadata {
     }
 }
 
-fn replaced<M: Message + Name>(statuses: &BTreeSet<u16>, policy: M) -> CustomResponse {
+fn replaced<M: Message + Name>(pages: &ErrorPages, policy: M) -> CustomResponse {
     let then = OnMatch {
         on_match: Some(Then::Action(xds_extension("replaced", policy))),
         ..OnMatch::default()
     };
     let only = FieldMatcher {
-        predicate: one_of(statuses),
+        predicate: replaceable(pages),
         on_match: Some(then),
     };
     let list = MatcherType::MatcherList(MatcherList {
@@ -122,6 +124,19 @@ fn replaced<M: Message + Name>(statuses: &BTreeSet<u16>, policy: M) -> CustomRes
             ..Matcher::default()
         }),
     }
+}
+
+fn replaceable(pages: &ErrorPages) -> Option<Predicate> {
+    let status = one_of(&pages.statuses)?;
+    if !pages.keeps_upstreams {
+        return Some(status);
+    }
+    let own = equals("own", HttpResponseLocalReplyMatchInput {}, "true");
+    Some(Predicate {
+        match_type: Some(MatchType::AndMatcher(PredicateList {
+            predicate: vec![own, status],
+        })),
+    })
 }
 
 /// Compared one by one: a pattern of many would be larger than Envoy takes.
@@ -137,14 +152,17 @@ fn one_of(statuses: &BTreeSet<u16>) -> Option<Predicate> {
 }
 
 fn is_status(status: u16) -> Predicate {
-    let pattern = MatchPattern::Exact(status.to_string());
+    let input = HttpResponseStatusCodeMatchInput {};
+    equals("status", input, &status.to_string())
+}
+
+fn equals<M: Message + Name>(name: &str, input: M, value: &str) -> Predicate {
     let pattern = StringMatcher {
-        match_pattern: Some(pattern),
+        match_pattern: Some(MatchPattern::Exact(value.to_owned())),
         ..StringMatcher::default()
     };
-    let input = xds_extension("status", HttpResponseStatusCodeMatchInput {});
     let single = SinglePredicate {
-        input: Some(input),
+        input: Some(xds_extension(name, input)),
         matcher: Some(Matched::ValueMatch(pattern)),
     };
     Predicate {
@@ -233,6 +251,7 @@ mod tests {
     #[test]
     fn responses_of_a_location_are_replaced_that_have_a_status_of_an_error_alone() {
         let pages = ErrorPages {
+            keeps_upstreams: false,
             statuses: (300..600).filter(|status| status % 2 == 0).collect(),
             backend: None,
             headers: Vec::new(),

@@ -11,6 +11,7 @@ mod errors;
 mod ext_authz;
 mod firewall;
 mod limits;
+pub(super) mod target;
 pub(super) mod upgrades;
 
 use std::collections::HashMap;
@@ -74,6 +75,7 @@ pub(super) fn per_route(
     }
     filters.extend(firewall::filter(policy, global));
     filters.extend(captured::filters(http_route));
+    filters.extend(target::filter(policy));
     filters.extend(policy.bandwidth_limit.map(limits::rate));
     let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
     filters.extend(limits.map(limits::limits));
@@ -81,6 +83,14 @@ pub(super) fn per_route(
     let counted = is_counted(policy).then(switched_on).flatten();
     let counted = counted.map(|lookup| (LOOKUP_FILTER.to_owned(), lookup));
     chain_of(filters).into_iter().chain(counted).collect()
+}
+
+/// For a redirect by a location, which refuses a body before if its length is stated.
+pub(super) fn of_redirect(policy: &Policy, global: &GlobalConfig) -> Option<(String, Any)> {
+    let own = policy.max_body_size != global.max_body_size;
+    let limit = own.then(|| limit(policy.max_body_size));
+    let filters = limit.into_iter().chain(firewall::filter(policy, global));
+    chain_of(filters.collect())
 }
 
 /// For an answer of the data plane's own, which the firewall is in front of, too.
@@ -202,6 +212,7 @@ mod tests {
             ..Policy::default()
         };
         let pages = ErrorPages {
+            keeps_upstreams: false,
             statuses: [503].into(),
             backend: None,
             headers: Vec::new(),

@@ -55,7 +55,9 @@ pub(super) fn routes(
         }
         Action::Redirect(redirect) => {
             in_order(&route, http_route, (server, global), |route, http_route| {
-                let answering = answering(route, http_route, global);
+                let mut answering = answering(route, http_route, global);
+                let policies = policy::of_redirect(&http_route.policy, global);
+                answering.typed_per_filter_config.extend(policies);
                 redirect::routes(&answering, http_route, redirect, server)
             })
         }

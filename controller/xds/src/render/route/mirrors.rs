@@ -1,18 +1,26 @@
 //! Copies of requests.
+//!
+//! ```text
+//!   sluice.policy: filter state sluice.target = /in/x?a --> mirror policy: x-sluice-mirror-target: /fixed /in/x?a
+//!       --> cluster of the mirror --> sluice.mirror: :path = /fixed?a
+//! ```
+//!
+//! Neither a mirror policy nor a filter of Envoy's own changes the path of a copy (`:-prefixed or host headers may not be modified`), and
+//! by the time that it is made, that of the request has been rewritten.
 
+use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::core::v3::RuntimeFractionalPercent;
 use envoy_types::pb::envoy::config::route::v3::route_action::RequestMirrorPolicy;
 use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
 use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
-use sluice_ir::{Fraction, Mirror, Policy};
+use sluice_filter_config::host_contract::MIRROR_TARGET_HEADER;
+use sluice_ir::{Fraction, Mirror, MirrorPath, Policy};
 
-/// Envoy changes the path of no copy (`:-prefixed or host headers may not be modified`); the translation reports those.
+use crate::render::header::{append, literal, set};
+use crate::render::policy::target;
+
 pub(super) fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
-    let mirrors = policy.mirrors.iter();
-    mirrors
-        .filter(|mirror| mirror.path.is_none())
-        .map(copy_to)
-        .collect()
+    policy.mirrors.iter().map(copy_to).collect()
 }
 
 fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
@@ -21,8 +29,16 @@ fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
         host_rewrite_literal: mirror.host.clone(),
         disable_shadow_host_suffix_append: true,
         runtime_fraction: mirror.fraction.map(of_all),
+        request_headers_mutations: mirror.path.iter().map(target_of_copy).collect(),
         ..RequestMirrorPolicy::default()
     }
+}
+
+fn target_of_copy(path: &MirrorPath) -> HeaderMutation {
+    let fixed = literal(&path.literal);
+    let space = if path.request_uri { "" } else { " " };
+    let target = format!("{fixed}{space}{}", target::KEPT);
+    append(set(MIRROR_TARGET_HEADER, &target))
 }
 
 fn of_all(fraction: Fraction) -> RuntimeFractionalPercent {

@@ -10,6 +10,7 @@ use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 use super::forms::upgraded;
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
@@ -131,6 +132,25 @@ fn chunked(request: Request) -> Request {
     request.header("transfer-encoding", "chunked").body(body)
 }
 
+/// A Service of the owner whose pod agrees to upgrades.
+struct Socket {
+    pod: JoinHandle<()>,
+    _network: Network,
+}
+
+impl Socket {
+    async fn start(tenants: &Tenants) -> Result<Socket> {
+        let network = Network::reserve()?;
+        let addr = network.pod(0);
+        let pod = tokio::spawn(counting_pod(TcpListener::bind(addr).await?));
+        tenants.manifests.service(OWNER, "socket", 80, &[addr])?;
+        Ok(Socket {
+            pod,
+            _network: network,
+        })
+    }
+}
+
 /// Agrees to every upgrade and says that it got all bytes.
 async fn counting_pod(listener: TcpListener) {
     while let Ok((mut stream, _)) = listener.accept().await {
@@ -187,11 +207,7 @@ fn asking(method: &str, host: &str, protocol: &str) -> Request {
 
 async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let network = Network::reserve()?;
-    let pod = tokio::spawn(counting_pod(TcpListener::bind(network.pod(0)).await?));
-    tenants
-        .manifests
-        .service(OWNER, "socket", 80, &[network.pod(0)])?;
+    let socket = Socket::start(&tenants).await?;
     let sluice = serve(plane, &tenants, "socket").await?;
     for (host, method, protocol) in askers() {
         let talk = async {
@@ -232,18 +248,14 @@ async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
             "{host} {protocol}: all of a body that is too long reaches the pod"
         );
     }
-    pod.abort();
+    socket.pod.abort();
     sluice.stop()
 }
 
 /// A Service that is its own error service is the worst case: what it agrees to there, it would agree to behind the denial.
 async fn error_page_of_a_denied_client_is_no_tunnel(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let network = Network::reserve()?;
-    let pod = tokio::spawn(counting_pod(TcpListener::bind(network.pod(0)).await?));
-    tenants
-        .manifests
-        .service(OWNER, "socket", 80, &[network.pod(0)])?;
+    let socket = Socket::start(&tenants).await?;
     let denied = |name: &str, keeps: &str| {
         let ingress = Ingress::new(OWNER, name).host(&format!("{name}.test"));
         let ingress = ingress.annotation("custom-http-errors", "403");
@@ -268,6 +280,6 @@ async fn error_page_of_a_denied_client_is_no_tunnel(plane: Plane) -> Result<()> 
             );
         }
     }
-    pod.abort();
+    socket.pod.abort();
     sluice.stop()
 }

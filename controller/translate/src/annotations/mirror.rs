@@ -1,6 +1,6 @@
 //! A copy of each request.
 
-use sluice_ir::MirrorPath;
+use sluice_ir::{Copies, MirrorPath};
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::UpstreamUrl;
 
@@ -43,14 +43,15 @@ pub(crate) struct MirrorTarget {
     pub(crate) host: String,
     /// Its path.
     pub(crate) path: MirrorPath,
-    /// True if the body is left out.
-    pub(crate) bodiless: bool,
+    /// Form of the copies.
+    pub(crate) copies: Copies,
 }
 
 pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
-    let has_body = view
-        .read("mirror-request-body", value::on_off)
-        .unwrap_or(true);
+    let copies = match view.read("mirror-request-body", value::on_off) {
+        Some(false) => Copies::Bodiless,
+        Some(true) | None => Copies::Whole,
+    };
     let host = view.read("mirror-host", |text| -> Parsed<String> {
         let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
         Ok(name.as_str().to_owned())
@@ -65,7 +66,7 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
         target,
         host,
         path,
-        bodiless: !has_body,
+        copies,
     })
 }
 

@@ -178,13 +178,8 @@ impl Assembly<'_> {
             target,
             host,
             path,
-            bodiless,
+            copies,
         } = copied;
-        let copies = if bodiless {
-            Copies::Bodiless
-        } else {
-            Copies::Whole
-        };
         let backend = self.target(&target, &context.object, "mirror-target", Some(copies));
         let address = service_address(&target, self.tracker);
         let annotations = Arc::make_mut(&mut context.annotations);
@@ -193,7 +188,7 @@ impl Assembly<'_> {
             host,
             address,
             path: Some(path),
-            bodiless,
+            bodiless: copies == Copies::Bodiless,
             fraction: None,
         }];
     }

@@ -24,6 +24,8 @@ async fn demos_can_run_concurrently() -> Result<()> {
 
 async fn check(arguments: &[&str]) -> Result<()> {
     let mut demo = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
+    // On a fresh clone nothing has built it.
+    demo.env("SLUICE_ENVOY_MODULE", "/nowhere/libsluice_envoy.so");
     let output = demo.arg("--check").args(arguments).output().await?;
     let text = format!(
         "{}{}",

@@ -107,8 +107,7 @@ pub(crate) fn recordings(arguments: &[String]) -> Result<()> {
 /// A program that runs Envoy, or nginx with `--data-plane nginx`.
 fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
     if !is_for_nginx(arguments) {
-        let prepared = Prepared::new(build::programs)?;
-        return become_program(&mut prepared.program(name, arguments));
+        return on_envoy(name, arguments);
     }
     let nginx = setup::nginx()?;
     let prepared = Prepared::without_envoy(build::all_programs)?;
@@ -116,6 +115,16 @@ fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
     let mut program = prepared.program(name, arguments);
     nginx.export(&mut program);
     become_program(&mut program)
+}
+
+fn on_envoy(name: &str, arguments: &[String]) -> Result<()> {
+    let prepared = Prepared::new(build::programs)?;
+    let module = build::envoy_module()?;
+    become_program(
+        prepared
+            .program(name, arguments)
+            .env("SLUICE_ENVOY_MODULE", module),
+    )
 }
 
 fn is_for_nginx(arguments: &[String]) -> bool {
@@ -145,8 +154,7 @@ fn measures_peers(arguments: &[String]) -> bool {
 
 /// `cargo xtask picture`.
 pub(crate) fn picture() -> Result<()> {
-    let prepared = Prepared::new(build::programs)?;
-    become_program(&mut prepared.program("sluice-picture", &[]))
+    on_envoy("sluice-picture", &[])
 }
 
 /// `cargo xtask docs`: the test that compares them writes them.

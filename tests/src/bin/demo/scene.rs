@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
             .set(&pods.iter().take(JOINS).map(Echo::addr).collect::<Vec<_>>())
             .await?;
         let sluice = stage
-            .options()
+            .options()?
             .http(http)
             .data_plane(&data_plane.name().to_lowercase())
             .start()

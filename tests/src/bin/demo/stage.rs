@@ -85,12 +85,13 @@ impl Stage {
         }
     }
 
-    /// How to start a controller on it.
-    pub(crate) fn options(&self) -> Options {
-        match self {
+    /// How to start a controller on it. The filter is wasm: `cargo xtask demo` builds no module of Envoy.
+    pub(crate) fn options(&self) -> Result<Options> {
+        let options = match self {
             Stage::Folder { manifests, .. } => Options::new(manifests),
             Stage::Cluster(cluster) => Options::in_cluster(cluster),
-        }
+        };
+        Ok(options.filter(&artifacts::filter()?))
     }
 
     /// Tells the user what to change.

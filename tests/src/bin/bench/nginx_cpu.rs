@@ -95,6 +95,7 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     let text = replaced(&text, "${sluice_all_cdn_loop}", "${http_cdn_loop}")?;
     let text = replaced(&text, "${sluice_random_id}", "${request_id}")?;
     let text = replaced(&text, "${sluice_authority}", "${http_host}")?;
+    let text = replaced(&text, "$sluice_authority", "$http_host")?;
     let text = with_headers(&text)?;
     let text = without_names(&text);
     let servers: String = pods

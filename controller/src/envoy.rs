@@ -20,8 +20,8 @@ use hyper::Method;
 use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
+use sluice_listener::{ClientLimits, serve_router, with_write_timeout};
 use sluice_metrics::{DataPlaneMetrics, Identity, Running};
-use sluice_server::{ClientLimits, forever, with_write_timeout};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -130,7 +130,7 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
     let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
     tasks.spawn(
         "healthz-port",
-        forever(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ClientLimits::OPERATORS),
     );
     Ok(())
 }

@@ -31,7 +31,7 @@ use crate::object_source::{self, Source};
 use crate::signals::{Signals, unless_stopped};
 use crate::{access_log, certificate, data_plane, log, options};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
-use sluice_server::{Address, Served, ServerTls, SharedLog};
+use sluice_server::{Address, Served, SharedLog};
 use sluice_state::View;
 
 /// Unix socket of the web application firewall, in the run directory.
@@ -260,7 +260,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     };
     let admin = AdminServices::start(args, &run_dir.path, inputs).await?;
     let router = sluice_server::router(&served, admin.routes(&served, tasks));
-    let peers = sluice_server::serve(&address, router, tasks).await?;
+    let peers = sluice_server::listen(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
     tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = object_source::follow(args, &options, sender, tasks).await?;
@@ -381,9 +381,10 @@ fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address>
     Ok(match (asked, &args.xds_certificates) {
         (None, _) => own(),
         (Some(ListenAddress::Unix(path)), _) => Address::Unix(path.clone()),
-        (Some(ListenAddress::Tcp(address)), Some(folder)) => {
-            Address::Tls(*address, ServerTls::follow(folder.clone(), tasks)?)
-        }
+        (Some(ListenAddress::Tcp(address)), Some(folder)) => Address::Tls(
+            *address,
+            sluice_server::mutual_tls(folder, "--xds-certificates", tasks)?,
+        ),
         (Some(ListenAddress::Tcp(address)), None) => Address::Tcp(*address),
     })
 }

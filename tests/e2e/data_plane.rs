@@ -185,7 +185,7 @@ async fn renewed_xds_certificates_need_no_restart() -> Result<()> {
         first
             .log()
             .tail()
-            .contains("new certificates")
+            .contains("xds: new certificate")
             .then_some(())
     };
     wait::until("the controller to take the new certificate", taken).await?;

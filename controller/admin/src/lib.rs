@@ -30,8 +30,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use axum::Router;
+use sluice_listener::{ClientLimits, bind_unix, serve_router, with_write_timeout};
 use sluice_metrics::Metrics;
-use sluice_server::{ClientLimits, bind_unix, forever, with_write_timeout};
 use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
 use tracing::warn;
@@ -69,7 +69,7 @@ pub async fn serve(
     let router = local::router(local, health_path).merge(control::router(stop));
     tasks.spawn(
         "admin socket",
-        forever(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ClientLimits::OPERATORS),
     );
     Ok(())
 }
@@ -86,7 +86,7 @@ async fn listen(
     let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
     tasks.spawn(
         flag.trim_start_matches('-'),
-        forever(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ClientLimits::OPERATORS),
     );
     Ok(())
 }

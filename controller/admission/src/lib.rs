@@ -9,7 +9,6 @@
 
 mod flags;
 mod review;
-mod tls;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +22,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use k8s_openapi::api::networking::v1::Ingress;
+use sluice_listener::{
+    ClientLimits, HandshakeLimits, ServerTls, TlsFile, TlsFiles, serve_router, with_write_timeout,
+};
 use sluice_translate::{Admission, Object, Options, Rules, admit};
 use tokio::sync::Semaphore;
 use tracing::info;
@@ -31,7 +33,6 @@ pub use flags::WebhookFlags;
 use review::{Request, Review, ReviewResponse};
 use sluice_state::View;
 use sluice_tasks::Tasks;
-use tls::Certificate;
 
 /// ingress-nginx' limit, 9 MiB less one byte. Two Ingresses of the largest size that is stored fit.
 const LARGEST_BODY: usize = (9 << 20) - 1;
@@ -68,7 +69,20 @@ pub async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow:
             "--validating-webhook: expected --validating-webhook-certificate and --validating-webhook-key"
         );
     };
-    let certificate = Certificate::follow(certificate, key, tasks)?;
+    let files = TlsFiles {
+        listener: "admission",
+        certificate: TlsFile {
+            path: certificate.clone(),
+            flag: "--validating-webhook-certificate",
+        },
+        key: TlsFile {
+            path: key.clone(),
+            flag: "--validating-webhook-key",
+        },
+        authority: None,
+        advice,
+    };
+    let tls = ServerTls::follow(files, tasks)?;
     let address = address.as_str();
     let listener = tokio::net::TcpListener::bind(
         address
@@ -79,11 +93,22 @@ pub async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow:
         .await
         .with_context(|| format!("--validating-webhook {address}"))?;
     info!("admission is served on {address}");
+    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = tls.listen(listener, HandshakeLimits::API_SERVERS, tasks);
+    // HTTP/2 is off, as in ingress-nginx: one connection, one question.
     tasks.spawn(
         "admission server",
-        tls::serve(listener, certificate, router(judge)),
+        serve_router(listener, router(judge), ClientLimits::API_SERVERS),
     );
     Ok(())
+}
+
+fn advice(error: &str) -> &'static str {
+    if error.contains("UnknownCA") || error.contains("BadCertificate") {
+        "; caBundle of the ValidatingWebhookConfiguration has to be the authority of this certificate"
+    } else {
+        ""
+    }
 }
 
 fn router(judge: Judge) -> Router {

@@ -33,7 +33,7 @@ use axum::routing::get;
 use clap::Args as ClapArgs;
 use index::Indexed;
 use sluice_dataplane::nginx;
-use sluice_server::{ClientLimits, forever, with_write_timeout};
+use sluice_listener::{ClientLimits, serve_router, with_write_timeout};
 use sluice_state::View;
 use sluice_tasks::Tasks;
 use sluice_translate::Options;
@@ -100,7 +100,7 @@ pub async fn serve(
     let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
     tasks.spawn(
         "dashboard",
-        forever(listener, router(indexed, token), ClientLimits::OPERATORS),
+        serve_router(listener, router(indexed, token), ClientLimits::OPERATORS),
     );
     Ok(Some(url))
 }

@@ -36,7 +36,7 @@ pub struct ClientLimits {
 impl ClientLimits {
     /// Time in which a client of ours takes something of what was sent to it. An Envoy that gets tens of thousands of hosts reads nothing
     /// for a while.
-    pub(crate) const DATA_PLANE_WRITE_TIMEOUT: Duration = Duration::from_mins(5);
+    pub const DATA_PLANE_WRITE_TIMEOUT: Duration = Duration::from_mins(5);
     /// Time in which any other client takes something of what was sent to it.
     pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
     /// For probes, scrapers and people.
@@ -52,6 +52,13 @@ impl ClientLimits {
         connections: 16_384,
         connections_per_address: 4096,
         http2: true,
+    };
+    /// For API servers, which keep a few connections each. All of a cluster may come from one address, that of a tunnel.
+    pub const API_SERVERS: ClientLimits = ClientLimits {
+        header_timeout: Duration::from_secs(10),
+        connections: 256,
+        connections_per_address: 128,
+        http2: false,
     };
 }
 
@@ -113,7 +120,7 @@ impl Clients {
             per_address,
             by_address: BTreeMap::new(),
             many: FEW_ADDRESSES,
-            refused: RefusedPeers::default(),
+            refused: RefusedPeers::new(|_| ""),
         }
     }
 

@@ -11,8 +11,11 @@ const INTERVAL: Duration = Duration::from_secs(60);
 const MOST: usize = 1000;
 
 /// Errors that were said of each.
-#[derive(Debug, Default)]
-pub(crate) struct RefusedPeers(HashMap<IpAddr, Said>);
+#[derive(Debug)]
+pub(crate) struct RefusedPeers {
+    said: HashMap<IpAddr, Said>,
+    advice: fn(&str) -> &'static str,
+}
 
 #[derive(Debug)]
 struct Said {
@@ -22,6 +25,14 @@ struct Said {
 }
 
 impl RefusedPeers {
+    /// None so far. `advice` follows an error.
+    pub(crate) fn new(advice: fn(&str) -> &'static str) -> Self {
+        RefusedPeers {
+            said: HashMap::new(),
+            advice,
+        }
+    }
+
     /// The line to log, if it is time for one.
     pub(crate) fn refused(
         &mut self,
@@ -29,17 +40,17 @@ impl RefusedPeers {
         error: &impl Display,
         now: Instant,
     ) -> Option<String> {
-        if self.0.len() >= MOST && !self.0.contains_key(&peer) {
+        if self.said.len() >= MOST && !self.said.contains_key(&peer) {
             // Of so many addresses at once one line more says nothing.
-            self.0.retain(|_, said| now - said.at < INTERVAL);
-            if self.0.len() >= MOST {
+            self.said.retain(|_, said| now - said.at < INTERVAL);
+            if self.said.len() >= MOST {
                 return None;
             }
         }
         let error = error.to_string();
-        let line = format!("{peer} was not let in: {error}{}", advice(&error));
+        let line = format!("{peer} was not let in: {error}{}", (self.advice)(&error));
         // Whatever the error is: its text may be another one each time, and the peer's choice.
-        let said = self.0.entry(peer);
+        let said = self.said.entry(peer);
         let mut is_new = false;
         let said = said.or_insert_with(|| {
             is_new = true;
@@ -58,24 +69,21 @@ impl RefusedPeers {
     }
 }
 
-/// Reasons that are known, by the words of rustls.
-fn advice(error: &str) -> &'static str {
-    if error.contains("UnknownCA") || error.contains("UnknownIssuer") {
-        "; its certificate and ours are of different authorities: give both the Secrets of one `sluice certgen`"
-    } else if error.contains("expired") || error.contains("Expired") {
-        "; a certificate has expired"
-    } else {
-        ""
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn advice(error: &str) -> &'static str {
+        if error.contains("UnknownCA") {
+            "; say who signs"
+        } else {
+            ""
+        }
+    }
+
     #[test]
     fn a_peer_is_said_once_a_minute_whatever_its_errors_are() {
-        let (mut peers, start) = (RefusedPeers::default(), Instant::now());
+        let (mut peers, start) = (RefusedPeers::new(advice), Instant::now());
         let one = IpAddr::from([10, 0, 0, 1]);
         let mut lines = Vec::new();
         for second in 0..=60 {
@@ -87,7 +95,9 @@ mod tests {
             lines.extend(peers.refused(one, &error, now));
         }
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(lines[0].starts_with("10.0.0.1 was not let in: received fatal alert: UnknownCA; "));
+        assert!(lines[0].starts_with(
+            "10.0.0.1 was not let in: received fatal alert: UnknownCA; say who signs"
+        ));
         assert!(
             lines[1].ends_with("(60 attempts in the last minute)"),
             "{lines:?}"
@@ -99,10 +109,10 @@ mod tests {
 
     #[test]
     fn so_many_peers_take_no_more_memory() {
-        let (mut peers, now) = (RefusedPeers::default(), Instant::now());
+        let (mut peers, now) = (RefusedPeers::new(advice), Instant::now());
         let said = (0..5000_u32).filter_map(|n| {
             let said = peers.refused(IpAddr::from(n.to_be_bytes()), &"x", now);
-            assert!(peers.0.len() <= MOST);
+            assert!(peers.said.len() <= MOST);
             said
         });
         assert_eq!(said.count(), MOST);

@@ -1,22 +1,20 @@
-//! TLS for those who must show a certificate: the data planes on other machines.
-//!
-//! The files belong to a mounted Secret, and change under us. What is new is taken when it is whole; what cannot be read
-//! is said, and the last good one goes on.
+//! TLS whose files belong to a mounted Secret, and change under us. What is new is taken when it is whole; what cannot be read is said,
+//! and the last good one goes on.
 
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use axum::serve::Listener;
-use sluice_xds::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE};
+use sluice_tasks::Tasks;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
+use tokio::time::Timeout;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -24,82 +22,133 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
+use tokio_rustls::{Accept, TlsAcceptor};
 use tracing::{debug, info, warn};
-
-use sluice_tasks::Tasks;
 
 use crate::clients::Clients;
 use crate::refused_peers::RefusedPeers;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
-const LOOK: Duration = Duration::from_secs(5);
-/// Time for a TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Handshakes at the same time; further ones wait. Who has shown no certificate is anybody.
-const HANDSHAKES: usize = 4096;
-/// Of one address; further ones are closed.
-const HANDSHAKES_OF_ADDRESS: usize = 1024;
+const LOOK: Duration = Duration::from_secs(1);
 /// Handshaken connections that may wait to be served.
 const WAITING: usize = 64;
 
-/// Current certificate, and the authorities of accepted clients.
+/// TLS handshakes at the same time: whoever has shown no certificate is anybody.
+#[derive(Clone, Copy, Debug)]
+pub struct HandshakeLimits {
+    /// Of all. Further ones wait.
+    pub total: usize,
+    /// Of one address. Further ones are closed.
+    pub per_address: usize,
+    /// Time for one.
+    pub timeout: Duration,
+}
+
+impl HandshakeLimits {
+    /// For data planes, which may all come back at once.
+    pub const DATA_PLANES: HandshakeLimits = HandshakeLimits {
+        total: 4096,
+        per_address: 1024,
+        timeout: Duration::from_secs(5),
+    };
+    /// For API servers.
+    pub const API_SERVERS: HandshakeLimits = HandshakeLimits {
+        total: 256,
+        per_address: 64,
+        timeout: Duration::from_secs(5),
+    };
+}
+
+/// A file in PEM.
+#[derive(Clone, Debug)]
+pub struct TlsFile {
+    /// Path.
+    pub path: PathBuf,
+    /// Flag that names it, for errors.
+    pub flag: &'static str,
+}
+
+/// Files of a listener's TLS.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// Name of the listener, for the log.
+    pub listener: &'static str,
+    /// Certificate, and its chain.
+    pub certificate: TlsFile,
+    /// Key of the certificate.
+    pub key: TlsFile,
+    /// Authority of the certificates that clients must show, over TLS 1.3; `None`: they need none.
+    pub authority: Option<TlsFile>,
+    /// Advice on an error of a handshake, by the words of rustls.
+    pub advice: fn(&str) -> &'static str,
+}
+
+/// Current certificate, and the authority of accepted clients.
 #[derive(Clone, Debug)]
 pub struct ServerTls {
     current: watch::Receiver<Arc<ServerConfig>>,
+    listener: &'static str,
+    advice: fn(&str) -> &'static str,
 }
 
 impl ServerTls {
-    /// Reads the folder, then follows it for as long as the receiver lives.
-    pub fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
-        let mut files = Files::read(&folder)?;
-        let first = files
-            .parse()
-            .with_context(|| folder.display().to_string())?;
-        let (sender, current) = watch::channel(first);
-        tasks.spawn("xds certificates", async move {
+    /// Reads the files, then follows them for as long as the receiver lives.
+    pub fn follow(files: TlsFiles, tasks: &Tasks) -> anyhow::Result<Self> {
+        let mut known = files.read()?;
+        let (sender, current) = watch::channel(files.parse(&known)?);
+        let tls = ServerTls {
+            current,
+            listener: files.listener,
+            advice: files.advice,
+        };
+        tasks.spawn(format!("{} certificate", files.listener), async move {
+            let name = files.listener;
+            let mut unreadable = String::new();
             while !sender.is_closed() {
                 tokio::time::sleep(LOOK).await;
-                let found = Files::read(&folder);
-                let Ok(found) =
-                    found.inspect_err(|error| warn!("the certificate stays: {error:#}"))
-                else {
-                    continue;
+                let found = match files.read() {
+                    Ok(found) if found != known => found,
+                    Ok(_) => continue,
+                    Err(error) => {
+                        let error = format!("{error:#}");
+                        if error != unreadable {
+                            warn!("{name}: the last good certificate stays: {error}");
+                            unreadable = error;
+                        }
+                        continue;
+                    }
                 };
-                if found == files {
-                    continue;
-                }
-                files = found;
-                match files.parse() {
+                unreadable.clear();
+                known = found;
+                match files.parse(&known) {
                     Ok(config) => {
-                        info!("{}: new certificates", folder.display());
+                        info!("{name}: new certificate");
                         sender.send_replace(config);
                     }
-                    Err(error) => warn!(
-                        "{}: the last good certificates stay: {error:#}",
-                        folder.display()
-                    ),
+                    Err(error) => warn!("{name}: the last good certificate stays: {error:#}"),
                 }
             }
         });
-        Ok(ServerTls { current })
+        Ok(tls)
     }
 
     /// A listener of connections whose handshake is done: a slow handshake delays no other connection.
-    pub fn listen<L>(self, listener: L, tasks: &Tasks) -> TlsListener
+    pub fn listen<L>(self, listener: L, limits: HandshakeLimits, tasks: &Tasks) -> TlsListener
     where
         L: Listener<Io = TcpStream, Addr = SocketAddr>,
     {
         let address = listener.local_addr();
         let (sender, handshaken) = mpsc::channel(WAITING);
-        tasks.spawn("xds handshakes", async move {
+        tasks.spawn(format!("{} handshakes", self.listener), async move {
             let mut listener = listener;
-            let mut clients = Clients::new(HANDSHAKES, HANDSHAKES_OF_ADDRESS);
+            let mut clients = Clients::new(limits.total, limits.per_address);
             let mut handshakes = JoinSet::new();
-            let refused = Arc::new(Mutex::default());
+            let refused = Arc::new(Mutex::new(RefusedPeers::new(self.advice)));
             while !sender.is_closed() {
                 let (stream, peer, permit) = clients.accept(&mut listener).await;
                 let acceptor = TlsAcceptor::from(self.current.borrow().clone());
-                let done = handshake(acceptor, stream, peer, sender.clone(), Arc::clone(&refused));
+                let handshake = tokio::time::timeout(limits.timeout, acceptor.accept(stream));
+                let done = finish(handshake, peer, sender.clone(), Arc::clone(&refused));
                 handshakes.spawn(async move {
                     done.await;
                     drop(permit);
@@ -117,14 +166,13 @@ impl ServerTls {
 
 type Handshaken = (TlsStream<TcpStream>, SocketAddr);
 
-async fn handshake(
-    acceptor: TlsAcceptor,
-    stream: TcpStream,
+async fn finish(
+    handshake: Timeout<Accept<TcpStream>>,
     peer: SocketAddr,
     done: mpsc::Sender<Handshaken>,
     refused: Arc<Mutex<RefusedPeers>>,
 ) {
-    match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+    match handshake.await {
         Ok(Ok(stream)) => drop(done.send((stream, peer)).await),
         // A probe connects and says nothing.
         Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => debug!("{peer} hung up"),
@@ -165,52 +213,72 @@ impl Listener for TlsListener {
     }
 }
 
-/// Files of the directory.
+/// What the files hold.
 #[derive(PartialEq, Eq)]
-struct Files {
+struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
-    authority: Vec<u8>,
+    authority: Option<Vec<u8>>,
 }
 
-impl Files {
-    fn read(folder: &Path) -> anyhow::Result<Self> {
-        let read = |name| {
-            let path = folder.join(name);
-            fs::read(&path).with_context(|| path.display().to_string())
-        };
-        Ok(Files {
-            certificate: read(CERTIFICATE_FILE)?,
-            key: read(KEY_FILE)?,
-            authority: read(AUTHORITY_FILE)?,
+impl TlsFile {
+    fn name(&self) -> String {
+        format!("{} {}", self.flag, self.path.display())
+    }
+
+    fn read(&self) -> anyhow::Result<Vec<u8>> {
+        fs::read(&self.path).with_context(|| self.name())
+    }
+
+    fn certificates(&self, pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+        let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+        let certificates = certificates.with_context(|| self.name())?;
+        ensure!(
+            !certificates.is_empty(),
+            "{}: expected a certificate in PEM, got none",
+            self.name()
+        );
+        Ok(certificates)
+    }
+}
+
+impl TlsFiles {
+    fn read(&self) -> anyhow::Result<Contents> {
+        Ok(Contents {
+            certificate: self.certificate.read()?,
+            key: self.key.read()?,
+            authority: self.authority.as_ref().map(TlsFile::read).transpose()?,
         })
     }
 
-    fn parse(&self) -> anyhow::Result<Arc<ServerConfig>> {
+    fn parse(&self, contents: &Contents) -> anyhow::Result<Arc<ServerConfig>> {
         let provider = Arc::new(ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(&self.authority).context(AUTHORITY_FILE)? {
-            roots.add(certificate).context(AUTHORITY_FILE)?;
-        }
-        let clients =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-        let clients = clients.build().context(AUTHORITY_FILE)?;
-        let chain = certificates(&self.certificate).context(CERTIFICATE_FILE)?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key).context(KEY_FILE)?;
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13])?
-            .with_client_cert_verifier(clients)
+        let chain = self.certificate.certificates(&contents.certificate)?;
+        let key = PrivateKeyDer::from_pem_slice(&contents.key).with_context(|| self.key.name())?;
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider));
+        let config = match self.authority.as_ref().zip(contents.authority.as_ref()) {
+            None => config
+                .with_safe_default_protocol_versions()?
+                .with_no_client_auth(),
+            Some((file, pem)) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in file.certificates(pem)? {
+                    roots.add(certificate).with_context(|| file.name())?;
+                }
+                let clients =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                let clients = clients.build().with_context(|| file.name())?;
+                config
+                    .with_protocol_versions(&[&TLS13])?
+                    .with_client_cert_verifier(clients)
+            }
+        };
+        let config = config
             .with_single_cert(chain, key)
-            .context(CERTIFICATE_FILE)?;
+            .with_context(|| format!("{} and {}", self.certificate.name(), self.key.name()))?;
         Ok(Arc::new(config))
     }
 }
 
-fn certificates(pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
-    let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>()?;
-    ensure!(
-        !certificates.is_empty(),
-        "expected a certificate in PEM, got none"
-    );
-    Ok(certificates)
-}
+#[cfg(test)]
+mod tests;

@@ -109,8 +109,17 @@ pub fn interfaces() -> BTreeSet<IpAddr> {
 
 /// A listener whose clients are noted.
 pub(crate) struct Noting<L> {
-    pub(crate) listener: L,
-    pub(crate) peers: Peers,
+    listener: L,
+    peers: Peers,
+}
+
+impl<L> Noting<L> {
+    pub(crate) fn new(listener: L, peers: &Peers) -> Self {
+        Noting {
+            listener,
+            peers: peers.clone(),
+        }
+    }
 }
 
 impl<L: Listener<Addr = SocketAddr>> Listener for Noting<L> {

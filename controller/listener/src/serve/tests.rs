@@ -1,13 +1,15 @@
 use std::convert::Infallible;
+use std::net::SocketAddr;
 
 use axum::body::{Body, Bytes};
+use axum::routing::get;
 use futures::{StreamExt, stream};
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpSocket;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::sleep;
 
 use super::*;
+use crate::with_write_timeout;
 
 const HEADERS: Duration = Duration::from_millis(300);
 const LIMITS: ClientLimits = ClientLimits {
@@ -49,7 +51,7 @@ async fn listening(limits: ClientLimits) -> SocketAddr {
     let router = Router::new()
         .route("/short", get(async || "done"))
         .route("/long", get(pieces));
-    tokio::spawn(forever(listener, router, limits));
+    tokio::spawn(serve_router(listener, router, limits));
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
@@ -129,7 +131,7 @@ async fn client_that_takes_nothing_of_its_responses_is_closed() {
             connections: 1,
             ..limits
         };
-        tokio::spawn(forever(listener, router, limits));
+        tokio::spawn(serve_router(listener, router, limits));
         let mut silent = said(1, server, &requests).await;
         tokio::spawn(async move {
             while silent.write_all(more).await.is_ok() {
@@ -139,17 +141,6 @@ async fn client_that_takes_nothing_of_its_responses_is_closed() {
         });
         assert!(is_served(&mut said(1, server, REQUEST).await).await);
     }
-}
-
-/// All that data planes connect to, with TLS or without.
-#[tokio::test]
-async fn data_planes_have_five_minutes_to_take_something() {
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut listener = listen_tcp(any).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (_client, (stream, _)) = tokio::join!(TcpStream::connect(address), listener.accept());
-    let timeout = SockRef::from(&stream).tcp_user_timeout().unwrap();
-    assert_eq!(timeout, Some(Duration::from_mins(5)));
 }
 
 /// After its first request nothing would end a connection of HTTP/2.

@@ -151,7 +151,7 @@ async fn task_panic_ends_a_controller_with_remote_data_planes() -> Result<()> {
     let killed = killed.await?;
     ensure_all_failed(&COMMON_TASKS, &killed)?;
     ensure_all_failed(
-        &["xds certificates", "xds handshakes", "xds session"],
+        &["xds certificate", "xds handshakes", "xds session"],
         &killed,
     )
 }
@@ -171,7 +171,11 @@ async fn task_panic_ends_a_controller_with_a_webhook() -> Result<()> {
             .await
     });
     ensure_all_failed(
-        &["admission server", "admission certificate"],
+        &[
+            "admission server",
+            "admission certificate",
+            "admission handshakes",
+        ],
         &killed.await?,
     )
 }

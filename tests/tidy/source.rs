@@ -220,6 +220,7 @@ fn tokio_and_kube_stay_where_they_belong() {
         "firewall/src/",
         "health/src/",
         "kube/src/",
+        "listener/src/",
         "metrics/src/",
         "publish/src/",
         "quarantine/src/",

@@ -213,7 +213,7 @@ impl Listener for TlsListener {
     }
 }
 
-/// What the files hold.
+/// Contents of the files.
 #[derive(PartialEq, Eq)]
 struct Contents {
     certificate: Vec<u8>,

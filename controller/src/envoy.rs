@@ -20,7 +20,7 @@ use hyper::Method;
 use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
-use sluice_listener::{ClientLimits, serve_router, with_write_timeout};
+use sluice_listener::{ListenerLimits, serve_router, with_write_timeout};
 use sluice_metrics::{DataPlaneMetrics, Identity, Running};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
@@ -127,10 +127,10 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
         .route("/metrics", get(metrics))
         .with_state(health);
     let listener = listen(args.healthz_host, args.healthz_port).await?;
-    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = with_write_timeout(listener, ListenerLimits::WRITE_TIMEOUT);
     tasks.spawn(
         "healthz-port",
-        serve_router(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ListenerLimits::OPERATORS),
     );
     Ok(())
 }

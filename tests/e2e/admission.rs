@@ -174,7 +174,7 @@ async fn webhook_loads_a_renewed_certificate_and_ignores_a_broken_one() -> Resul
         let lines = webhook.sluice.log().lines();
         lines
             .iter()
-            .any(|line| line.contains("the last good certificate stays"))
+            .any(|line| line.contains("previous one kept"))
             .then_some(())
     };
     wait::until("the log to name the broken key", reported).await?;

@@ -140,7 +140,7 @@ async fn untrusted_peers_neither_receive_nor_provide_configuration() -> Result<(
             .controller
             .log()
             .tail()
-            .contains("was not let in")
+            .contains("rejected")
             .then_some(())
     };
     wait::until("the controller to refuse", refused).await?;
@@ -185,7 +185,7 @@ async fn renewed_xds_certificates_need_no_restart() -> Result<()> {
         first
             .log()
             .tail()
-            .contains("xds: new certificate")
+            .contains("xds: certificate reloaded")
             .then_some(())
     };
     wait::until("the controller to take the new certificate", taken).await?;

@@ -30,7 +30,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use axum::Router;
-use sluice_listener::{ClientLimits, bind_unix, serve_router, with_write_timeout};
+use sluice_listener::{ListenerLimits, bind_unix, serve_router, with_write_timeout};
 use sluice_metrics::Metrics;
 use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
@@ -69,7 +69,7 @@ pub async fn serve(
     let router = local::router(local, health_path).merge(control::router(stop));
     tasks.spawn(
         "admin socket",
-        serve_router(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ListenerLimits::OPERATORS),
     );
     Ok(())
 }
@@ -83,10 +83,10 @@ async fn listen(
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
-    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = with_write_timeout(listener, ListenerLimits::WRITE_TIMEOUT);
     tasks.spawn(
         flag.trim_start_matches('-'),
-        serve_router(listener, router, ClientLimits::OPERATORS),
+        serve_router(listener, router, ListenerLimits::OPERATORS),
     );
     Ok(())
 }

@@ -23,7 +23,7 @@ use axum::routing::post;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_listener::{
-    ClientLimits, HandshakeLimits, ServerTls, TlsFile, TlsFiles, serve_router, with_write_timeout,
+    HandshakeLimits, ListenerLimits, ServerTls, TlsFile, TlsFiles, serve_router, with_write_timeout,
 };
 use sluice_translate::{Admission, Object, Options, Rules, admit};
 use tokio::sync::Semaphore;
@@ -93,12 +93,12 @@ pub async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow:
         .await
         .with_context(|| format!("--validating-webhook {address}"))?;
     info!("admission is served on {address}");
-    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = with_write_timeout(listener, ListenerLimits::WRITE_TIMEOUT);
     let listener = tls.listen(listener, HandshakeLimits::API_SERVERS, tasks);
     // HTTP/2 is off, as in ingress-nginx: one connection, one question.
     tasks.spawn(
         "admission server",
-        serve_router(listener, router(judge), ClientLimits::API_SERVERS),
+        serve_router(listener, router(judge), ListenerLimits::API_SERVERS),
     );
     Ok(())
 }

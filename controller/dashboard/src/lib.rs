@@ -33,7 +33,7 @@ use axum::routing::get;
 use clap::Args as ClapArgs;
 use index::Indexed;
 use sluice_dataplane::nginx;
-use sluice_listener::{ClientLimits, serve_router, with_write_timeout};
+use sluice_listener::{ListenerLimits, serve_router, with_write_timeout};
 use sluice_state::View;
 use sluice_tasks::Tasks;
 use sluice_translate::Options;
@@ -97,10 +97,10 @@ pub async fn serve(
     let indexed = Arc::new(Indexed::new(dashboard));
     let starts = indexed.starts.clone();
     tasks.spawn("slow starts", starts.follow(snapshots));
-    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = with_write_timeout(listener, ListenerLimits::WRITE_TIMEOUT);
     tasks.spawn(
         "dashboard",
-        serve_router(listener, router(indexed, token), ClientLimits::OPERATORS),
+        serve_router(listener, router(indexed, token), ListenerLimits::OPERATORS),
     );
     Ok(Some(url))
 }

@@ -22,42 +22,42 @@ const FEW_ADDRESSES: usize = 64;
 
 /// Limits of a listener.
 #[derive(Clone, Copy, Debug)]
-pub struct ClientLimits {
+pub struct ListenerLimits {
     /// Time for the headers of a request. A connection of HTTP/1.1 without a request ends as late.
     pub header_timeout: Duration,
     /// Connections at the same time. Further ones wait until one ends.
-    pub connections: usize,
+    pub max_connections: usize,
     /// Connections of one address at the same time, of IPv6 of one /64. Further ones are closed, so that others have their turn.
-    pub connections_per_address: usize,
-    /// Nobody else needs it. Its connections have no end while the client answers pings.
+    pub max_connections_per_address: usize,
+    /// Accepts HTTP/2 as well, which only data planes (gRPC) speak. Its connections live while the client answers pings.
     pub http2: bool,
 }
 
-impl ClientLimits {
+impl ListenerLimits {
     /// Time in which a client of ours takes something of what was sent to it. An Envoy that gets tens of thousands of hosts reads nothing
     /// for a while.
     pub const DATA_PLANE_WRITE_TIMEOUT: Duration = Duration::from_mins(5);
     /// Time in which any other client takes something of what was sent to it.
     pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
     /// For probes, scrapers and people.
-    pub const OPERATORS: ClientLimits = ClientLimits {
+    pub const OPERATORS: ListenerLimits = ListenerLimits {
         header_timeout: Duration::from_secs(10),
-        connections: 512,
-        connections_per_address: 64,
+        max_connections: 512,
+        max_connections_per_address: 64,
         http2: false,
     };
     /// For data planes: each of their workers may have several.
-    pub const DATA_PLANES: ClientLimits = ClientLimits {
+    pub const DATA_PLANES: ListenerLimits = ListenerLimits {
         header_timeout: Duration::from_secs(10),
-        connections: 16_384,
-        connections_per_address: 4096,
+        max_connections: 16_384,
+        max_connections_per_address: 4096,
         http2: true,
     };
     /// For API servers, which keep a few connections each. All of a cluster may come from one address, that of a tunnel.
-    pub const API_SERVERS: ClientLimits = ClientLimits {
+    pub const API_SERVERS: ListenerLimits = ListenerLimits {
         header_timeout: Duration::from_secs(10),
-        connections: 256,
-        connections_per_address: 128,
+        max_connections: 256,
+        max_connections_per_address: 128,
         http2: false,
     };
 }
@@ -88,7 +88,7 @@ pub fn with_write_timeout(
     listener.tap_io(move |stream| {
         let socket = SockRef::from(&*stream);
         if let Err(error) = socket.set_tcp_user_timeout(Some(timeout)) {
-            debug!("a connection without a time for what is sent: {error}");
+            debug!("cannot set TCP_USER_TIMEOUT: {error}");
         }
     })
 }
@@ -98,8 +98,8 @@ pub(crate) struct Clients {
     total: Arc<Semaphore>,
     per_address: usize,
     by_address: BTreeMap<IpAddr, Arc<Semaphore>>,
-    /// So many addresses are looked through for those without connections.
-    many: usize,
+    /// Number of addresses at which those without connections are forgotten.
+    sweep_at: usize,
     refused: RefusedPeers,
 }
 
@@ -119,7 +119,7 @@ impl Clients {
             total: Arc::new(Semaphore::new(total)),
             per_address,
             by_address: BTreeMap::new(),
-            many: FEW_ADDRESSES,
+            sweep_at: FEW_ADDRESSES,
             refused: RefusedPeers::new(|_| ""),
         }
     }
@@ -149,17 +149,17 @@ impl Clients {
                     };
                     return (stream, address, permit);
                 }
-                Err(TooMany) => self.tell(ip),
+                Err(TooMany) => self.warn_rejected(ip),
             }
         }
     }
 
     fn permit_of(&mut self, ip: IpAddr) -> Result<OwnedSemaphorePermit, TooMany> {
         let most = self.per_address;
-        if self.by_address.len() >= self.many {
+        if self.by_address.len() >= self.sweep_at {
             self.by_address
                 .retain(|_, connections| connections.available_permits() < most);
-            self.many = FEW_ADDRESSES.max(2 * self.by_address.len());
+            self.sweep_at = FEW_ADDRESSES.max(2 * self.by_address.len());
         }
         let connections = self.by_address.entry(client(ip));
         let connections = connections.or_insert_with(|| Arc::new(Semaphore::new(most)));
@@ -167,11 +167,8 @@ impl Clients {
         permit.map_err(|_| TooMany)
     }
 
-    fn tell(&mut self, ip: IpAddr) {
-        let reason = format!(
-            "it has {} connections, and may have no more",
-            self.per_address
-        );
+    fn warn_rejected(&mut self, ip: IpAddr) {
+        let reason = format!("too many connections (limit {})", self.per_address);
         if let Some(line) = self.refused.refused(client(ip), &reason, Instant::now()) {
             warn!("{line}");
         }

@@ -2,7 +2,7 @@
 //! keeps nobody else out.
 //!
 //! ```text
-//!   TcpListener --with_write_timeout--> ServerTls::listen --> serve_router --ClientLimits--> Router
+//!   TcpListener --with_write_timeout--> ServerTls::listen --> serve_router --ListenerLimits--> Router
 //!   UnixListener (bind_unix) ---------------------------------^
 //! ```
 
@@ -11,6 +11,6 @@ mod refused_peers;
 mod serve;
 mod tls;
 
-pub use clients::{ClientAddress, ClientLimits, with_write_timeout};
+pub use clients::{ClientAddress, ListenerLimits, with_write_timeout};
 pub use serve::{bind_unix, serve_router};
 pub use tls::{HandshakeLimits, ServerTls, TlsFile, TlsFiles, TlsListener};

@@ -1,4 +1,4 @@
-//! Peers that are not let in, each address said once a minute: a data plane tries again every second, and others as they like.
+//! Peers that are rejected, each address logged once a minute: a data plane tries again every second, and others as they like.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -20,7 +20,7 @@ pub(crate) struct RefusedPeers {
 #[derive(Debug)]
 struct Said {
     at: Instant,
-    /// Attempts since then.
+    /// Attempts since then, this one not yet logged.
     more: u32,
 }
 
@@ -48,7 +48,7 @@ impl RefusedPeers {
             }
         }
         let error = error.to_string();
-        let line = format!("{peer} was not let in: {error}{}", (self.advice)(&error));
+        let line = format!("{peer} rejected: {error}{}", (self.advice)(&error));
         // Whatever the error is: its text may be another one each time, and the peer's choice.
         let said = self.said.entry(peer);
         let mut is_new = false;
@@ -65,7 +65,9 @@ impl RefusedPeers {
         }
         let more = std::mem::take(&mut said.more);
         said.at = now;
-        Some(format!("{line} ({more} attempts in the last minute)"))
+        Some(format!(
+            "{line} ({more} attempts since this was last logged)"
+        ))
     }
 }
 
@@ -95,11 +97,12 @@ mod tests {
             lines.extend(peers.refused(one, &error, now));
         }
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(lines[0].starts_with(
-            "10.0.0.1 was not let in: received fatal alert: UnknownCA; say who signs"
-        ));
         assert!(
-            lines[1].ends_with("(60 attempts in the last minute)"),
+            lines[0]
+                .starts_with("10.0.0.1 rejected: received fatal alert: UnknownCA; say who signs")
+        );
+        assert!(
+            lines[1].ends_with("(60 attempts since this was last logged)"),
             "{lines:?}"
         );
         let two = IpAddr::from([10, 0, 0, 2]);

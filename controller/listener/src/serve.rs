@@ -19,19 +19,19 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tracing::debug;
 
-use crate::clients::{ClientAddress, ClientLimits, Clients};
+use crate::clients::{ClientAddress, Clients, ListenerLimits};
 
 /// A client of HTTP/2 that answers no ping is gone. Envoy may be busy for long when it gets tens of thousands of hosts.
 const PING_INTERVAL: Duration = Duration::from_secs(60);
-const PING_TIMEOUT: Duration = ClientLimits::DATA_PLANE_WRITE_TIMEOUT;
+const PING_TIMEOUT: Duration = ListenerLimits::DATA_PLANE_WRITE_TIMEOUT;
 
 /// Answers on a listener, within limits, for as long as it is polled. A panic costs one connection.
-pub async fn serve_router<L>(mut listener: L, router: Router, limits: ClientLimits)
+pub async fn serve_router<L>(mut listener: L, router: Router, limits: ListenerLimits)
 where
     L: Listener,
     L::Addr: ClientAddress,
 {
-    let mut clients = Clients::new(limits.connections, limits.connections_per_address);
+    let mut clients = Clients::new(limits.max_connections, limits.max_connections_per_address);
     let mut connections = JoinSet::new();
     loop {
         let (stream, _, permit) = clients.accept(&mut listener).await;
@@ -45,7 +45,7 @@ where
     }
 }
 
-async fn serve_connection<S>(stream: S, router: Router, limits: ClientLimits)
+async fn serve_connection<S>(stream: S, router: Router, limits: ListenerLimits)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -78,7 +78,7 @@ where
                 debug!("connection: {error}");
             }
         }
-        Err(_) = first => debug!("a client has sent no request in time"),
+        Err(_) = first => debug!("client sent no request in time; connection closed"),
     }
 }
 

@@ -29,7 +29,7 @@ use crate::clients::Clients;
 use crate::refused_peers::RefusedPeers;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Handshaken connections that may wait to be served.
 const WAITING: usize = 64;
 
@@ -105,14 +105,16 @@ impl ServerTls {
             let name = files.listener;
             let mut unreadable = String::new();
             while !sender.is_closed() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let found = match files.read() {
                     Ok(found) if found != known => found,
                     Ok(_) => continue,
                     Err(error) => {
                         let error = format!("{error:#}");
                         if error != unreadable {
-                            warn!("{name}: the last good certificate stays: {error}");
+                            warn!(
+                                "{name}: cannot load the certificate, previous one kept: {error}"
+                            );
                             unreadable = error;
                         }
                         continue;
@@ -122,10 +124,12 @@ impl ServerTls {
                 known = found;
                 match files.parse(&known) {
                     Ok(config) => {
-                        info!("{name}: new certificate");
+                        info!("{name}: certificate reloaded");
                         sender.send_replace(config);
                     }
-                    Err(error) => warn!("{name}: the last good certificate stays: {error:#}"),
+                    Err(error) => {
+                        warn!("{name}: cannot load the certificate, previous one kept: {error:#}")
+                    }
                 }
             }
         });
@@ -180,10 +184,10 @@ async fn finish(
             let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
             match refused.refused(peer.ip(), &error, Instant::now()) {
                 Some(line) => warn!("{line}"),
-                None => debug!("{peer} was not let in: {error}"),
+                None => debug!("{peer} rejected: {error}"),
             }
         }
-        Err(_) => debug!("{peer} did not finish its handshake"),
+        Err(_) => debug!("TLS handshake with {peer} timed out"),
     }
 }
 

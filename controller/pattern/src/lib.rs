@@ -8,9 +8,9 @@
 //! What only PCRE knows comes in other words where that is the same: `lookahead.rs` (one pattern), `lookaround.rs` (conditions beside
 //! a pattern), `possessive.rs`; what it has other words for, too: `common_words.rs`.
 //!
-//! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
-//! takes them from [`with_flags_in_groups`] and checks them with [`check`], and renderers write them with [`re2()`], [`re2_first`] and
-//! [`pcre()`] and with nothing else: what is measured is what is compiled.
+//! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation normalises them
+//! ([`in_common_words`] for paths, [`with_flags_in_groups`] for others) and checks them with [`check`], and renderers write them with
+//! functions of this crate only: what is measured is what is compiled.
 //!
 //! Pure, and the same for the same input: what was measured is remembered.
 

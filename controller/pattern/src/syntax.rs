@@ -10,7 +10,9 @@ use regex_syntax::ast::{
 pub(crate) fn parse_error(error: &Error) -> String {
     match error.kind() {
         ErrorKind::UnsupportedLookAround => "lookaround such as (?!...) or (?=...)".to_owned(),
-        ErrorKind::FlagUnrecognized => "a group of its own kind such as (?>...)".to_owned(),
+        ErrorKind::FlagUnrecognized => {
+            "an atomic, conditional or recursive group such as (?>...)".to_owned()
+        }
         ErrorKind::UnsupportedBackreference => "a backreference such as \\1".to_owned(),
         other => other.to_string(),
     }
@@ -39,7 +41,7 @@ impl Reader<'_> {
                 | AssertionKind::EndText
                 | AssertionKind::WordBoundary
                 | AssertionKind::NotWordBoundary => Ok(()),
-                _ => Err("an unusual assertion".to_owned()),
+                _ => Err("an assertion other than ^, $, \\z, \\b and \\B".to_owned()),
             },
             Ast::ClassBracketed(class) => self.class(class),
             Ast::Repetition(repetition) => self.repetition(repetition),
@@ -102,7 +104,9 @@ impl Reader<'_> {
                 });
                 only_case.then_some(()).ok_or("flags other than i")?;
             }
-            GroupKind::CaptureName { .. } => return Err("a group with a name".to_owned()),
+            GroupKind::CaptureName { .. } => {
+                return Err("a named group that cannot be numbered; use (...)".to_owned());
+            }
         }
         self.read(&group.ast)
     }

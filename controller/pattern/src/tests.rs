@@ -53,7 +53,7 @@ fn what_only_one_knows_is_named() {
         ("/(?<=a)b", "lookaround"),
         (r"/(a)\1", "backreference"),
         ("/a++", "repetition of a repetition"),
-        ("/(?<name>a)", "group with a name"),
+        ("/(?<name>a)", "a named group"),
         (r"/\pL", "Unicode"),
         ("/[a&&b]", "operation on classes"),
         ("/(?s)a", "flags"),

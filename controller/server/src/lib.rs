@@ -1,8 +1,10 @@
-//! The controller's server for data planes: xDS over gRPC, the filter's log and nginx's authorization requests over plain HTTP.
+//! The controller's server for data planes: xDS and the firewall's relay over gRPC, the filter's log and nginx's auth_request
+//! over plain HTTP.
 
 mod machines;
 mod poll;
 mod serve;
+mod tracked_listener;
 
 pub use machines::{Peers, interfaces};
 pub use poll::SharedLog;

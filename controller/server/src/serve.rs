@@ -1,4 +1,4 @@
-//! One listener for data planes: xDS over gRPC, the filter's log and nginx's questions over plain HTTP.
+//! One listener for data planes: xDS and the firewall's relay over gRPC, the filter's log and nginx's auth_request over plain HTTP.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use sluice_authz::Authorizer;
 use sluice_filter_config::LOG_PATH;
 use sluice_firewall::Firewall;
 use sluice_listener::{
-    ClientLimits, HandshakeLimits, ServerTls, TlsFile, TlsFiles, bind_unix, serve_router,
+    HandshakeLimits, ListenerLimits, ServerTls, TlsFile, TlsFiles, bind_unix, serve_router,
     with_write_timeout,
 };
 use sluice_tasks::Tasks;
@@ -20,22 +20,23 @@ use sluice_xds_server::{EXT_PROC_PATH, Store};
 use tokio::net::{TcpListener, TcpStream};
 use tracing::{info, warn};
 
-use crate::machines::{Noting, Peers};
+use crate::machines::Peers;
 use crate::poll::{self, SharedLog};
+use crate::tracked_listener::TrackedListener;
 
 const NAME: &str = "data plane server";
-const LIMITS: ClientLimits = ClientLimits::DATA_PLANES;
+const LIMITS: ListenerLimits = ListenerLimits::DATA_PLANES;
 
 /// Everything that data planes read.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// The filter.
+    /// Log of the filter's tables, by long poll.
     pub log: SharedLog,
-    /// Envoy's configuration.
+    /// Envoy's resources (xDS).
     pub store: Store,
-    /// Envoy, for each request that is asked about.
+    /// Access control of requests: Envoy's ext_authz, nginx's auth_request.
     pub authorizer: Authorizer,
-    /// Envoy, for each request that a web application firewall looks at.
+    /// Relay to the web application firewall (Envoy's ext_proc).
     pub firewall: Firewall,
 }
 
@@ -87,7 +88,7 @@ fn advice(error: &str) -> &'static str {
     }
 }
 
-/// Binds, then serves in the background for as long as the runtime lives. Says who comes.
+/// Binds, then serves in the background for as long as the runtime lives. Returns the peers that connect; none over a unix socket.
 pub async fn listen(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<Peers> {
     let peers = Peers::default();
     match address {
@@ -101,7 +102,7 @@ pub async fn listen(address: &Address, router: Router, tasks: &Tasks) -> anyhow:
             warn!(
                 "serving xds on {address} without tls: any client that connects gets the private keys of all hosts"
             );
-            let listener = Noting::new(listener, &peers);
+            let listener = TrackedListener::new(listener, &peers);
             tasks.spawn(NAME, serve_router(listener, router, LIMITS));
         }
         Address::Tls(address, tls) => {
@@ -110,7 +111,7 @@ pub async fn listen(address: &Address, router: Router, tasks: &Tasks) -> anyhow:
             let listener = tls
                 .clone()
                 .listen(listener, HandshakeLimits::DATA_PLANES, tasks);
-            let listener = Noting::new(listener, &peers);
+            let listener = TrackedListener::new(listener, &peers);
             tasks.spawn(NAME, serve_router(listener, router, LIMITS));
         }
     }
@@ -121,11 +122,11 @@ pub async fn listen(address: &Address, router: Router, tasks: &Tasks) -> anyhow:
 async fn listen_tcp(
     address: SocketAddr,
 ) -> anyhow::Result<impl Listener<Io = TcpStream, Addr = SocketAddr>> {
-    let context = || format!("--xds-address {address}; choose another with --xds-address");
+    let context = || format!("cannot listen on {address}; choose another with --xds-address");
     let listener = TcpListener::bind(address).await.with_context(context)?;
     Ok(with_write_timeout(
         listener,
-        ClientLimits::DATA_PLANE_WRITE_TIMEOUT,
+        ListenerLimits::DATA_PLANE_WRITE_TIMEOUT,
     ))
 }
 

@@ -12,10 +12,10 @@ use super::*;
 use crate::with_write_timeout;
 
 const HEADERS: Duration = Duration::from_millis(300);
-const LIMITS: ClientLimits = ClientLimits {
+const LIMITS: ListenerLimits = ListenerLimits {
     header_timeout: HEADERS,
-    connections: 8,
-    connections_per_address: 8,
+    max_connections: 8,
+    max_connections_per_address: 8,
     http2: true,
 };
 const REQUEST: &[u8] = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -45,7 +45,7 @@ async fn pieces() -> Body {
     }))
 }
 
-async fn listening(limits: ClientLimits) -> SocketAddr {
+async fn listening(limits: ListenerLimits) -> SocketAddr {
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let router = Router::new()
@@ -117,8 +117,8 @@ async fn client_that_takes_nothing_of_its_responses_is_closed() {
     const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\0talking!";
     let requests = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
     for (requests, more, limits) in [
-        (requests, REQUEST, ClientLimits::OPERATORS),
-        (large_requests(), PING, ClientLimits::DATA_PLANES),
+        (requests, REQUEST, ListenerLimits::OPERATORS),
+        (large_requests(), PING, ListenerLimits::DATA_PLANES),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = listener.local_addr().unwrap();
@@ -127,8 +127,8 @@ async fn client_that_takes_nothing_of_its_responses_is_closed() {
         let router = Router::new()
             .route("/short", get(async || "done"))
             .route("/large", get(large));
-        let limits = ClientLimits {
-            connections: 1,
+        let limits = ListenerLimits {
+            max_connections: 1,
             ..limits
         };
         tokio::spawn(serve_router(listener, router, limits));
@@ -146,9 +146,9 @@ async fn client_that_takes_nothing_of_its_responses_is_closed() {
 /// After its first request nothing would end a connection of HTTP/2.
 #[tokio::test]
 async fn operators_speak_no_http2() {
-    let limits = ClientLimits {
+    let limits = ListenerLimits {
         header_timeout: Duration::from_hours(1),
-        ..ClientLimits::OPERATORS
+        ..ListenerLimits::OPERATORS
     };
     let server = listening(limits).await;
     let answer = rest(said(1, server, PREFACE).await).await;
@@ -165,9 +165,9 @@ async fn response_takes_as_long_as_it_takes() {
 
 #[tokio::test]
 async fn connection_beyond_the_limit_waits_for_one_that_ends() {
-    let limits = ClientLimits {
+    let limits = ListenerLimits {
         header_timeout: Duration::from_hours(1),
-        connections: 2,
+        max_connections: 2,
         ..LIMITS
     };
     let server = listening(limits).await;
@@ -183,9 +183,9 @@ async fn connection_beyond_the_limit_waits_for_one_that_ends() {
 
 #[tokio::test]
 async fn address_with_all_its_connections_takes_no_others() {
-    let limits = ClientLimits {
+    let limits = ListenerLimits {
         header_timeout: Duration::from_hours(1),
-        connections_per_address: 2,
+        max_connections_per_address: 2,
         ..LIMITS
     };
     let server = listening(limits).await;

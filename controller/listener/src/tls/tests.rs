@@ -9,7 +9,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::*;
-use crate::{ClientLimits, serve_router, with_write_timeout};
+use crate::{ListenerLimits, serve_router, with_write_timeout};
 
 const NAME: &str = "listener.test";
 const LIMITS: HandshakeLimits = HandshakeLimits {
@@ -75,10 +75,10 @@ async fn start(folder: &Path) -> SocketAddr {
     let tls = ServerTls::follow(files(folder, false), &tasks).unwrap();
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let listener = with_write_timeout(listener, ClientLimits::WRITE_TIMEOUT);
+    let listener = with_write_timeout(listener, ListenerLimits::WRITE_TIMEOUT);
     let listener = tls.listen(listener, LIMITS, &tasks);
     let router = Router::new().route("/", get(async || "done"));
-    tokio::spawn(serve_router(listener, router, ClientLimits::API_SERVERS));
+    tokio::spawn(serve_router(listener, router, ListenerLimits::API_SERVERS));
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
@@ -105,11 +105,11 @@ async fn a_new_certificate_is_taken_when_it_is_whole() {
     let other = tempfile::tempdir().unwrap();
     write_certificate(other.path());
     fs::copy(other.path().join("key"), folder.path().join("key")).unwrap();
-    tokio::time::sleep(2 * LOOK).await;
+    tokio::time::sleep(2 * POLL_INTERVAL).await;
     assert!(ask(1, server, &first).await.is_ok());
     fs::copy(other.path().join("cert"), &cert).unwrap();
     while ask(1, server, &cert).await.is_err() {
-        tokio::time::sleep(LOOK / 10).await;
+        tokio::time::sleep(POLL_INTERVAL / 10).await;
     }
 }
 

@@ -10,7 +10,8 @@ use crate::global::Globals;
 use crate::risk::Risk;
 use crate::support::VARIABLES_AND_PATTERNS;
 
-pub(super) const VARIABLES_OF_URLS: &str = "of nginx variables $scheme, $host and $request_uri";
+pub(super) const VARIABLES_OF_URLS: &str =
+    "of nginx variables $scheme, $host, $request_uri, $is_args and $args";
 
 pub(super) const GROUP: Group = Group {
     title: "Redirects",

@@ -321,4 +321,4 @@ impl Parser<'_> {
     }
 }
 
-const OTHER_GROUP: &str = "a group of its own kind, such as (?<name>...)";
+const OTHER_GROUP: &str = "an unsupported kind of group, such as (?<name>...)";

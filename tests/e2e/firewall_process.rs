@@ -1,5 +1,6 @@
 //! The process that looks at requests for Envoy: its life, what it sees of long bodies, and who reaches it.
 
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -7,7 +8,7 @@ use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
 use sluice_tests::http;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Sluice};
-use sluice_tests::{proc, process};
+use sluice_tests::{proc, process, wait};
 
 use crate::firewall::{
     ATTACK, Annotations, DENIES_BAD, OTHER, SWITCHED_ON, WITH_CORE_RULES, ensure_logged,
@@ -50,6 +51,34 @@ async fn a_long_body_is_looked_at_as_far_as_rules_say() -> Result<()> {
             answer.status
         );
     }
+    sluice.stop()
+}
+
+/// The engine opens its audit log by name: in a file of its own position lines would be lost to whoever else writes there.
+#[tokio::test]
+async fn no_line_of_the_audit_log_is_lost_in_a_regular_file() -> Result<()> {
+    const REQUESTS: usize = 12;
+    let rules: Annotations<'_> = &[
+        ("enable-modsecurity", "true"),
+        ("modsecurity-snippet", DENIES_BAD),
+    ];
+    let (_fixture, options) = site(&[], &[("own.test", rules)]).await?;
+    let file = tempfile::NamedTempFile::new()?;
+    let sluice = start(options.output(file.reopen()?)).await?;
+    for _ in 0..REQUESTS {
+        ensure_status(&sluice, "own.test", "/?q=bad", 403).await?;
+    }
+    let all = async || {
+        let text = fs::read_to_string(file.path()).ok()?;
+        let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+        let (audited, accessed) = (
+            count("\"transaction\""),
+            count("\"GET /?q=bad HTTP/1.1\" 403"),
+        );
+        (audited == REQUESTS && accessed == REQUESTS).then_some(())
+    };
+    let seen = wait::until("all lines of both logs", all).await;
+    seen.with_context(|| fs::read_to_string(file.path()).unwrap_or_default())?;
     sluice.stop()
 }
 

@@ -1,6 +1,7 @@
 //! A child process that is captured while it runs and never outlives its owner.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,19 +27,26 @@ pub struct Process {
 
 impl Process {
     /// Starts `command`; both of its outputs go to the log.
-    pub fn spawn(mut command: Command) -> Result<Process> {
+    pub fn spawn(command: Command) -> Result<Process> {
+        Process::spawn_with_output(command, None)
+    }
+
+    /// The same, with standard output in a file, if there is one: at the position that the file has, as after `>` of a shell.
+    pub fn spawn_with_output(mut command: Command, output: Option<File>) -> Result<Process> {
         let program = command.get_program().to_owned();
         let name = name_of(&program);
         command
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(output.map_or_else(Stdio::piped, Stdio::from))
             .stderr(Stdio::piped());
         let mut child = command
             .spawn()
             .with_context(|| format!("start {}", program.display()))?;
         let log = Log::default();
-        if let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) {
+        if let Some(stdout) = child.stdout.take() {
             log.follow(stdout);
+        }
+        if let Some(stderr) = child.stderr.take() {
             log.follow(stderr);
         }
         Ok(Process {

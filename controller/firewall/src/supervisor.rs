@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
@@ -42,14 +43,18 @@ pub(crate) async fn run(
                 wanted.mark_changed();
                 // Waiting would close it.
                 let _open = child.stdin.take();
-                tokio::select! {
-                    ended = child.wait() => match ended {
-                        Ok(status) => warn!("the web application firewall ended with {status}; its paths answer 503 until it is back"),
-                        Err(error) => error!("the web application firewall cannot be watched: {error}"),
-                    },
-                    () = follow(&connection, &mut wanted, &answers) => {}
-                }
-                child.kill().await.ok();
+                let audit_log = forward_lines(child.stdout.take());
+                let supervised = async {
+                    tokio::select! {
+                        ended = child.wait() => match ended {
+                            Ok(status) => warn!("the web application firewall ended with {status}; its paths answer 503 until it is back"),
+                            Err(error) => error!("the web application firewall cannot be watched: {error}"),
+                        },
+                        () = follow(&connection, &mut wanted, &answers) => {}
+                    }
+                    child.kill().await.ok();
+                };
+                tokio::join!(supervised, audit_log);
             }
             Err(error) => error!("the web application firewall cannot be started: {error:#}"),
         }
@@ -96,9 +101,37 @@ fn start(socket: &Path, flags: &[&str]) -> anyhow::Result<Child> {
         .args(flags)
         .env("RUST_MIN_STACK", STACK.to_string())
         .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .context("start")
+}
+
+/// Copies its audit log to our standard output, until it closes its own. The engine opens the file by its name: of a regular file it would
+/// have a position of its own, and we would overwrite its lines; a socket it could not open.
+async fn forward_lines(from: Option<ChildStdout>) {
+    let Some(from) = from else {
+        return;
+    };
+    let (mut from, mut to) = (BufReader::new(from), tokio::io::stdout());
+    let mut line = Vec::new();
+    let mut is_lost = false;
+    while from
+        .read_until(b'\n', &mut line)
+        .await
+        .is_ok_and(|read| read > 0)
+    {
+        let written = async {
+            to.write_all(&line).await?;
+            to.flush().await
+        };
+        let result = written.await;
+        if let Some(error) = result.as_ref().err().filter(|_| !is_lost) {
+            warn!("lines of the audit log are lost: {error}");
+        }
+        is_lost = result.is_err();
+        line.clear();
+    }
 }
 
 /// Gives the process all rules, as often as they change. Returns if it does not take them.

@@ -1,5 +1,6 @@
 //! How a controller is started.
 
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,6 +35,7 @@ pub struct Options {
     xds: Option<String>,
     filter: Option<PathBuf>,
     nginx: Option<PathBuf>,
+    output: Option<File>,
 }
 
 impl Options {
@@ -77,6 +79,7 @@ impl Options {
             xds: None,
             filter: None,
             nginx: None,
+            output: None,
         }
     }
 
@@ -178,13 +181,20 @@ impl Options {
         self
     }
 
+    /// With standard output in this file instead of the log.
+    #[must_use]
+    pub fn output(mut self, file: File) -> Options {
+        self.output = Some(file);
+        self
+    }
+
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
         self.spawn()?.ready().await
     }
 
     /// Starts the controller and waits for nothing.
-    pub fn spawn(self) -> Result<Sluice> {
+    pub fn spawn(mut self) -> Result<Sluice> {
         let ports: Vec<Port> = (0..3).map(|_| Port::reserve()).collect::<Result<_>>()?;
         let http = self.http.unwrap_or(ports[0].addr());
         let run_dir = RunDir::new(self.run_dir.as_deref())?;
@@ -197,7 +207,7 @@ impl Options {
         let health = ports[2].addr();
         command.arg("--healthz-host").arg(health.ip().to_string());
         command.arg("--healthz-port").arg(health.port().to_string());
-        let process = Process::spawn(command)?;
+        let process = Process::spawn_with_output(command, self.output.take())?;
         let (own_envoy, limit) = (self.own_envoy, self.limit);
         let on_all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), http.port());
         let listens = if self.on_all_addresses { on_all } else { http };

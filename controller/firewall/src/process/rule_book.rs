@@ -10,7 +10,7 @@ use sluice_xds::firewall::{CommonRules, RuleSet};
 
 use crate::wire::{self, Loaded, Refused};
 
-/// Standard output, which is that of the controller.
+/// Standard output: a pipe to the controller, which copies it to its own.
 const AUDIT_LOG: &str = "/dev/stdout";
 
 /// Parsed rules of a route.

@@ -131,7 +131,7 @@ impl Findings {
         let closed_by_nginx = ClosedRoutes::new(&snapshot, options);
         let of_nginx = closed_by_nginx.reports();
         let all = translation.reports().into_iter().chain(&of_nginx).collect();
-        let (mut reports, settings) = by_object(all, extent);
+        let (mut reports, mut settings) = by_object(all, extent);
         // Of settings that close everything, Ingresses have no reports of their own.
         let outcome = Outcome {
             served: served(&snapshot, &closed_by_nginx),
@@ -150,6 +150,9 @@ impl Findings {
                 finding.judge(ingress, resources, options, &reports, &outcome);
             }
             findings.insert(key, finding);
+        }
+        for (object, hint) in hints::about_config_maps(resources, options) {
+            settings.entry(object).or_default().push(hint);
         }
         let settings = settings.into_iter().map(|(object, mut remarks)| {
             sort(&mut remarks);

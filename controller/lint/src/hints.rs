@@ -2,7 +2,7 @@
 //! other controllers that look like ours.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_translate::{DataPlane, Options, Severity};
+use sluice_translate::{DataPlane, Kind, ObjectKey, ObjectRef, Options, Resources, Severity};
 
 use super::remark::Remark;
 
@@ -103,6 +103,26 @@ pub(crate) fn about_class(ingress: &Ingress, prefix: &str) -> Option<Remark> {
         "it has annotations of ingress-nginx; if its class is one of ingress-nginx, judge it with --ingress-class {class:?}"
     );
     Some(hint("spec.ingressClassName", text))
+}
+
+/// ConfigMaps of a controller that no flag names: what they allow or change does not count.
+pub(crate) fn about_config_maps(
+    resources: &Resources,
+    options: &Options,
+) -> Vec<(ObjectRef, Remark)> {
+    if options.configmap.is_some() {
+        return Vec::new();
+    }
+    let all = resources.config_maps_of_controllers();
+    let remark = |key: &ObjectKey| {
+        let text = format!("not read; its settings count with --configmap {key}");
+        let object = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: key.clone(),
+        };
+        (object, hint("data", text))
+    };
+    all.map(remark).collect()
 }
 
 fn about_annotation(key: &str, value: &str, prefix: &str) -> Option<Remark> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
@@ -13,6 +13,7 @@ use sluice_translate_engine::{
 };
 
 use crate::claims::Claims;
+use crate::global::KEYS;
 
 /// Every object, by kind and name. Sources apply and delete; the translation reads.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +85,22 @@ impl Resources {
 
     pub(crate) fn ingress_classes_are_readable(&self) -> bool {
         !self.ingress_classes_are_forbidden
+    }
+
+    /// ConfigMaps that hold nothing but keys of `--configmap`: settings of a controller.
+    pub fn config_maps_of_controllers(&self) -> impl Iterator<Item = &ObjectKey> {
+        let are_settings = |map: &ConfigMap| {
+            let mut names = map
+                .data
+                .iter()
+                .flatten()
+                .map(|(name, _)| name.as_str())
+                .peekable();
+            names.peek().is_some() && names.all(|name| KEYS.iter().any(|key| key.name == name))
+        };
+        let all = self.cluster.config_maps();
+        all.filter(move |(_, map)| are_settings(map))
+            .map(|(key, _)| key)
     }
 
     /// A Service by its name.

@@ -270,6 +270,30 @@ fn settings_of_the_operator_count_in_every_format() {
 }
 
 #[test]
+fn a_config_map_of_a_controller_that_no_flag_names_is_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = |data: &str| {
+        let manifests = ingress("shop", "", RULE) + &config_map(data);
+        fs::write(folder.path().join("in.yaml"), manifests).unwrap();
+        let reading = read_once(folder.path()).unwrap();
+        let findings = examine(reading, &Options::default(), Extent::Part);
+        assert!(!findings.fail(FailOn::Warning));
+        let settings = findings.settings.iter();
+        let remarks = settings.flat_map(|finding| &finding.remarks);
+        remarks
+            .map(|remark| remark.text.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        notes("use-gzip: 'true', server-tokens: 'false'"),
+        ["not read; its settings count with --configmap sluice/settings"]
+    );
+    for of_others in ["X-Header: a", "use-gzip: 'true', nginx.conf: ''", ""] {
+        assert_eq!(notes(of_others), [""; 0], "{of_others}");
+    }
+}
+
+#[test]
 fn an_ingress_that_says_nothing_does_not_work() {
     let finding = only("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\n");
     assert_eq!(finding.verdict, Verdict::NotAtAll);

@@ -141,6 +141,13 @@ impl ObjectCache {
         self.resolutions.get(name)
     }
 
+    /// All ConfigMaps.
+    pub fn config_maps(&self) -> impl Iterator<Item = (&ObjectKey, &ConfigMap)> {
+        self.config_maps
+            .iter()
+            .map(|(key, map)| (key, map.as_ref()))
+    }
+
     /// A ConfigMap by its name.
     #[must_use]
     pub fn config_map(&self, key: &ObjectKey) -> Option<&ConfigMap> {

@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .access_control()
-            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it; the service gets no ssl-client-* headers"),
+            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it"),
         annotation(
             "auth-method",
             Value::OneOf(METHODS),

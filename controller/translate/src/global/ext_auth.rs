@@ -20,7 +20,7 @@ pub(super) const KEYS: &[Key] = &[
     key("global-auth-response-headers", "").full(),
     key("global-auth-signin", "").full(),
     key("global-auth-signin-redirect-param", "rd").full(),
-    key("global-auth-url", "").partly("a literal host or $host; the service gets no ssl-client-* headers"),
+    key("global-auth-url", "").partly("a literal host or $host"),
 ];
 
 const PARAMETER: &str = "global-auth-signin-redirect-param";

@@ -6,9 +6,9 @@ use sluice_filter_config::{HashKey, Plain};
 use sluice_ir::Forwarded;
 use sluice_syntax::expression;
 use sluice_syntax::settings::ext_auth::{sign_in, url_with_variables};
-use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::template::Target;
 
+use crate::annotations::longest_host_value;
 use crate::route_names::RouteNames;
 use crate::snippet::{Block, Comparable, CompileOptions, Constants, HeaderOptions, compile};
 
@@ -59,8 +59,7 @@ pub const PLACES: &[Place] = &[
         Target::for_route(&format!("/${{{name}}}"), |name| longest.get(name)).is_ok()
     }),
     place("`upstream-vhost`", |name| {
-        let longest = RouteNames::longest();
-        host_value(&format!("${{{name}}}"), |name| longest.get(name)).is_ok()
+        longest_host_value(&format!("${{{name}}}"), true).is_ok()
     }),
     place(
         "`proxy-set-headers` and `add-headers` of the ConfigMap; `proxy-redirect-*`, `proxy-cookie-*`",
@@ -149,6 +148,7 @@ mod tests {
             assert!((1..30).contains(&count), "{}: {count}", place.title);
         }
         assert!(variables("`upstream-vhost`").contains(&"service_name"));
+        assert!(variables("`upstream-vhost`").contains(&"server_name"));
         assert!(!variables("`permanent-redirect`").contains(&"request_method"));
         assert!(variables("`auth-cache-key`").contains(&"remote_user"));
     }

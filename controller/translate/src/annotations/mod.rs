@@ -76,7 +76,7 @@ pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use route_auth::RouteAuth;
 pub(crate) use server::{Alias, MAX_ALIASES};
-pub(crate) use upstream_host::RouteHost;
+pub(crate) use upstream_host::{RouteHost, longest_host_value};
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]

@@ -84,7 +84,7 @@ pub const PLACES: &[Place] = &[
         |name| expression::for_ext_auth(&format!("${{{name}}}")).is_ok(),
     ),
     place("`auth-cache-key`", |name| {
-        expression::for_cache_key(&format!("${{{name}}}")).is_ok()
+        expression::for_cache_key(&format!("${{{name}}}"), RouteNames::is_constant).is_ok()
     }),
     place("`fastcgi-params-configmap`", |name| {
         expression::for_fastcgi(&format!("${{{name}}}")).is_ok()
@@ -94,8 +94,8 @@ pub const PLACES: &[Place] = &[
 /// Names beside those of [`Plain`].
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
-    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "msec", "namespace",
-    "remote_user", "request_id", "service_name", "service_port",
+    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "location_path", "msec", "namespace",
+    "proxy_upstream_name", "remote_user", "request_id", "service_name", "service_port",
 ];
 
 const fn place(title: &'static str, takes: fn(&str) -> bool) -> Place {
@@ -149,6 +149,7 @@ mod tests {
         }
         assert!(variables("`upstream-vhost`").contains(&"service_name"));
         assert!(variables("`upstream-vhost`").contains(&"server_name"));
+        assert!(variables("`auth-cache-key`").contains(&"namespace"));
         assert!(!variables("`permanent-redirect`").contains(&"request_method"));
         assert!(variables("`auth-cache-key`").contains(&"remote_user"));
     }

@@ -1,4 +1,4 @@
-//! Copies of requests, at the mirror's own path and without their bodies.
+//! Copies of requests, at the mirror's own path, with the host of the request and without their bodies.
 
 use anyhow::{Result, ensure};
 use sluice_tests::echo::{Echo, EchoIdentity, Journal, Received, Setup};
@@ -13,6 +13,7 @@ use crate::setup::{Plane, on_every_plane};
 on_every_plane!(
     copies_have_the_path_of_their_target,
     copies_have_a_body_unless_it_is_left_out,
+    copies_have_the_host_of_their_request,
 );
 
 /// A mirror's path in its target, and the one that a copy of a request has.
@@ -180,4 +181,48 @@ async fn copied_with_bodies(options: impl FnOnce(&Manifests) -> Options) -> Resu
 fn by_wasm(manifests: &Manifests) -> Options {
     let wasm = ["--envoy-filter", "wasm"].map(str::to_owned);
     Options::new(manifests).arguments(wasm.into())
+}
+
+/// `$host`: what was asked for, in lower case and without a port, whatever else the client says.
+async fn copies_have_the_host_of_their_request(plane: Plane) -> Result<()> {
+    const TARGET: &str = "copies.default.svc.cluster.local";
+    let mirrored = Mirrored::start().await?;
+    let copied = |name: &str| {
+        Ingress::new("default", name)
+            .annotation("mirror-target", &format!("http://{TARGET}"))
+            .annotation("mirror-host", "$host")
+            .annotation("upstream-vhost", "pods.test")
+    };
+    let hosts = copied("hosts").annotation("server-alias", "also.test");
+    let hosts = hosts.host("host-0.test").path("/", "web", 80);
+    mirrored
+        .manifests
+        .ingress(&hosts.host("b.test").path("/", "web", 80))?;
+    let below = copied("below").host("*.below.test").path("/", "web", 80);
+    mirrored.manifests.ingress(&below)?;
+    let sluice = mirrored.serve(plane.options(&mirrored.manifests)).await?;
+    sluice.wait_for_status("x.below.test", "/", 200).await?;
+    // Of wildcards Envoy knows no more than what the client has written.
+    let below = match plane {
+        Plane::Nginx => "x.below.test",
+        Plane::EnvoyTable | Plane::EnvoyScopes => TARGET,
+    };
+    for (number, (asked, path, expected)) in [
+        ("host-0.test", "/", "host-0.test"),
+        ("HOST-0.test:8080", "/", "host-0.test"),
+        ("b.test:1", "/%61", "b.test"),
+        ("b.test.", "/", "b.test"),
+        ("also.test", "/", "also.test"),
+        ("X.below.test:80", "/", below),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = Request::get(asked, path).header("x-forwarded-host", "forged.test");
+        let name = number.to_string();
+        let copy = mirrored.copy_of(&sluice, request, &name).await?;
+        let host = copy.host.as_deref().unwrap_or_default();
+        ensure!(host == expected, "{plane:?}: {asked} arrives as {host}");
+    }
+    sluice.stop()
 }

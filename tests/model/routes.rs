@@ -216,7 +216,7 @@ fn redirected() -> Result<Vec<HttpRoute>> {
 fn mirrored() -> HttpRoute {
     let mirror = |service: &str, fraction| Mirror {
         backend: id(service),
-        host: "copies.test".to_owned(),
+        host: Some("copies.test".to_owned()),
         address: None,
         path: None,
         bodiless: false,

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::fixture::HOST;
 use crate::scenarios::tracing::collector::{Collector, Span};
 use crate::scenarios::tracing::{
-    self, CALLER, TRACE, TracedFixture, attribute, get, hostile, path,
+    self, CALLER, TRACE, TracedFixture, attribute, get, hostile, path, request_in_trace,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,6 +39,48 @@ async fn sampling_ratio_zero_keeps_only_traces_begun_upstream() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn untrusted_trace_context_is_ignored() -> Result<()> {
     tracing::untrusted_context("nginx").await
+}
+
+/// On Envoy the ConfigMap decides for all.
+#[tokio::test(flavor = "multi_thread")]
+async fn ingress_says_whether_its_clients_are_trusted() -> Result<()> {
+    for trusted in [true, false] {
+        let collector = Collector::start().await?;
+        let settings = json!({
+            "enable-opentelemetry": "true",
+            "opentelemetry-trust-incoming-span": trusted.to_string(),
+        });
+        let other = path("/other")
+            .annotation("enable-opentelemetry", "true")
+            .annotation("opentelemetry-trust-incoming-span", &(!trusted).to_string());
+        let traced = TracedFixture::start("nginx", &collector.port, settings, &[other]).await?;
+        for (target, trusted) in [("/usual", trusted), ("/other", !trusted)] {
+            let request = request_in_trace(target, "00").header("tracestate", "a=b");
+            let seen = traced.seen(&request).await?;
+            let state = seen["headers"]["tracestate"][0].as_str();
+            let [trace, _, flags] = traced.send(&request).await?;
+            ensure!((trace == TRACE) == trusted, "{target}: {trace}");
+            // Whoever is not trusted does not say that there is no span.
+            ensure!(
+                flags == if trusted { "00" } else { "01" },
+                "{target}: {flags}"
+            );
+            ensure!(state == trusted.then_some("a=b"), "{target}: {seen}");
+        }
+        let [distrusting, believing] = if trusted {
+            ["/other", "/usual"]
+        } else {
+            ["/usual", "/other"]
+        };
+        let span = collector.wait_for(distrusting).await?;
+        ensure!(span.trace != TRACE && span.parent.is_empty(), "{span:?}");
+        for context in hostile::malformed() {
+            let request = get(believing).header("traceparent", &context);
+            hostile::ensure_new_trace(&traced, &request.header("tracestate", "a=b"), "01").await?;
+        }
+        traced.sluice.stop()?;
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,10 +5,10 @@ use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sluice_nginx::auth_request::{
-    CLIENT, COOKIE, HOST, METHOD, MOST_COOKIES, RETRY_AFTER, ROUTE, SCHEME, SIGN_IN,
+    CERTIFICATE, CLIENT, COOKIE, HOST, METHOD, MOST_COOKIES, RETRY_AFTER, ROUTE, SCHEME, SIGN_IN,
     UPSTREAM_HEADER, URI,
 };
-use sluice_xds_server::{AuthzDecision, AuthzRequest};
+use sluice_xds_server::{AuthzDecision, AuthzRequest, ClientCertificate};
 
 use crate::Authorizer;
 
@@ -30,6 +30,13 @@ fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
     let owned = |name: &str| header(name).unwrap_or_default().to_owned();
     let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
     let clients = headers.iter().filter(|(name, _)| !is_ours(name));
+    let [verify, subject, issuer, pem] = CERTIFICATE;
+    let certificate = header(verify).map(|verify| ClientCertificate {
+        verify: verify.to_owned(),
+        subject: owned(subject),
+        issuer: owned(issuer),
+        pem: owned(pem),
+    });
     Some(AuthzRequest {
         route: header(ROUTE)?.to_owned(),
         client: header(CLIENT).and_then(|address| address.parse().ok()),
@@ -40,6 +47,7 @@ fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
         headers: clients
             .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
             .collect(),
+        certificate,
     })
 }
 

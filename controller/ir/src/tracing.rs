@@ -70,6 +70,9 @@ pub struct SpanPolicy {
     /// Tracing of the route, if it differs from the default.
     #[serde(skip_serializing_if = "is_default")]
     pub enabled: Option<bool>,
+    /// A trace that a client names is gone on with, if that differs from the default. In Envoy the default holds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trust_incoming_context: Option<bool>,
     /// Name of its spans.
     #[serde(skip_serializing_if = "is_default")]
     pub operation: Option<String>,

@@ -97,6 +97,18 @@ impl ClientTls {
 
 /// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
 pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(String, Text)> {
+    let names = [
+        "ssl-client-verify",
+        "ssl-client-subject-dn",
+        "ssl-client-issuer-dn",
+        "ssl-client-cert",
+    ];
+    let names = names.map(str::to_owned).into_iter();
+    names.zip(client_certificate(clients)).collect()
+}
+
+/// Result of the verification, subject, issuer, and the certificate where it is forwarded.
+pub(crate) fn client_certificate(clients: &ClientCertificates) -> [Text; 4] {
     let asked = clients.verify != VerifyClient::Off;
     let variable = |name: &str| Text::default().variable(name);
     let of_certificate = |name: &str, there| {
@@ -112,25 +124,13 @@ pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(S
     } else {
         Text::default().then("NONE")
     };
-    let lines = [
-        ("ssl-client-verify", verdict),
-        (
-            "ssl-client-subject-dn",
-            of_certificate("ssl_client_s_dn", asked),
-        ),
-        (
-            "ssl-client-issuer-dn",
-            of_certificate("ssl_client_i_dn", asked),
-        ),
-        (
-            "ssl-client-cert",
-            of_certificate(
-                "ssl_client_escaped_cert",
-                asked && clients.forward_certificate,
-            ),
-        ),
-    ];
-    lines.map(|(name, text)| (name.to_owned(), text)).into()
+    let forwards = asked && clients.forward_certificate;
+    [
+        verdict,
+        of_certificate("ssl_client_s_dn", asked),
+        of_certificate("ssl_client_i_dn", asked),
+        of_certificate("ssl_client_escaped_cert", forwards),
+    ]
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //!                                                                              \--> spans.log --> the controller --OTLP--> collector
 //! ```
 //!
+//! A location may say otherwise whether it is on, and whether clients are believed: both are variables that it sets.
+//!
 //! All of it is nginx's own: no module has to be there. Without a collector nothing of it is in the configuration.
 
 use std::path::{Path, PathBuf};
@@ -32,8 +34,7 @@ pub(crate) struct TracesConf {
     enabled: bool,
     /// Requests are counted by their routes, too.
     counts: bool,
-    /// `None`: clients are not believed.
-    incoming: Option<Incoming>,
+    incoming: Incoming,
     /// Trace ids that are in the share.
     drawn: Option<Word>,
     /// A parent decides.
@@ -46,34 +47,31 @@ pub(crate) struct TracesConf {
 
 /// Context that clients send.
 struct Incoming {
+    /// They are believed.
+    trusted: bool,
     context: Value,
     any: Word,
     trace: Word,
     span: Word,
     sampled: Word,
     state: Value,
-    decides: bool,
 }
 
 impl TracesConf {
     /// `None` without a collector.
     pub(crate) fn new(config: &Config, settings: &Settings) -> Option<Self> {
         let tracing = config.global.tracing.as_ref()?;
-        let follows_parent = tracing.trust_incoming_context && tracing.follow_parent;
         let (samples, drawn) = match tracing.sampler {
             Sampler::Always | Sampler::Millionths(MILLION..) => (true, None),
             Sampler::Never | Sampler::Millionths(0) => (false, None),
             Sampler::Millionths(share) => (true, Some(word(drawn(share)))),
         };
-        let incoming = tracing
-            .trust_incoming_context
-            .then(|| Incoming::new(settings, follows_parent));
         Some(TracesConf {
             enabled: tracing.enabled_by_default,
             counts: settings.requests.is_some(),
-            incoming,
+            incoming: Incoming::new(tracing, settings),
             drawn,
-            follows_parent,
+            follows_parent: tracing.follow_parent,
             samples,
             operation: operation(tracing),
             file: word(span_log(&settings.folder).display()),
@@ -82,7 +80,7 @@ impl TracesConf {
 }
 
 impl Incoming {
-    fn new(settings: &Settings, decides: bool) -> Self {
+    fn new(tracing: &Tracing, settings: &Settings) -> Self {
         // Kong's nginx joins the lines itself.
         let prefix = if settings.engine.is_kongs() {
             "http_"
@@ -96,13 +94,13 @@ impl Incoming {
         };
         let group = |name: &str, pattern: &str| format!("(?<{name}>{pattern})");
         Incoming {
+            trusted: tracing.trust_incoming_context,
             context: all("traceparent"),
             any: context(TRACE, SPAN, FLAGS),
             trace: context(&group("sluice_parent_trace", TRACE), SPAN, FLAGS),
             span: context(TRACE, &group("sluice_parent_span", SPAN), FLAGS),
             sampled: context(TRACE, SPAN, "[0-9a-f][13579bdf]"),
             state: all("tracestate"),
-            decides,
         }
     }
 }
@@ -173,17 +171,23 @@ fn in_json(text: &str) -> String {
 #[derive(Default)]
 pub(crate) struct LocationSpans {
     pub(crate) traced: Option<bool>,
+    pub(crate) trusted: Option<bool>,
     pub(crate) operation: Option<Value>,
 }
 
 impl LocationSpans {
     pub(crate) fn new(route: &HttpRoute, global: &GlobalConfig) -> Self {
-        let SpanPolicy { enabled, operation } = &route.policy.tracing;
+        let SpanPolicy {
+            enabled,
+            trust_incoming_context,
+            operation,
+        } = &route.policy.tracing;
         if global.tracing.is_none() {
             return LocationSpans::default();
         }
         LocationSpans {
             traced: *enabled,
+            trusted: *trust_incoming_context,
             operation: operation
                 .as_ref()
                 .map(value)

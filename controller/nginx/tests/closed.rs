@@ -50,7 +50,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     };
     let mirror = Mirror {
         backend: copies.clone(),
-        host: "copies.test".to_owned(),
+        host: Some("copies.test".to_owned()),
         address: None,
         path: None,
         bodiless: false,

@@ -161,7 +161,7 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
     };
     let mirror = Mirror {
         backend: backend(),
-        host: "copies.test".to_owned(),
+        host: Some("copies.test".to_owned()),
         address: None,
         path: None,
         bodiless: false,

@@ -145,7 +145,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         },
         mirrors: vec![Mirror {
             backend: copies.clone(),
-            host: text.to_owned(),
+            host: Some(text.to_owned()),
             address: None,
             path: Some(MirrorPath {
                 literal: text.to_owned(),

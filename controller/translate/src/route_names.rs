@@ -44,6 +44,13 @@ impl RouteNames {
         })
     }
 
+    /// True if a location has one value of a variable in ingress-nginx: a name of the route, or of the location itself.
+    pub(crate) fn is_constant(variable: &str) -> bool {
+        const OF_LOCATION: [&str; 3] = ["location_path", "proxy_upstream_name", "server_name"];
+        let is_of_location = |name: &&str| variable.eq_ignore_ascii_case(name);
+        RouteNames::longest().get(variable).is_some() || OF_LOCATION.iter().any(is_of_location)
+    }
+
     /// True if a text has one of them.
     pub(crate) fn are_in(text: &str) -> bool {
         let longest = RouteNames::longest();

@@ -6,9 +6,9 @@ use sluice_filter_config::{HashKey, Plain};
 use sluice_ir::Forwarded;
 use sluice_syntax::expression;
 use sluice_syntax::settings::ext_auth::{sign_in, url_with_variables};
-use sluice_syntax::settings::upstream::host_value;
 use sluice_syntax::template::Target;
 
+use crate::annotations::longest_host_value;
 use crate::route_names::RouteNames;
 use crate::snippet::{Block, Comparable, CompileOptions, Constants, HeaderOptions, compile};
 
@@ -59,8 +59,7 @@ pub const PLACES: &[Place] = &[
         Target::for_route(&format!("/${{{name}}}"), |name| longest.get(name)).is_ok()
     }),
     place("`upstream-vhost`", |name| {
-        let longest = RouteNames::longest();
-        host_value(&format!("${{{name}}}"), |name| longest.get(name)).is_ok()
+        longest_host_value(&format!("${{{name}}}"), true).is_ok()
     }),
     place(
         "`proxy-set-headers` and `add-headers` of the ConfigMap; `proxy-redirect-*`, `proxy-cookie-*`",
@@ -85,7 +84,7 @@ pub const PLACES: &[Place] = &[
         |name| expression::for_ext_auth(&format!("${{{name}}}")).is_ok(),
     ),
     place("`auth-cache-key`", |name| {
-        expression::for_cache_key(&format!("${{{name}}}")).is_ok()
+        expression::for_cache_key(&format!("${{{name}}}"), RouteNames::is_constant).is_ok()
     }),
     place("`fastcgi-params-configmap`", |name| {
         expression::for_fastcgi(&format!("${{{name}}}")).is_ok()
@@ -95,8 +94,8 @@ pub const PLACES: &[Place] = &[
 /// Names beside those of [`Plain`].
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
-    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "msec", "namespace",
-    "remote_user", "request_id", "service_name", "service_port",
+    "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "location_path", "msec", "namespace",
+    "proxy_upstream_name", "remote_user", "request_id", "service_name", "service_port",
 ];
 
 const fn place(title: &'static str, takes: fn(&str) -> bool) -> Place {
@@ -149,6 +148,8 @@ mod tests {
             assert!((1..30).contains(&count), "{}: {count}", place.title);
         }
         assert!(variables("`upstream-vhost`").contains(&"service_name"));
+        assert!(variables("`upstream-vhost`").contains(&"server_name"));
+        assert!(variables("`auth-cache-key`").contains(&"namespace"));
         assert!(!variables("`permanent-redirect`").contains(&"request_method"));
         assert!(variables("`auth-cache-key`").contains(&"remote_user"));
     }

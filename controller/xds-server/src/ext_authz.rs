@@ -17,7 +17,10 @@ use envoy_types::pb::envoy::service::auth::v3::{
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 use envoy_types::pb::google::rpc;
 use futures::future::BoxFuture;
-use sluice_xds::{CLIENT_METADATA, PATH_HEADER, ROUTE_METADATA};
+use sluice_xds::{
+    CLIENT_METADATA, ISSUER_METADATA, PATH_HEADER, ROUTE_METADATA, SUBJECT_METADATA,
+    VERIFY_METADATA,
+};
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status};
@@ -39,6 +42,21 @@ pub struct AuthzRequest {
     pub path: String,
     /// Names in lower case, in the order of the request; without what begins with a colon.
     pub headers: Vec<(String, Vec<u8>)>,
+    /// On hosts that verify client certificates.
+    pub certificate: Option<ClientCertificate>,
+}
+
+/// Client certificate of a connection, as pods hear of it. What there is not is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// Result of the verification: `SUCCESS`, `NONE` or what begins with `FAILED`.
+    pub verify: String,
+    /// Its subject (RFC 2253).
+    pub subject: String,
+    /// The subject of its issuer.
+    pub issuer: String,
+    /// The certificate, PEM with escapes of URLs, where it is forwarded.
+    pub pem: String,
 }
 
 /// Decision on a request.
@@ -129,7 +147,15 @@ fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
             .get(key)
             .and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok())
     };
-    let http = request.attributes?.request?.http?;
+    let attributes = request.attributes?;
+    let peer = attributes.source.unwrap_or_default();
+    let certificate = text(VERIFY_METADATA).map(|verify| ClientCertificate {
+        verify,
+        subject: text(SUBJECT_METADATA).unwrap_or_default(),
+        issuer: text(ISSUER_METADATA).unwrap_or_default(),
+        pem: peer.certificate,
+    });
+    let http = attributes.request?.http?;
     let headers = headers(http.header_map.unwrap_or_default());
     // Where the path was decoded for the look-up of the route: as the client has sent it.
     let sent = headers.iter().find(|(name, _)| name == PATH_HEADER);
@@ -142,6 +168,7 @@ fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
         host: http.host,
         path: sent.unwrap_or(http.path),
         headers,
+        certificate,
     })
 }
 
@@ -227,7 +254,9 @@ fn all(headers: Vec<(String, String)>, action: HeaderAppendAction) -> Vec<Header
 #[cfg(test)]
 mod tests {
     use envoy_types::pb::envoy::service::auth::v3::AttributeContext;
-    use envoy_types::pb::envoy::service::auth::v3::attribute_context::{HttpRequest, Request};
+    use envoy_types::pb::envoy::service::auth::v3::attribute_context::{
+        HttpRequest, Peer, Request,
+    };
 
     use super::*;
 
@@ -254,6 +283,10 @@ mod tests {
         CheckRequest {
             attributes: Some(AttributeContext {
                 request: Some(request),
+                source: Some(Peer {
+                    certificate: "PEM".to_owned(),
+                    ..Peer::default()
+                }),
                 ..AttributeContext::default()
             }),
         }
@@ -279,6 +312,27 @@ mod tests {
         ];
         assert_eq!(check.headers, headers);
         assert!(!format!("{check:?}").contains("cookie"));
+    }
+
+    #[test]
+    fn a_certificate_is_told_where_the_result_of_its_verification_is() {
+        let read = |pairs: &[(&'static str, &'static str)]| {
+            let mut metadata = MetadataMap::new();
+            for (key, value) in pairs {
+                metadata.insert(*key, value.parse().unwrap());
+            }
+            read(&metadata, request()).unwrap().certificate
+        };
+        let told = [(ROUTE_METADATA, "a/"), (SUBJECT_METADATA, "CN=a")];
+        assert_eq!(read(&told), None);
+        let certificate = read(&[told[0], told[1], (VERIFY_METADATA, "SUCCESS")]);
+        let expected = ClientCertificate {
+            verify: "SUCCESS".to_owned(),
+            subject: "CN=a".to_owned(),
+            issuer: String::new(),
+            pem: "PEM".to_owned(),
+        };
+        assert_eq!(certificate, Some(expected));
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod version;
 
 pub use access_log::{AccessLogEntry, AccessLogService};
 pub use ejection::Ejection;
-pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes};
+pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes, ClientCertificate};
 pub use ext_proc::{
     EXT_PROC_PATH, Exchange, Failed, Headers, Inspector, Part, ProcessorService, Verdict,
 };

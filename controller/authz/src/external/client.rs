@@ -14,7 +14,7 @@ use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{
     Backend, CDN_LOOP, Endpoint, Expression, ExpressionPart, ExternalAuth, Hostname, Variable,
 };
-use sluice_xds_server::AuthzRequest;
+use sluice_xds_server::{AuthzRequest, ClientCertificate};
 use tokio::time::timeout;
 
 use super::expression::text;
@@ -252,6 +252,9 @@ fn request(
         "x-auth-request-redirect",
         text(&external.redirect_url, check),
     )?;
+    for (name, value) in check.certificate.iter().flat_map(certificate_headers) {
+        set(name, value.to_owned())?;
+    }
     if external.method.is_some() {
         set("x-original-uri", uri)?;
         set("x-scheme", scheme)?;
@@ -262,13 +265,27 @@ fn request(
     for header in &external.headers {
         set(header.name.as_str(), text(&header.value, check))?;
     }
-    // In one line, and first: some read no other.
+    headers.insert(CDN_LOOP, marked(check, cdn_id)?);
+    request.body(Empty::new()).context("no request")
+}
+
+/// In one line, and first: some read no other.
+fn marked(check: &AuthzRequest, cdn_id: &str) -> anyhow::Result<HeaderValue> {
     let mark = format!("{cdn_id}{AUTH_REQUEST}").into_bytes();
     let marks: Vec<&[u8]> = std::iter::once(mark.as_slice())
         .chain(loops(check))
         .collect();
-    headers.insert(CDN_LOOP, HeaderValue::from_bytes(&marks.join(&b", "[..]))?);
-    request.body(Empty::new()).context("no request")
+    Ok(HeaderValue::from_bytes(&marks.join(&b", "[..]))?)
+}
+
+/// The client's own are not passed.
+fn certificate_headers(certificate: &ClientCertificate) -> [(&'static str, &str); 4] {
+    [
+        ("ssl-client-verify", &certificate.verify),
+        ("ssl-client-subject-dn", &certificate.subject),
+        ("ssl-client-issuer-dn", &certificate.issuer),
+        ("ssl-client-cert", &certificate.pem),
+    ]
 }
 
 /// An empty value is no header.

@@ -11,8 +11,9 @@ use crate::{BackendId, is_default};
 pub struct Mirror {
     /// Backend of the copy.
     pub backend: BackendId,
-    /// The `Host` of the copy.
-    pub host: String,
+    /// The `Host` of the copy; `None` is the host of the request, in lower case and without a port. In Envoy that is the name of the
+    /// server, so only exact names have it.
+    pub host: Option<String>,
     /// Cluster IP of the backend, if any, for a data plane that chooses no endpoint for a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,

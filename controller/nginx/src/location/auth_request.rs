@@ -11,6 +11,7 @@ use sluice_ir::{Authentication, HeaderName, HttpRoute, PasswordScheme, Policy, U
 use crate::conf::{Text, Value, Word, value, word};
 use crate::context::{Host, RenderContext};
 use crate::expression;
+use crate::tls::client_certificate;
 use crate::traces;
 
 /// Path of the controller's authorization endpoint.
@@ -27,6 +28,14 @@ pub const SCHEME: &str = "sluice-scheme";
 pub const HOST: &str = "sluice-host";
 /// Header of an authorization request: path and query.
 pub const URI: &str = "sluice-uri";
+/// Headers of an authorization request on hosts that verify client certificates: the result of the verification, subject, issuer,
+/// and the certificate where it is forwarded.
+pub const CERTIFICATE: [&str; 4] = [
+    "sluice-client-verify",
+    "sluice-client-subject",
+    "sluice-client-issuer",
+    "sluice-client-certificate",
+];
 /// Of an answer, with a number behind it: a cookie for the client.
 pub const COOKIE: &str = "sluice-cookie-";
 /// As many as there are; more are dropped.
@@ -207,6 +216,12 @@ impl AuthLocation {
             ("Content-Length", value("")),
         ]
         .map(|(name, value)| (name.to_owned(), value));
+        // Also where there is nothing to say: a client could.
+        let certificate = match &host.server.client_certificates {
+            Some(clients) => client_certificate(clients).map(Text::quoted),
+            None => CERTIFICATE.map(|_| value("")),
+        };
+        let certificate = CERTIFICATE.map(str::to_owned).into_iter().zip(certificate);
         let traces = traces::headers(context.global());
         let traces = traces.into_iter().map(|(name, text)| (name, text.quoted()));
         Some(AuthLocation {
@@ -215,7 +230,7 @@ impl AuthLocation {
                 "http://unix:{}:{PATH}",
                 context.settings.controller.display()
             )),
-            lines: said.into_iter().chain(traces).collect(),
+            lines: said.into_iter().chain(certificate).chain(traces).collect(),
             cookies: AuthRequest::new(first, false, host).cookies,
             signs_in: authentications
                 .iter()

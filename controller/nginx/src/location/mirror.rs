@@ -60,7 +60,7 @@ fn identity(mirror: &Mirror) -> String {
     let place = format!(
         "{} {}{body}{part}{path}",
         mirror.backend.as_str(),
-        mirror.host
+        mirror.host.as_deref().unwrap_or("$host")
     );
     hash(&place)
 }
@@ -167,7 +167,10 @@ impl Relay {
 /// `policies`: of the locations whose requests are copied.
 fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &TrackedConfig<'_>) -> Copies {
     let transport = upstream::transport(&mirror.backend, config);
-    let host = Text::default().then(&mirror.host);
+    let host = match &mirror.host {
+        Some(host) => Text::default().then(host),
+        None => Text::default().variable("host"),
+    };
     let named = |name: &str, text| (name.to_owned(), text);
     // A relay speaks TLS itself.
     let (tls, own) = match mirror.address {

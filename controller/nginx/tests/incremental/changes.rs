@@ -324,7 +324,7 @@ fn policy(variant: usize) -> Policy {
 fn mirror(fraction: Option<Fraction>) -> Mirror {
     Mirror {
         backend: backend_id(1),
-        host: "copies.test".to_owned(),
+        host: Some("copies.test".to_owned()),
         address: None,
         path: None,
         bodiless: false,

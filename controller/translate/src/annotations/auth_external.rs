@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .access_control()
-            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it; the service gets no ssl-client-* headers"),
+            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it"),
         annotation(
             "auth-method",
             Value::OneOf(METHODS),
@@ -84,7 +84,7 @@ pub(super) const GROUP: Group = Group {
         .full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
             .may_be_blank()
-            .partly("nginx variables that Sluice supports"),
+            .partly("nginx variables that Sluice supports, and constants of the location ($namespace, $ingress_name, $service_name, $service_port, $server_name, $location_path, $proxy_upstream_name)"),
         annotation(
             "auth-cache-duration",
             Value::List,
@@ -144,7 +144,9 @@ pub(super) fn external_auth(view: &mut View<'_, '_>, globals: &Globals) -> Optio
             longest.get(name)
         })
     });
-    let key = view.read("auth-cache-key", expression::for_cache_key);
+    let key = view.read("auth-cache-key", |text| {
+        expression::for_cache_key(text, RouteNames::is_constant)
+    });
     let durations = view.read("auth-cache-duration", durations);
     let method = view.read("auth-method", method);
     let upstream_headers = view

@@ -8,21 +8,15 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
 use crate::snippet::{NamedLocation, is_location_name};
-use crate::support::Support;
 
-const BY_HTTP: &str =
-    "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate";
-
-const NGINX: Support =
-    Support::Partly("as in ingress-nginx, of the whole host; without a host, paths answer 503");
+const DIFFERENCE: &str = "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate, and paths of a rule without a host answer 503";
 
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",
     annotations: &[
         annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Host)
             .access_control()
-            .partly(BY_HTTP)
-            .nginx(NGINX),
+            .partly(DIFFERENCE),
         annotation(
             "auth-tls-verify-client",
             Value::OneOf(&["on", "off", "optional", "optional_no_ca"]),

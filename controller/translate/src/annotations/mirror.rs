@@ -7,7 +7,7 @@ use sluice_translate_engine::UpstreamUrl;
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
-use crate::support::Support;
+use crate::support::{DataPlane, Support};
 
 /// The filter says once for each request which pod gets it.
 const NGINX: Support = Support::Partly(
@@ -23,7 +23,10 @@ pub(super) const GROUP: Group = Group {
             .partly("a path and $request_uri, or one of them, after the host")
             .nginx(NGINX),
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress)
-            .partly("the name of a host; variables are reported"),
+            .partly("the name of a host, and $host on exact hosts; other variables are reported")
+            .nginx(Support::Partly(
+                "the name of a host, and $host; other variables are reported",
+            )),
         annotation(
             "mirror-request-body",
             Value::OnOff,
@@ -39,35 +42,49 @@ pub(super) const GROUP: Group = Group {
 pub(crate) struct MirrorTarget {
     /// The backend that gets it.
     pub(crate) target: UpstreamUrl,
-    /// The `Host` that it has.
-    pub(crate) host: String,
+    /// The `Host` that it has; `None` is `$host`.
+    pub(crate) host: Option<String>,
     /// Its path.
     pub(crate) path: MirrorPath,
     /// Form of the copies.
     pub(crate) copies: Copies,
 }
 
-pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<MirrorTarget> {
+pub(super) fn mirror(
+    view: &mut View<'_, '_>,
+    data_plane: Option<DataPlane>,
+) -> Option<MirrorTarget> {
     let copies = match view.read("mirror-request-body", value::on_off) {
         Some(false) => Copies::Bodiless,
         Some(true) | None => Copies::Whole,
     };
-    let host = view.read("mirror-host", |text| -> Parsed<String> {
-        let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
-        Ok(name.as_str().to_owned())
-    });
+    let is_known = view.hosts.is_some() || data_plane == Some(DataPlane::Nginx);
+    let host = view.read("mirror-host", |text| host(text, is_known));
     let addresses = view.references.tracker.addresses;
     let (target, path) = view.read("mirror-target", |text| {
         let (target, path) = UpstreamUrl::parse(text, addresses)?;
         Ok((target, parse_path(path)?))
     })?;
-    let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
+    let host = host.unwrap_or_else(|| Some(target.host.as_str().to_owned()));
     Some(MirrorTarget {
         target,
         host,
         path,
         copies,
     })
+}
+
+/// `None` is the host of the request. `is_known`: what that is, is known.
+fn host(text: &str, is_known: bool) -> Parsed<Option<String>> {
+    match text {
+        "$host" | "${host}" if is_known => return Ok(None),
+        "$host" | "${host}" => {
+            return Err("the name of a host, or exact hosts where it is $host".into());
+        }
+        _ => {}
+    }
+    let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host, or $host")?;
+    Ok(Some(name.as_str().to_owned()))
 }
 
 /// The part after the host; nothing is the path of the request. nginx sends the name of its own location where

@@ -76,7 +76,7 @@ pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use route_auth::RouteAuth;
 pub(crate) use server::{Alias, MAX_ALIASES};
-pub(crate) use upstream_host::RouteHost;
+pub(crate) use upstream_host::{RouteHost, longest_host_value};
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -247,7 +247,10 @@ impl Annotations {
         let https_redirects = tls_redirect::https_redirects(view, globals);
         let mut backend = upstream_settings(view, globals, options);
         let (canary, errors) = (canary::canary(view), errors::errors(view, globals));
-        let (clients, mirror) = (auth_tls::clients(view), mirror::mirror(view));
+        let (clients, mirror) = (
+            auth_tls::clients(view),
+            mirror::mirror(view, options.data_plane),
+        );
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
         let policy = Policy {
             host: upstream_host,

@@ -7,11 +7,12 @@ use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
 use crate::global::Globals;
 use crate::risk::Risk;
+use crate::support::{DataPlane, Support};
 
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";
 const COLLECTOR: &str = "where the ConfigMap names a collector";
-const ONE_TRUST: &str = "trace context of clients is trusted for all hosts or for none: the ConfigMap's key of the same name decides";
+const ONE_TRUST: &str = "trace context of clients is read before the path is known, so it is trusted for all hosts or for none: the ConfigMap's key of the same name decides";
 
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",
@@ -35,7 +36,7 @@ pub(super) const GROUP: Group = Group {
         )
         .partly(COLLECTOR)
         .harmless(&["false"]),
-        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location).partly(ONE_TRUST),
+        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location).partly(ONE_TRUST).nginx(Support::Full),
         annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location).full(),
     ],
 };
@@ -62,15 +63,17 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
         }
         return SpanPolicy::default();
     };
-    if wanted && trusts.is_some_and(|trusts| trusts != tracing.trust_incoming_context) {
+    let trusts = trusts.filter(|trusts| wanted && *trusts != tracing.trust_incoming_context);
+    if trusts.is_some() && globals.data_plane != Some(DataPlane::Nginx) {
         let reason = format!(
             "expected {} as in the ConfigMap, got the opposite",
             tracing.trust_incoming_context
         );
-        view.not_honoured(TRUST, reason, "the ConfigMap's value is used");
+        view.not_honoured(TRUST, reason, "in Envoy the ConfigMap's value is used");
     }
     SpanPolicy {
         enabled: on.filter(|on| *on != tracing.enabled_by_default),
+        trust_incoming_context: trusts,
         operation: operation.filter(|_| wanted),
     }
 }

@@ -9,6 +9,7 @@ use sluice_translate_engine::AddressPolicy;
 use super::keys::{Key, key};
 use super::view::View;
 use crate::ext_auth_url;
+use crate::route_names::RouteNames;
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
@@ -20,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     key("global-auth-response-headers", "").full(),
     key("global-auth-signin", "").full(),
     key("global-auth-signin-redirect-param", "rd").full(),
-    key("global-auth-url", "").partly("a literal host or $host; the service gets no ssl-client-* headers"),
+    key("global-auth-url", "").partly("a literal host or $host"),
 ];
 
 const PARAMETER: &str = "global-auth-signin-redirect-param";
@@ -63,7 +64,7 @@ pub(super) fn take(
             value::bool,
         ),
         view.set_access_control(&mut key, "global-auth-cache-key", |text| {
-            unless_empty(text, expression::for_cache_key)
+            unless_empty(text, cache_key)
         }),
         view.set_access_control(
             &mut cache_durations,
@@ -89,6 +90,10 @@ pub(super) fn take(
 
 fn sign_in_url(text: &str, parameter: Option<&str>) -> Parsed<Option<Expression>> {
     unless_empty(text, |text| sign_in(text, parameter, |_| None))
+}
+
+fn cache_key(text: &str) -> Parsed<Expression> {
+    expression::for_cache_key(text, RouteNames::is_constant)
 }
 
 fn unless_empty<T>(text: &str, parse: impl FnOnce(&str) -> Parsed<T>) -> Parsed<Option<T>> {

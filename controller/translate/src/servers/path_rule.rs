@@ -141,7 +141,7 @@ impl PathRule {
         path: PathMatch,
         host: &HostContext<'_>,
     ) -> HttpRoute {
-        let policy = self.policy(host, &path);
+        let policy = self.policy(server, host, &path);
         let https_redirect = self.https(host, &path);
         let RouteTarget {
             action,
@@ -255,10 +255,10 @@ impl PathRule {
         }
     }
 
-    fn policy(&self, host: &HostContext<'_>, path: &PathMatch) -> Arc<Policy> {
+    fn policy(&self, server: &ServerName, host: &HostContext<'_>, path: &PathMatch) -> Arc<Policy> {
         let mut policy = Arc::clone(&self.annotations.policy);
         if let (Some(host), Some(names)) = (&self.annotations.route_host, &self.target.names) {
-            Arc::make_mut(&mut policy).host = host.on(names);
+            Arc::make_mut(&mut policy).host = host.on(names, server);
         }
         if let Some(urls) = &self.annotations.route_auth {
             let authentication = Arc::make_mut(&mut policy).authentication.as_mut();

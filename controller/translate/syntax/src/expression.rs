@@ -55,14 +55,14 @@ fn of_ext_auth(name: &str) -> Option<Variable> {
 }
 
 /// As [`for_ext_auth`], for a key of its cache. `$remote_user` is a part of `Authorization`, so that header distinguishes at least
-/// as much.
-pub fn for_cache_key(text: &str) -> Parsed<Expression> {
+/// as much. Each location has answers of its own, so whatever is constant there is a text, its name.
+pub fn for_cache_key(text: &str, is_constant: impl Fn(&str) -> bool) -> Parsed<Expression> {
     parse_with(text, |name| {
         let is_user = name.eq_ignore_ascii_case("remote_user");
         let whole = is_user.then(|| Variable::Header("authorization".to_owned()));
-        whole
-            .or_else(|| of_ext_auth(name))
-            .map(ExpressionPart::Variable)
+        let variable = whole.or_else(|| of_ext_auth(name));
+        let constant = is_constant(name).then(|| ExpressionPart::Text(name.to_owned()));
+        variable.map(ExpressionPart::Variable).or(constant)
     })
 }
 

@@ -88,10 +88,16 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
 /// Tracing of a route that differs; every other one costs nothing.
 pub(super) fn of_route(traced: &SpanPolicy, global: &GlobalConfig) -> Option<RouteTracing> {
     let everywhere = global.tracing.as_ref()?.enabled_by_default;
-    if *traced == SpanPolicy::default() {
+    let SpanPolicy {
+        enabled,
+        operation,
+        // Headers of clients are read before the route is known.
+        trust_incoming_context: _,
+    } = traced;
+    if enabled.is_none() && operation.is_none() {
         return None;
     }
-    let numerator = if traced.enabled.unwrap_or(everywhere) {
+    let numerator = if enabled.unwrap_or(everywhere) {
         100
     } else {
         0
@@ -101,7 +107,7 @@ pub(super) fn of_route(traced: &SpanPolicy, global: &GlobalConfig) -> Option<Rou
             numerator,
             ..FractionalPercent::default()
         }),
-        operation: traced.operation.clone().unwrap_or_default(),
+        operation: operation.clone().unwrap_or_default(),
         ..RouteTracing::default()
     })
 }
@@ -265,7 +271,7 @@ mod tests {
     fn share(on: Option<bool>, global: &GlobalConfig) -> Option<u32> {
         let traced = SpanPolicy {
             enabled: on,
-            operation: None,
+            ..SpanPolicy::default()
         };
         Some(of_route(&traced, global)?.overall_sampling?.numerator)
     }
@@ -305,8 +311,8 @@ mod tests {
     #[test]
     fn a_name_alone_does_not_switch_spans_on_or_off() {
         let named = SpanPolicy {
-            enabled: None,
             operation: Some("pay".to_owned()),
+            ..SpanPolicy::default()
         };
         for everywhere in [true, false] {
             let route = of_route(&named, &global(everywhere, true)).unwrap();

@@ -87,6 +87,38 @@ fn an_auth_request_says_what_was_asked_for_and_nothing_that_a_client_made_up() {
 }
 
 #[test]
+fn an_auth_request_has_the_verified_certificate_in_place_of_the_clients_claim() {
+    let certificate = ClientCertificate {
+        verify: "FAILED:expired".to_owned(),
+        subject: "CN=\\C3\\A4".to_owned(),
+        ..ClientCertificate::default()
+    };
+    let check = AuthzRequest {
+        certificate: Some(certificate.clone()),
+        ..check()
+    };
+    let (external, at) = (external(), place("http://auth.example/").unwrap());
+    let asked = request(&external, &at, &check, "sluice").unwrap();
+    let told: Vec<_> = asked
+        .headers()
+        .iter()
+        .filter(|(name, _)| name.as_str().starts_with("ssl-client-"))
+        .collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(asked.headers()["ssl-client-verify"], "FAILED:expired");
+    assert_eq!(asked.headers()["ssl-client-subject-dn"], "CN=\\C3\\A4");
+    let two_lines = ClientCertificate {
+        subject: "CN=a\r\nssl-client-verify: SUCCESS".to_owned(),
+        ..certificate
+    };
+    let check = AuthzRequest {
+        certificate: Some(two_lines),
+        ..check
+    };
+    assert!(request(&external, &at, &check, "sluice").is_err());
+}
+
+#[test]
 fn what_is_no_url_is_not_asked() {
     for bad in [
         "",

@@ -124,7 +124,7 @@ fn a_body_has_variables_that_every_request_has() {
 
 #[test]
 fn a_cache_key_has_the_whole_header_in_place_of_the_user_in_it() {
-    let key = for_cache_key("$remote_user$http_authorization-$host").unwrap();
+    let key = for_cache_key("$remote_user$http_authorization-$host", |_| false).unwrap();
     assert_eq!(
         serde_json::to_string(&key).unwrap(),
         "\"${header authorization}${header authorization}-$host\""

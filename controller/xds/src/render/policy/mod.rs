@@ -27,6 +27,7 @@ use sluice_ir::{Authentication, ClientLimits, DirectResponse, GlobalConfig, Http
 use super::LOOKUP_FILTER;
 use super::proto::{any, extension, switched_on};
 pub(super) use composite::{composite, composite_chain, composites_per_route, firewall_composite};
+pub(super) use ext_authz::telling_certificate;
 pub(super) use firewall::inspected_body;
 
 /// The filter with the policies of a route.

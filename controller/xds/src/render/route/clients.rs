@@ -1,4 +1,4 @@
-//! Client certificates: requests that a server accepts, and headers for pods.
+//! Client certificates: requests that a server accepts, and headers for pods and for authentication services.
 //!
 //! A certificate counts when it was checked against what the server believes, whatever name the handshake was for: the
 //! listener says against what, in a header. A request without a good one never reaches a route that wants one.
@@ -18,6 +18,7 @@ use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
 use crate::render::manager::trust_name;
+use crate::render::policy::{POLICY, telling_certificate};
 use crate::render::tracing;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
@@ -40,6 +41,7 @@ pub(super) fn routes(
     let pods = |verdict| {
         mine.iter()
             .map(move |route| telling(route.clone(), verdict, clients))
+            .map(|route| telling_service(route, verdict, http_route, clients))
     };
     let named = |route| called(route, clients);
     let good_one = |route| checked(route, clients);
@@ -168,6 +170,25 @@ fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Rou
         has_certificate && clients.forward_certificate,
         "%DOWNSTREAM_PEER_CERT%",
     );
+    route
+}
+
+/// The same for an authentication service, which is asked before headers are set.
+fn telling_service(
+    mut route: Route,
+    verdict: &str,
+    http_route: &HttpRoute,
+    clients: &ClientCertificates,
+) -> Route {
+    let authentication = http_route.policy.authentication.as_ref();
+    if authentication.is_none_or(|authentication| authentication.external.is_none()) {
+        return route;
+    }
+    if let Some(chain) = route.typed_per_filter_config.get_mut(POLICY)
+        && let Some(telling) = telling_certificate(chain, verdict, clients.forward_certificate)
+    {
+        *chain = telling;
+    }
     route
 }
 

@@ -148,13 +148,14 @@ fn to_backends(
             .iter()
             .map(|canary| &canary.backend)
             .chain(to.alternatives().iter().map(|weighted| &weighted.backend))
-            .flat_map(|backend| to_alternative(route, http_route, backend, global)),
+            .flat_map(|backend| to_alternative(route, http_route, backend, (server, global))),
     );
     if let Some(backend) = &http_route.https_backend {
-        let https = upstream_routes(route, http_route, backend, global).into_iter();
+        let https = upstream_routes(route, http_route, backend, (server, global)).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(upstream_routes(route, http_route, to.primary(), global));
+    let primary = upstream_routes(route, http_route, to.primary(), (server, global));
+    routes.extend(primary);
     routes
 }
 
@@ -200,10 +201,10 @@ fn to_alternative(
     route: &Route,
     http_route: &HttpRoute,
     backend: &BackendId,
-    global: &GlobalConfig,
+    of: (&ServerName, &GlobalConfig),
 ) -> Vec<Route> {
     let chosen = || is(BACKEND_HEADER, backend.as_str());
-    let routes = upstream_routes(route, http_route, backend, global).into_iter();
+    let routes = upstream_routes(route, http_route, backend, of).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
 
@@ -211,7 +212,7 @@ fn upstream_routes(
     route: &Route,
     http_route: &HttpRoute,
     backend: &BackendId,
-    global: &GlobalConfig,
+    (server, global): (&ServerName, &GlobalConfig),
 ) -> Vec<Route> {
     let policy = &http_route.policy;
     let own = http_route.destination().map(|to| to.filters(backend));
@@ -220,6 +221,7 @@ fn upstream_routes(
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
+        action.request_mirror_policies = copies(policy, server);
         action.retry_policy = action
             .retry_policy
             .map(|policy| retry::unless_looped(policy, global));
@@ -304,7 +306,6 @@ pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> Rout
         timeout: seconds(0),
         idle_timeout: seconds(idle_timeout(policy)),
         retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
-        request_mirror_policies: copies(policy),
         ..RouteAction::default()
     }
 }

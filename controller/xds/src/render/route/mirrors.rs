@@ -14,19 +14,26 @@ use envoy_types::pb::envoy::config::route::v3::route_action::RequestMirrorPolicy
 use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
 use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use sluice_filter_config::host_contract::MIRROR_TARGET_HEADER;
-use sluice_ir::{Fraction, Mirror, MirrorPath, Policy};
+use sluice_ir::{Fraction, Mirror, MirrorPath, Policy, ServerName};
 
 use crate::render::header::{append, literal, set};
 use crate::render::policy::target;
 
-pub(super) fn copies(policy: &Policy) -> Vec<RequestMirrorPolicy> {
-    policy.mirrors.iter().map(copy_to).collect()
+/// Of a route in the virtual host of this name.
+pub(super) fn copies(policy: &Policy, server: &ServerName) -> Vec<RequestMirrorPolicy> {
+    let mirrors = policy.mirrors.iter();
+    mirrors.map(|mirror| copy_to(mirror, server)).collect()
 }
 
-fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
+fn copy_to(mirror: &Mirror, server: &ServerName) -> RequestMirrorPolicy {
+    // Others get the host as it was sent.
+    let host = mirror.host.clone().or_else(|| match server {
+        ServerName::Exact(name) => Some(name.as_str().to_owned()),
+        ServerName::Wildcard(_) | ServerName::CatchAll => None,
+    });
     RequestMirrorPolicy {
         cluster: mirror.backend.as_str().to_owned(),
-        host_rewrite_literal: mirror.host.clone(),
+        host_rewrite_literal: host.unwrap_or_default(),
         disable_shadow_host_suffix_append: true,
         runtime_fraction: mirror.fraction.map(of_all),
         request_headers_mutations: mirror.path.iter().map(target_of_copy).collect(),

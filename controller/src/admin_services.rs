@@ -1,20 +1,21 @@
 //! Servers of the admin interface: probes, Prometheus, `sluice dbg`, and the webhook.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sluice_metrics::Running;
 use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds_server::{AccessLogEntry, AccessLogService};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::Run;
-use sluice_admin::{Health, Local, Probe, Stop};
+use sluice_admin::{AdminFlags, Health, Local, Probe, Stop};
 use sluice_admission::Judge;
 use sluice_dashboard::{Dashboard, Traffic};
 use sluice_metrics::{Identity, Metrics};
 use sluice_server::Served;
-use sluice_state::View;
+use sluice_state::{Post, Posts, View};
 
 /// Our own socket for what changes something, in the run folder.
 const ADMIN: &str = "admin.sock";
@@ -38,6 +39,11 @@ fn nginx(running: &Running) -> Option<sluice_dataplane::nginx::Running> {
     }
 }
 
+fn socket(flags: &AdminFlags, run_dir: &Path) -> PathBuf {
+    let socket = flags.admin_socket.clone();
+    socket.unwrap_or_else(|| run_dir.join(ADMIN))
+}
+
 /// Counts for the dashboard, if there are both.
 fn traffic(args: &Run) -> Option<Traffic> {
     let is_counted = args.metrics.enable_metrics && args.dashboard.dashboard_port != 0;
@@ -49,6 +55,8 @@ pub(crate) struct AdminServices {
     pub(crate) health: Health,
     pub(crate) metrics: Metrics,
     pub(crate) stop: Stop,
+    /// Backends that are posted, for the publisher.
+    pub(crate) posts: Option<(Posts, UnboundedReceiver<Post>)>,
     /// Counted for the dashboard.
     traffic: Option<Traffic>,
 }
@@ -93,6 +101,7 @@ impl AdminServices {
             traffic: traffic.clone(),
         };
         let dashboard = sluice_dashboard::serve(&args.dashboard, dashboard, tasks).await?;
+        let posts = flags.admin_writes.then(Posts::new);
         let local = Local {
             view: view.clone(),
             health: health.clone(),
@@ -101,17 +110,16 @@ impl AdminServices {
             default_service,
             store: served.store.clone(),
             dashboard: dashboard.map(|url| url.to_string()),
+            posts: posts.as_ref().map(|(posts, _)| posts.clone()),
         };
-        let socket = flags
-            .admin_socket
-            .clone()
-            .unwrap_or_else(|| run_dir.join(ADMIN));
+        let socket = socket(flags, run_dir);
         let stop = Stop::default();
         sluice_admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
         Ok(AdminServices {
             health,
             metrics,
             stop,
+            posts,
             traffic,
         })
     }

@@ -258,7 +258,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
         probe: child.probe(),
         default_chain,
     };
-    let admin = AdminServices::start(args, &run_dir.path, inputs).await?;
+    let mut admin = AdminServices::start(args, &run_dir.path, inputs).await?;
     let router = sluice_server::router(&served, admin.routes(&served, tasks));
     let peers = sluice_server::listen(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
@@ -279,6 +279,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     };
     let followed = followers(dns, tasks);
     let publisher = Publisher::new(options, settings, served, view, metrics, told, followed);
+    let publisher = publisher.with_posts(admin.posts.take());
 
     let (stop, stopped) = watch::channel(false);
     let (publisher, data_plane) =

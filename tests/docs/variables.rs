@@ -24,6 +24,10 @@ const TAIL: &str = "\
 
 `$remote_user` in `auth-cache-key` is read as `$http_authorization`, of which it is a part. On Envoy conditions on `$request_uri` have to begin
 with `^`, and with `enable-underscores-in-headers` there are none on headers ([snippets.md](snippets.md)).
+
+A value of a response header in a snippet has up to 16 variables, and names of parameters and cookies in it up to 48 bytes. On Envoy `$upstream_addr`
+and `$upstream_status` are of the last endpoint that was tried, `$time_iso8601` is in UTC, `$request_uri` is [normalised](differences-envoy.md), and several
+`Cookie` lines are one with commas between.
 ";
 
 pub(super) fn page() -> Result<String> {

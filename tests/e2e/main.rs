@@ -55,6 +55,7 @@ mod mirrors;
 mod native_balancing;
 mod passthrough;
 mod pod_lifecycle;
+mod posted_backends;
 mod rate_limits;
 mod rolling_replacement;
 mod route_scopes;

@@ -48,6 +48,7 @@ mod r08_run_dir;
 mod r09_listeners;
 mod r09_names;
 mod r09_own_addresses;
+mod r09_posted_addresses;
 mod r09_references;
 mod r10_fastcgi_parameters;
 mod r10_header_lines;

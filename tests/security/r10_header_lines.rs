@@ -57,6 +57,11 @@ const INTO_HEADERS: &[(&str, &str, &str)] = &[
         "proxy_set_header X-Arg $arg_a; proxy_set_header X-Target $request_uri;",
         "/",
     ),
+    (
+        "configuration-snippet",
+        "more_set_headers \"X-Said: $request_uri $args $arg_a $cookie_a\"; add_header X-Arg $arg_a; add_header X-Target $request_uri;",
+        "/",
+    ),
 ];
 
 /// Paths with ends of lines, in the ways that they are written.

@@ -78,6 +78,25 @@ pub fn upstreams(
     all
 }
 
+/// Backends by the names that they are shown with. What is alike may have one name.
+pub(super) fn ids_by_name(
+    config: &Config,
+    default: Option<&ObjectKey>,
+) -> BTreeMap<String, Vec<BackendId>> {
+    let uses = Uses {
+        default,
+        ..Uses::default()
+    };
+    let mut names = BTreeMap::from([(DEFAULT.to_owned(), Vec::new())]);
+    for id in config.backends.keys() {
+        names
+            .entry(uses.name(id))
+            .or_insert_with(Vec::new)
+            .push(id.clone());
+    }
+    names
+}
+
 /// References to backends by routes and flags.
 #[derive(Default)]
 struct Uses<'a> {

@@ -29,6 +29,9 @@ pub struct AdminFlags {
     /// directory].
     #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
     pub admin_socket: Option<PathBuf>,
+    /// Accept POST /configuration/backends on --admin-socket: its endpoints are served until the controller finds others.
+    #[arg(long)]
+    pub admin_writes: bool,
 }
 
 impl AdminFlags {

@@ -15,6 +15,7 @@ mod flags;
 mod health;
 mod ingresses;
 mod local;
+mod posted;
 mod profile;
 mod public;
 mod reply;

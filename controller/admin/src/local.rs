@@ -16,9 +16,11 @@
 //! | the health path | as on `--healthz-port` |
 //! | `/debug/pprof/profile?seconds=N` | CPU profile of the controller for `go tool pprof` |
 //!
-//! Read only: configuration comes from the API server, so the POST requests of ingress-nginx are answered with 400.
+//! Read only: configuration comes from the API server, so the POST requests of ingress-nginx are answered with 400; that of backends
+//! with 403 without `--admin-writes`.
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -29,11 +31,12 @@ use sluice_xds_server::Store;
 
 use super::backends;
 use super::health::Health;
+use super::posted;
 use super::public::healthz;
 use super::reply::json;
 use super::{ingresses, profile, xds};
 use sluice_metrics::DataPlane;
-use sluice_state::View;
+use sluice_state::{Posts, View};
 
 /// Inputs of the answers.
 #[derive(Clone)]
@@ -52,6 +55,8 @@ pub struct Local {
     pub store: Store,
     /// URL of the dashboard, with its token; `None`: there is none.
     pub dashboard: Option<String>,
+    /// Takes backends that are posted; `None`: nothing is changed here.
+    pub posts: Option<Posts>,
 }
 
 pub(super) fn router(local: Local, health_path: &str) -> Router {
@@ -76,6 +81,7 @@ async fn configuration(
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     method: Method,
+    body: Body,
 ) -> Response {
     let bad = |text: &'static str| (StatusCode::BAD_REQUEST, text).into_response();
     let is_get = method == Method::GET;
@@ -85,13 +91,19 @@ async fn configuration(
     match name.as_str() {
         "servers" if is_get => bad("Only POST requests are allowed!"),
         "certs" if !is_get => bad("Only GET requests are allowed!"),
-        "servers" | "backends" | "general" | "conf" if !is_get => {
+        "servers" | "general" | "conf" if !is_get => {
             bad("Read only: configuration comes from the API server.")
+        }
+        "backends" if !is_get => {
+            let default = local.default_service.as_ref();
+            let names = backends::ids_by_name(local.view.snapshot().config(), default);
+            posted::take(local.posts.as_ref(), &names, body).await
         }
         "backends" => {
             let default = local.default_service.as_ref();
+            let config = posted::served(local.view.snapshot().config(), local.posts.as_ref());
             json(&backends::upstreams(
-                local.view.snapshot().config(),
+                &config,
                 &local.view.resources(),
                 default,
             ))

@@ -22,6 +22,7 @@ fn local(view: &View) -> Router {
     let data_plane = DataPlane::new(None).unwrap();
     let local = Local {
         dashboard: None,
+        posts: None,
         view: view.clone(),
         health,
         data_plane,
@@ -86,8 +87,8 @@ const ANSWERS: [(&str, &str, u16, &str); 14] = [
     (
         "POST",
         "/configuration/backends",
-        400,
-        "Read only: configuration comes from the API server.",
+        403,
+        "Backends are read only: start the controller with --admin-writes.",
     ),
     (
         "POST",

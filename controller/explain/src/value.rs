@@ -37,7 +37,11 @@ fn of_variable(variable: &Variable, request: &Request) -> String {
         | Variable::EscapedRequestUri
         | Variable::ScriptName
         | Variable::RequestId
-        | Variable::Time => variable.to_string(),
+        | Variable::Time
+        | Variable::IsoTime
+        | Variable::Status
+        | Variable::UpstreamAddress
+        | Variable::UpstreamStatus => variable.to_string(),
     }
 }
 

@@ -32,7 +32,7 @@ pub enum Variable {
     RequestUri,
     /// The same, as a parameter of a URL. Only questions have it.
     EscapedRequestUri,
-    /// The query, as it was sent. Only in redirects, texts and headers of requests.
+    /// The query, as it was sent. Only in redirects, texts and headers that snippets change.
     Query,
     /// A question mark where there is a query. Only where the query is.
     QuestionMark,
@@ -44,6 +44,14 @@ pub enum Variable {
     RequestId,
     /// Seconds since 1970, with milliseconds, when the request came. Only in headers of requests.
     Time,
+    /// The time at which the value is written. Only in headers that snippets change.
+    IsoTime,
+    /// The status of the response. Only in headers of responses, as the two that follow.
+    Status,
+    /// Address and port of the endpoint; nothing where there was none.
+    UpstreamAddress,
+    /// The status of the endpoint's response.
+    UpstreamStatus,
     /// The port that the client connected to.
     ServerPort,
     /// A header, by its name in lower case.
@@ -54,7 +62,44 @@ pub enum Variable {
     Argument(String),
 }
 
+impl Variable {
+    /// Bytes of the name of a parameter or a cookie in a header of a response: data planes search for it by a pattern.
+    pub const LONGEST_NAME: usize = 48;
+
+    /// True if it is known when the response comes, and not before.
+    #[must_use]
+    pub fn is_of_response(&self) -> bool {
+        matches!(
+            self,
+            Variable::Status | Variable::UpstreamAddress | Variable::UpstreamStatus
+        )
+    }
+
+    /// True if Envoy has a program for it in headers.
+    fn is_program(&self) -> bool {
+        matches!(
+            self,
+            Variable::Query
+                | Variable::QuestionMark
+                | Variable::Status
+                | Variable::UpstreamStatus
+                | Variable::Argument(_)
+                | Variable::Cookie(_)
+        )
+    }
+}
+
 impl Expression {
+    /// Programs of its variables in headers of responses. They cost what those cost that errors do not have.
+    #[must_use]
+    pub fn programs(&self) -> usize {
+        let is_program = |part: &&ExpressionPart| match part {
+            ExpressionPart::Text(_) => false,
+            ExpressionPart::Variable(variable) => variable.is_program(),
+        };
+        self.0.iter().filter(is_program).count()
+    }
+
     /// A text and nothing of the request.
     #[must_use]
     pub fn literal(text: &str) -> Self {
@@ -88,6 +133,10 @@ impl std::fmt::Display for Variable {
             Variable::ScriptName => f.write_str("$fastcgi_script_name"),
             Variable::RequestId => f.write_str("$request_id"),
             Variable::Time => f.write_str("$msec"),
+            Variable::IsoTime => f.write_str("$time_iso8601"),
+            Variable::Status => f.write_str("$status"),
+            Variable::UpstreamAddress => f.write_str("$upstream_addr"),
+            Variable::UpstreamStatus => f.write_str("$upstream_status"),
             Variable::ServerPort => f.write_str("$server_port"),
             Variable::Header(name) => write!(f, "${{header {name}}}"),
             Variable::Cookie(name) => write!(f, "${{cookie {name}}}"),

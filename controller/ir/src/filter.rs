@@ -55,17 +55,27 @@ impl AddedHeader {
     /// Bytes of its texts and of the names of its variables.
     pub const MOST_BYTES: usize = 1200;
 
-    /// A header that errors do not have. `None`: Envoy has no expression for it, because the value has the address of the client, or
-    /// because the expression would be longer than a value may be.
+    /// A header that errors do not have. `None`: Envoy has no expression for it, because the value has the address of the client or the
+    /// time, or because the expression would be longer than a value may be.
     #[must_use]
     pub fn unless_error(header: Header) -> Option<Self> {
         let parts = &header.value.0;
         let bytes = parts.iter().map(|part| match part {
             ExpressionPart::Text(text) => Some(text.len()),
-            ExpressionPart::Variable(Variable::Header(name)) => Some(name.len()),
-            ExpressionPart::Variable(Variable::Scheme | Variable::Method | Variable::RequestId) => {
-                Some(0)
-            }
+            ExpressionPart::Variable(
+                Variable::Header(name) | Variable::Argument(name) | Variable::Cookie(name),
+            ) => Some(name.len()),
+            ExpressionPart::Variable(
+                Variable::Scheme
+                | Variable::Method
+                | Variable::RequestId
+                | Variable::RequestUri
+                | Variable::Query
+                | Variable::QuestionMark
+                | Variable::Status
+                | Variable::UpstreamAddress
+                | Variable::UpstreamStatus,
+            ) => Some(0),
             ExpressionPart::Variable(_) => None,
         });
         let bytes: usize = bytes.sum::<Option<usize>>()?;
@@ -117,11 +127,33 @@ impl HeaderModification {
         self
     }
 
-    /// Headers that are changed.
+    /// Headers that are changed, and programs of their values.
     #[must_use]
     pub fn size(&self) -> usize {
         let expires = usize::from(self.expires.is_some());
-        self.set.len() + self.add.len() + self.remove.len() + self.hide.len() + expires
+        let headers = self.set.len() + self.add.len() + self.remove.len() + self.hide.len();
+        headers + expires + self.variable_programs()
+    }
+
+    /// Programs of the variables in its values, but for those of [`HeaderModification::programs`].
+    #[must_use]
+    pub fn variable_programs(&self) -> usize {
+        let added = self.add.iter().filter(|added| !added.unless_error);
+        let values = self.set.iter().map(|header| &header.value);
+        let values = values.chain(added.map(|added| &added.header.value));
+        values.map(Expression::programs).sum()
+    }
+
+    /// True if a value that is set or added has a variable of a kind.
+    #[must_use]
+    pub fn reads(&self, is_one: impl Fn(&Variable) -> bool) -> bool {
+        let added = self.add.iter().map(|added| &added.header);
+        let mut parts = self
+            .set
+            .iter()
+            .chain(added)
+            .flat_map(|header| &header.value.0);
+        parts.any(|part| matches!(part, ExpressionPart::Variable(variable) if is_one(variable)))
     }
 }
 

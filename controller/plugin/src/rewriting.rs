@@ -87,8 +87,12 @@ fn variable(variable: &Variable) -> wire::Variable {
         Variable::QuestionMark => wire::Variable::Plain(Plain::IsArgs),
         Variable::Path | Variable::ScriptName => wire::Variable::Plain(Plain::Uri),
         Variable::RequestId => header("x-request-id"),
-        // Translation lets it through to headers of requests only; no header has this name.
-        Variable::Time => header(""),
+        // Translation lets them through to headers of snippets only; no header has this name.
+        Variable::Time
+        | Variable::IsoTime
+        | Variable::Status
+        | Variable::UpstreamAddress
+        | Variable::UpstreamStatus => header(""),
         Variable::ServerPort => header("x-forwarded-port"),
         Variable::Header(name) => header(name),
         Variable::Cookie(name) => wire::Variable::Cookie(name.to_ascii_lowercase()),

@@ -227,6 +227,7 @@ impl Publisher {
 
     async fn publish_again(&mut self) {
         let config = self.prepared().await;
+        let config = self.with_posted(config);
         let before = std::mem::replace(&mut self.effective, config);
         self.publish_routes(&before).await;
     }

@@ -25,6 +25,7 @@ mod feedback;
 mod firewall;
 mod inputs;
 mod nginx_reports;
+mod posted;
 mod reload_events;
 mod removals;
 mod report_log;
@@ -48,6 +49,7 @@ use feedback::Feedback;
 pub use feedback::LoadResult;
 use nginx_reports::NginxReports;
 pub use nginx_reports::SettingsOwners;
+use posted::Posted;
 pub use reload_events::ReloadEvents;
 use removals::Removals;
 pub use report_log::ReportLog;
@@ -102,6 +104,7 @@ pub struct Publisher {
     checks: Checks,
     /// Numbers of hosts and backends that the log has.
     logged: Option<(usize, usize)>,
+    posted: Option<Posted>,
 }
 
 impl Publisher {
@@ -153,6 +156,7 @@ impl Publisher {
             names,
             checks,
             logged: None,
+            posted: None,
         }
     }
 
@@ -184,6 +188,10 @@ impl Publisher {
                 (name, resolution) = self.names.next() => {
                     self.take_resolution(name, resolution, &mut pending);
                     Some(Vec::new())
+                }
+                post = Posted::next(&mut self.posted) => {
+                    self.take_post(post).await;
+                    continue;
                 }
                 decision = self.feedback.next() => {
                     self.take_decision(decision).await;
@@ -235,10 +243,13 @@ impl Publisher {
         if !self.view.progress().is_published() {
             self.wait_for_names().await;
         }
+        let is_replaced = self.replace_posted(&updated);
         let effective = self.prepared().await;
+        let effective = self.with_posted(effective);
         let before = std::mem::replace(&mut self.effective, effective);
+        let are_routes = is_replaced || !changes.is_of_endpoints() || !updated.servers.is_empty();
         // Missing pods move requests to error services, and the first backup leaves routes to the filter.
-        if !changes.is_of_endpoints() || !updated.servers.is_empty() || self.moves(&updated) {
+        if are_routes || self.moves(&updated) {
             self.incident.begin_anew();
             self.publish_routes(&before).await;
         } else if !updated.backends.is_empty() {

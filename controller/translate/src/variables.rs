@@ -95,7 +95,7 @@ pub const PLACES: &[Place] = &[
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
     "arg_NAME", "cookie_NAME", "escaped_request_uri", "fastcgi_script_name", "http_NAME", "ingress_name", "location_path", "msec", "namespace",
-    "proxy_upstream_name", "remote_user", "request_id", "service_name", "service_port",
+    "proxy_upstream_name", "remote_user", "request_id", "service_name", "service_port", "status", "time_iso8601", "upstream_addr", "upstream_status",
 ];
 
 const fn place(title: &'static str, takes: fn(&str) -> bool) -> Place {

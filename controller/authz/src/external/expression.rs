@@ -40,8 +40,12 @@ fn value(variable: &Variable, check: &AuthzRequest) -> Vec<u8> {
             .to_vec();
         }
         Variable::ServerPort => return header("x-forwarded-port").to_vec(),
-        // Translation lets it through to requests of pods only.
-        Variable::Time => return Vec::new(),
+        // Translation lets them through to pods' requests and to responses only.
+        Variable::Time
+        | Variable::IsoTime
+        | Variable::Status
+        | Variable::UpstreamAddress
+        | Variable::UpstreamStatus => return Vec::new(),
         Variable::EscapedRequestUri => return escaped(&check.path).into_bytes(),
         Variable::RemoteAddress => Read::Plain(Plain::RemoteAddr),
         Variable::Host => Read::Header("host".to_owned()),

@@ -11,7 +11,7 @@ use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
-use crate::snippet::{ServerRewrite, ServerSnippet, access_size, expires_size};
+use crate::snippet::{ServerRewrite, ServerSnippet, access_size, header_size};
 
 pub(super) const FIELD: &str = "annotation server-snippet";
 /// Namespace of routes without an Ingress. No object has it.
@@ -167,7 +167,7 @@ impl NamespaceSnippet {
             ..
         } = self.snippet.as_ref();
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
-        responses + access_size(access) + expires_size(filters)
+        responses + access_size(access) + header_size(filters)
     }
 
     /// Rewrites to other paths.

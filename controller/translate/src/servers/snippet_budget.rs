@@ -9,7 +9,7 @@ use sluice_translate_engine::{ObjectRef, Severity, closed_text};
 use super::closing::Closing;
 use super::path_rule::{PathRule, RouteTarget};
 use super::{Assembly, server_snippet};
-use crate::snippet::expires_size;
+use crate::snippet::header_size;
 
 /// Responses of a snippet and their conditions, times the paths that it is for and their CORS origins.
 pub(crate) const MAX_SNIPPET_CONDITIONS: usize = 5000;
@@ -86,7 +86,7 @@ impl Assembly<'_> {
                 let variants = annotations.header_variants.iter();
                 let variants: usize = variants.map(HeaderVariant::size).sum();
                 let own =
-                    own.sum::<usize>() + variants + changes + expires_size(&annotations.filters);
+                    own.sum::<usize>() + variants + changes + header_size(&annotations.filters);
                 let own = own.saturating_sub(annotations.location_snippet.size);
                 let snippet = builder.snippets.get(&rule.owner.key.namespace);
                 // A path that the server changes is a route with everything of where it arrives, which may be here.

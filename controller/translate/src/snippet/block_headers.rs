@@ -204,7 +204,7 @@ mod tests {
             "add_header X-A a; set $b 1; return 204;",
             "add_header X-A a; if ($b) { return 204; } return 403;",
             "add_header Content-Type text/plain; return 200 a;",
-            "add_header X-A $upstream_addr; return 204;",
+            "add_header X-A $upstream_cache_status; return 204;",
             "more_set_headers 'Location: a'; return 204;",
         ] {
             assert!(read(bad).is_err(), "{bad}");

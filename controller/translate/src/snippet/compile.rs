@@ -31,6 +31,7 @@ use super::connections;
 use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::{Difference, HeaderChanges, HeaderOptions};
+use super::header_variants;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::named::NamedLocation;
@@ -346,10 +347,8 @@ impl<'a> Parts<'a> {
         let (variables, unasked) = self.responses.variables();
         check_unasked(&unasked, all)?;
         let answers = self.responses.finish(&filters)?;
-        if !answers.header_variants.is_empty() && self.block != Block::Location {
-            let reason = "headers within an if without return are for a configuration-snippet";
-            return Err(SnippetError::new(line_of_if(all), reason).into());
-        }
+        header_variants::check(&answers.header_variants, &filters, self.block)
+            .map_err(|reason| SnippetError::new(line_of_if(all), reason))?;
         differences.extend(answers.differs.then_some(Difference::AddsToErrors));
         let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);
         differences.extend(of_normalised);

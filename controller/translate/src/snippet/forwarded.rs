@@ -95,6 +95,7 @@ pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
     match variable {
         Variable::Scheme => Some("x-forwarded-proto"),
         Variable::ServerPort => Some("x-forwarded-port"),
+        Variable::Cookie(_) => Some("cookie"),
         _ => None,
     }
 }

@@ -237,15 +237,19 @@ impl<'a> HeaderChanges<'a> {
                 return None;
             }
             match variable {
-                Variable::Header(name) => {
-                    let name = self.source(name)?;
-                    self.read.insert(name.as_str().to_ascii_lowercase());
-                }
+                Variable::Header(name) => self.read_header(name)?,
+                Variable::Cookie(_) => self.read_header("cookie")?,
                 variable => self
                     .read
                     .extend(forwarded::told_by(variable).map(str::to_owned)),
             }
         }
+        Some(())
+    }
+
+    fn read_header(&mut self, name: &str) -> Option<()> {
+        let name = self.source(name)?;
+        self.read.insert(name.as_str().to_ascii_lowercase());
         Some(())
     }
 

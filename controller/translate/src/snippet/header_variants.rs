@@ -1,8 +1,9 @@
 //! `if (...) { add_header ...; }`: headers of whatever responses requests get that the condition holds for.
 
-use sluice_ir::{Condition, Filter, HeaderName, HeaderVariant};
+use sluice_ir::{Condition, Filter, HeaderName, HeaderVariant, Variable};
 use sluice_syntax::excerpt;
 
+use super::block::Block;
 use super::block_headers::{self, BlockHeaders};
 use super::error::{SnippetError, SnippetErrors};
 use super::header_changes::HeaderOptions;
@@ -32,6 +33,31 @@ impl Variant {
 /// True if a block has headers and nothing else.
 pub(super) fn is_headers(block: &[Directive]) -> bool {
     !block.is_empty() && block.iter().all(block_headers::is_one)
+}
+
+/// Checks variants beside the filters of all requests. The error is the reason.
+pub(super) fn check(
+    variants: &[HeaderVariant],
+    filters: &[Filter],
+    block: Block,
+) -> Result<(), &'static str> {
+    let around = block_headers::modification(filters);
+    let mut all = variants
+        .iter()
+        .map(|variant| &variant.headers)
+        .chain([&around]);
+    if variants.is_empty() {
+        Ok(())
+    } else if block != Block::Location {
+        Err("headers within an if without return are for a configuration-snippet")
+    } else if all.any(|headers| headers.reads(Variable::is_of_response)) {
+        // nginx makes the values of these headers with the conditions.
+        Err(
+            "headers within an if without return are not supported beside $status, $upstream_addr and $upstream_status",
+        )
+    } else {
+        Ok(())
+    }
 }
 
 /// Headers of blocks that nginx can replace in all responses of a location, or in none.

@@ -47,7 +47,7 @@ impl LocationSnippet {
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
         let variants: usize = header_variants.iter().map(HeaderVariant::size).sum();
         SnippetShare {
-            size: responses + variants + access::size(access) + expires(filters),
+            size: responses + variants + access::size(access) + header_size(filters),
             programs: programs(filters, header_variants),
         }
     }
@@ -92,9 +92,14 @@ impl LocationSnippet {
     }
 }
 
-/// Of `expires`: two headers under a condition.
-pub(crate) fn expires(filters: &[Filter]) -> usize {
-    2 * usize::from(sluice_ir::response_expires(filters).is_some())
+/// Of headers: `expires`, which is two of them under a condition, and variables that are programs to Envoy.
+pub(crate) fn header_size(filters: &[Filter]) -> usize {
+    let programs = filters.iter().map(|filter| match filter {
+        Filter::RequestHeaders(headers) | Filter::ResponseHeaders(headers) => {
+            headers.variable_programs()
+        }
+    });
+    2 * usize::from(sluice_ir::response_expires(filters).is_some()) + programs.sum::<usize>()
 }
 
 /// Parts of the headers of responses that errors do not have, whatever the condition.

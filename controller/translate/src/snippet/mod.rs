@@ -67,7 +67,7 @@ pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
 pub(crate) use header_changes::{Difference, HeaderOptions};
 pub(crate) use location_snippet::{
-    LocationSnippet, SnippetShare, expires as expires_size, programs as header_programs,
+    LocationSnippet, SnippetShare, header_size, programs as header_programs,
 };
 pub(crate) use locations::{LocationPath, MAX_LOCATIONS};
 pub(crate) use mod_security::closing as closing_rules;

@@ -79,14 +79,31 @@ pub fn for_headers(text: &str) -> Parsed<Expression> {
     for_headers_with(text, |_| None)
 }
 
-/// As [`for_headers`], of requests to pods, which also have the time (`$msec`) and the query (`$is_args$args`).
+/// As [`for_headers`], of requests to pods, which also have the time (`$msec`, `$time_iso8601`) and the query (`$is_args$args`).
 pub fn for_requests(text: &str) -> Parsed<Expression> {
     without_cookies(parse_with(text, |name| {
-        let is_time = canonical(name) == "msec";
-        let time = is_time.then_some(Variable::Time);
+        let time = match canonical(name).as_str() {
+            "msec" => Some(Variable::Time),
+            "time_iso8601" => Some(Variable::IsoTime),
+            _ => None,
+        };
         let known = time.or_else(|| of_query(name));
         known.map(ExpressionPart::Variable)
     })?)
+}
+
+/// As [`for_headers`], of responses, which also have what came of the request, and cookies.
+pub fn for_responses(text: &str) -> Parsed<Expression> {
+    parse_with(text, |name| {
+        let known = match canonical(name).as_str() {
+            "status" => Some(Variable::Status),
+            "time_iso8601" => Some(Variable::IsoTime),
+            "upstream_addr" => Some(Variable::UpstreamAddress),
+            "upstream_status" => Some(Variable::UpstreamStatus),
+            _ => of_query(name),
+        };
+        known.map(ExpressionPart::Variable)
+    })
 }
 
 /// A URL to redirect to, with `$scheme`, `$host`, `$request_uri`, `$is_args` and `$args` in it. A path is one of the same host.

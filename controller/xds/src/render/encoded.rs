@@ -29,6 +29,8 @@ use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
 pub(super) const SENT: &str = "%DYNAMIC_METADATA(sluice.lookup:path)%";
 /// The same without a slash at its end.
 pub(super) const SENT_UNSLASHED: &str = "%DYNAMIC_METADATA(sluice.lookup:unslashed)%";
+/// Path and query as they were sent, before they were decoded; found when headers of ours are gone.
+pub(super) const DECODED_TARGET: (&str, &str) = (LOOKUP_FILTER, "target");
 /// Path and query as they were sent, in any case.
 pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
 
@@ -57,6 +59,7 @@ pub(super) fn kept() -> HeaderToMetadata {
     let request_rules = vec![
         rule("path", r"^([^?]*)(?:\?.*)?$"),
         rule("unslashed", r"^([^?]*?)/?(?:\?.*)?$"),
+        rule(DECODED_TARGET.1, r"^(.*)$"),
     ];
     HeaderToMetadata {
         request_rules,

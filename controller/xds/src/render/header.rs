@@ -13,7 +13,8 @@ use sluice_ir::{
     request_header_changes, response_expires, response_header_changes,
 };
 
-use super::format::{format, format_unless_error};
+use super::format::format;
+use super::response_format::{self, format_unless_error};
 use super::{hsts, replaced_headers};
 
 /// Headers that say how long a response may be kept.
@@ -53,6 +54,7 @@ pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
     for change in request_header_changes(filters()) {
         change_header(
             &change,
+            |value| format(&value.value),
             &mut route.request_headers_to_add,
             &mut route.request_headers_to_remove,
         );
@@ -98,6 +100,7 @@ pub(super) fn modify_response<'a, F: Iterator<Item = &'a Filter>>(
         }
         change_header(
             &change,
+            of_response,
             &mut route.response_headers_to_add,
             &mut route.response_headers_to_remove,
         );
@@ -107,6 +110,7 @@ pub(super) fn modify_response<'a, F: Iterator<Item = &'a Filter>>(
 /// Envoy removes before it adds.
 fn change_header(
     change: &HeaderChange,
+    written: impl Fn(&ModelValue) -> String,
     add: &mut Vec<HeaderValueOption>,
     remove: &mut Vec<String>,
 ) {
@@ -114,18 +118,26 @@ fn change_header(
     if change.replaces || change.hides {
         remove.push(name.to_owned());
     }
-    add.extend(change.values.iter().map(|it| value_of(name, it)));
+    let values = change.values.iter().map(written);
+    add.extend(values.map(|format| beside(name, &format)));
 }
 
-/// A value of a header, beside others.
+/// A value of a header of responses, beside others.
 pub(super) fn value_of(name: &str, value: &ModelValue) -> HeaderValueOption {
-    let format = match value.unless_error {
+    beside(name, &of_response(value))
+}
+
+fn of_response(value: &ModelValue) -> String {
+    match value.unless_error {
         true => format_unless_error(&value.value),
-        false => format(&value.value),
-    };
+        false => response_format::format(&value.value),
+    }
+}
+
+fn beside(name: &str, format: &str) -> HeaderValueOption {
     HeaderValueOption {
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
-        ..set(name, &format)
+        ..set(name, format)
     }
 }
 

@@ -8,9 +8,9 @@ use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{
 use envoy_types::pb::google::protobuf::Any;
 use sluice_ir::{HeaderChange, Hsts};
 
-use super::format::format;
 use super::header::{append, set};
 use super::proto::any;
+use super::response_format::format;
 
 /// Name of the filter.
 pub(super) const FILTER: &str = "sluice.hsts";

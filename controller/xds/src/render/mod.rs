@@ -33,6 +33,7 @@ mod probe;
 mod proto;
 mod replaced_headers;
 mod request_headers;
+mod response_format;
 mod route;
 mod route_specifier;
 mod stream;

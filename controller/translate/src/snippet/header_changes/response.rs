@@ -1,6 +1,6 @@
 //! Changes of headers of responses.
 
-use sluice_ir::{AddedHeader, Expires, Expression, Header, HeaderName, Variable};
+use sluice_ir::{AddedHeader, Expires, Expression, ExpressionPart, Header, HeaderName, Variable};
 use sluice_syntax::expression;
 
 use super::super::expires;
@@ -173,20 +173,30 @@ impl HeaderChanges<'_> {
     }
 
     fn response_value(&mut self, value: &str) -> Option<Expression> {
-        let value = expression::for_headers(value).ok()?;
+        let value = expression::for_responses(value).ok()?;
         // When the response comes, the request is what its pod got.
-        let is_known = |variable: &Variable| {
-            matches!(
-                variable,
-                Variable::RemoteAddress
-                    | Variable::Scheme
-                    | Variable::Method
-                    | Variable::RequestId
-                    | Variable::Header(_)
-            )
+        let is_known = |variable: &Variable| match variable {
+            Variable::Argument(name) | Variable::Cookie(name) => {
+                name.len() <= Variable::LONGEST_NAME
+            }
+            Variable::RemoteAddress
+            | Variable::Scheme
+            | Variable::Method
+            | Variable::RequestUri
+            | Variable::Query
+            | Variable::QuestionMark
+            | Variable::RequestId
+            | Variable::IsoTime
+            | Variable::Status
+            | Variable::UpstreamAddress
+            | Variable::UpstreamStatus
+            | Variable::Header(_) => true,
+            _ => false,
         };
         self.read(&value, is_known)?;
-        Some(value)
+        let variables = |part: &&ExpressionPart| matches!(part, ExpressionPart::Variable(_));
+        let variables = value.0.iter().filter(variables).count();
+        (variables <= AddedHeader::MOST_PARTS).then_some(value)
     }
 
     fn response_name(&mut self, name: &str) -> Option<HeaderName> {

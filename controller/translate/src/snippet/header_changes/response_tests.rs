@@ -1,6 +1,36 @@
 use super::tests::{compiled, shown};
 use super::*;
 
+#[test]
+fn values_have_what_came_of_the_request() {
+    let value = |text: &str| shown(&format!("more_set_headers 'X-A: {text}';"));
+    for (text, value_of) in [
+        ("$request_uri ?$args", "$request_uri ?$args"),
+        ("$is_args$query_string", "$is_args$args"),
+        ("$arg_a ${cookie_Sid}", "${argument a} ${cookie Sid}"),
+        ("$status $upstream_status", "$status $upstream_status"),
+        (
+            "$upstream_addr $time_iso8601",
+            "$upstream_addr $time_iso8601",
+        ),
+    ] {
+        let expected = format!(
+            r#"[{{"response_headers":{{"set":[{{"name":"X-A","value":"{value_of}"}}]}}}}]"#
+        );
+        assert_eq!(value(text), expected);
+    }
+    for bad in [
+        "more_set_headers 'X-A: $uri';".to_owned(),
+        "more_set_headers 'X-A: $upstream_response_time';".to_owned(),
+        format!("add_header X-A $arg_{};", "a".repeat(49)),
+        format!("add_header X-A {};", "$status".repeat(17)),
+        "add_header X-A $cookie_a; more_set_input_headers 'Cookie: b=c';".to_owned(),
+        "proxy_set_header X-A $status;".to_owned(),
+    ] {
+        assert!(compiled(&bad).is_err(), "{bad}");
+    }
+}
+
 /// As nginx: `proxy_hide_header` is for pods' responses, and headers are added behind all that takes them away.
 #[test]
 fn a_header_that_is_taken_from_pods_may_be_set_anew() {

@@ -142,7 +142,7 @@ fn one_statement_that_is_no_change_of_headers_refuses_all_of_them() {
         "proxy_set_header X-B;",
         "proxy_set_header X-B $upstream_addr;",
         "proxy_set_header X-B $cookie_a;",
-        "more_set_headers 'X-B: $request_uri';",
+        "more_set_headers 'X-B: $uri';",
         "more_set_headers 'X-B: c",
     ] {
         let error = compiled(&format!("{good}\n{bad}")).unwrap_err();

@@ -29,6 +29,7 @@ use super::proto::{any, extension, switched_on};
 pub(super) use composite::{composite, composite_chain, composites_per_route, firewall_composite};
 pub(super) use ext_authz::telling_certificate;
 pub(super) use firewall::inspected_body;
+pub(super) use target::STATE as TARGET;
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";
@@ -76,7 +77,7 @@ pub(super) fn per_route(
     }
     filters.extend(firewall::filter(policy, global));
     filters.extend(captured::filters(http_route));
-    filters.extend(target::filter(policy));
+    filters.extend(target::filter(http_route));
     filters.extend(policy.bandwidth_limit.map(limits::rate));
     let limits = policy.limits.as_ref().filter(|_| is_counted(policy));
     filters.extend(limits.map(limits::limits));

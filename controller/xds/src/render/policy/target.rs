@@ -9,18 +9,34 @@ use envoy_types::pb::envoy::extensions::filters::common::set_filter_state::v3::f
     Key, Value,
 };
 use envoy_types::pb::envoy::extensions::filters::http::set_filter_state::v3::Config;
-use sluice_ir::Policy;
+use sluice_ir::{Filter, HeaderModification, HttpRoute, Variable};
 
 use crate::render::encoded::SENT_TARGET;
 use crate::render::proto::extension;
 
-const STATE: &str = "sluice.target";
+pub(in crate::render) const STATE: &str = "sluice.target";
 /// Path and query, in a route whose policy needs them.
 pub(in crate::render) const KEPT: &str = "%FILTER_STATE(sluice.target:PLAIN)%";
 
 /// None where nobody asks for it.
-pub(super) fn filter(policy: &Policy) -> Option<TypedExtensionConfig> {
-    policy.mirrors.iter().find(|mirror| mirror.path.is_some())?;
+pub(super) fn filter(route: &HttpRoute) -> Option<TypedExtensionConfig> {
+    let mut mirrors = route.policy.mirrors.iter();
+    let is_asked = mirrors.any(|mirror| mirror.path.is_some());
+    (is_asked || is_told(route)).then(keep)
+}
+
+/// Headers of responses tell it, and the route rewrites it.
+fn is_told(route: &HttpRoute) -> bool {
+    let filters = route.filters.iter().filter_map(|filter| match filter {
+        Filter::ResponseHeaders(headers) => Some(headers),
+        Filter::RequestHeaders(_) => None,
+    });
+    let variants = route.header_variants.iter().map(|it| &it.headers);
+    let reads = |headers: &HeaderModification| headers.reads(|it| *it == Variable::RequestUri);
+    route.rewrite.is_some() && filters.chain(variants).any(reads)
+}
+
+fn keep() -> TypedExtensionConfig {
     let text = DataSource {
         specifier: Some(Specifier::InlineString(SENT_TARGET.to_owned())),
         ..DataSource::default()
@@ -38,7 +54,7 @@ pub(super) fn filter(policy: &Policy) -> Option<TypedExtensionConfig> {
         on_request_headers: vec![target],
         ..Config::default()
     };
-    Some(extension("target", keep))
+    extension("target", keep)
 }
 
 #[cfg(test)]

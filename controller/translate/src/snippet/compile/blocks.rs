@@ -27,7 +27,8 @@ impl Parts<'_> {
             .has_connect_timeout
             .then_some(Difference::ConnectTimeout);
         self.headers.differences.extend(differs);
-        let proxy = proxy.finish(location);
+        let changes = std::mem::take(&mut self.responses.path_changes);
+        let proxy = proxy.finish(location, changes);
         proxy.map(Some).ok_or_else(|| directive.unsupported())
     }
 

@@ -4,6 +4,7 @@ use super::super::block::Block;
 use super::super::checks::has_no_effect;
 use super::super::connections;
 use super::super::proxy_pass::ProxyDirectives;
+use super::super::rewrites::is_url;
 use super::super::upstream::{self, UpstreamOptions};
 use super::Parts;
 
@@ -55,4 +56,14 @@ impl Parts<'_> {
         self.headers.differences.extend(difference);
         difference.is_some()
     }
+}
+
+/// True of a rewrite to a path that a location of a server cannot have: one that leads to pods says with `break` which path they get.
+pub(super) fn refuses_rewrite(block: Block, to: &str, flag: &str) -> bool {
+    let is_refused = match block {
+        Block::LocationOfServer => matches!(flag, "break" | "last"),
+        Block::ProxiedLocation => flag == "last",
+        Block::Location | Block::Server | Block::AuthRequest => false,
+    };
+    is_refused && !is_url(to)
 }

@@ -59,7 +59,7 @@ Conditions compare what nginx compares. A variable of the snippet's own that is 
 (`if ($http_user_agent ~* bot) { set $bot 1; } if ($bot) { return 403; }`). It has to be set on every way (`set $flag 0;` first) in snippets of
 the ConfigMap and in a `location` of a `server-snippet`, and where the `server-snippet` of the host or the ConfigMap's `http-snippet` have it, too. Its
 name must not be one of nginx's or of ingress-nginx's. A variable that nothing reads does nothing. In a `configuration-snippet` `$namespace` and `$ingress_name` are
-constants, and so are `$service_name` and `$service_port` where all paths of the Ingress lead to one port of one Service: in texts, URLs, targets of `rewrite`, `set`, on
+constants, and so are `$service_name` and `$service_port`, for each path, in an Ingress with up to 16 Services and ports: in texts, URLs, targets of `rewrite`, `set`, on
 both sides of `=` and `!=`, and in headers of responses. Headers of requests to pods have those of each path. An `auth-snippet` has them, too. Headers of responses have `$host` and
 `$server_name`, and those of requests `$server_name`, where the Ingress has one host, whose name it is, also for a host that another Ingress's `server-alias` leads here. Envoy has normalised a path before it is compared, so there `$request_uri` is compared
 with a text that it begins with (`~ ^/old`, `~ ^/old/(.*)`) or is, to `return` something; a URL may end with what is behind the text,

@@ -42,7 +42,7 @@ use super::tree::{Directive, directives};
 use super::tuning;
 use super::upstream::UpstreamDirectives;
 use crate::support::DataPlane;
-use of_block::refuses_rewrite;
+use of_block::{options_of, refuses_rewrite};
 
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
@@ -115,6 +115,7 @@ fn compile_as(
             ..Compiled::default()
         });
     }
+    let options = options_of(block, options);
     // The ConfigMap's is in locations that nginx nests none in.
     if block != Block::Location || options.of_all_servers {
         return compile_directives(&directives(text)?, block, None, options);

@@ -6,7 +6,7 @@ use super::super::connections;
 use super::super::proxy_pass::ProxyDirectives;
 use super::super::rewrites::is_url;
 use super::super::upstream::{self, UpstreamOptions};
-use super::Parts;
+use super::{CompileOptions, Parts};
 
 impl Parts<'_> {
     /// True of a directive that a block of this kind alone has a setting for.
@@ -66,4 +66,12 @@ pub(super) fn refuses_rewrite(block: Block, to: &str, flag: &str) -> bool {
         Block::Location | Block::Server | Block::AuthRequest => false,
     };
     is_refused && !is_url(to)
+}
+
+/// In a server no location has set its constants yet.
+pub(super) fn options_of(block: Block, options: CompileOptions<'_>) -> CompileOptions<'_> {
+    CompileOptions {
+        constants: options.constants.filter(|_| block != Block::Server),
+        ..options
+    }
 }

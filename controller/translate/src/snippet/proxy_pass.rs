@@ -9,8 +9,6 @@
 //!   proxy_pass http://upstream_balancer;                                 ... as its balancer takes it
 //! ```
 
-use std::num::NonZeroU32;
-
 use sluice_ir::{
     Expression, PathRegex, PathRewrite, Policy, RegexScope, RetryOn, Template, TemplatePart,
 };
@@ -18,10 +16,11 @@ use sluice_syntax::settings::retries::conditions;
 use sluice_syntax::{path, value};
 use sluice_translate_engine::{ObjectKey, Port, UpstreamUrl};
 
+use super::bandwidth::Bandwidth;
 use super::harmless_headers::bare;
 use super::locations::LocationPath;
 use super::rewrites::PathChange;
-use super::upstream::{UPSTREAM, kib};
+use super::upstream::UPSTREAM;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
@@ -47,8 +46,7 @@ pub(crate) struct ProxyPass {
     pub(crate) request_buffering: Option<bool>,
     /// Failures after which another pod is tried.
     pub(crate) retry_on: Option<RetryOn>,
-    /// KiB of one response in a second.
-    pub(crate) bandwidth_limit: Option<NonZeroU32>,
+    pub(crate) bandwidth: Bandwidth,
 }
 
 impl ProxyPass {
@@ -65,7 +63,7 @@ impl ProxyPass {
         if let Some(on) = &self.retry_on {
             policy.retries.on.clone_from(on);
         }
-        policy.bandwidth_limit = self.bandwidth_limit.or(policy.bandwidth_limit);
+        self.bandwidth.apply_to(policy);
     }
 }
 
@@ -90,15 +88,16 @@ pub(super) struct ProxyDirectives {
     max_body_size: Option<Option<u64>>,
     request_buffering: Option<bool>,
     retry_on: Option<RetryOn>,
-    bandwidth_limit: Option<NonZeroU32>,
+    bandwidth: Bandwidth,
 }
 
 impl ProxyDirectives {
     /// True of a directive that is for them alone.
     pub(super) fn know(words: &[&str]) -> bool {
-        const NAMES: [&str; 9] = [
+        const NAMES: [&str; 10] = [
             "client_max_body_size",
             "limit_rate",
+            "limit_rate_after",
             "proxy_connect_timeout",
             "proxy_next_upstream",
             "proxy_pass",
@@ -141,10 +140,14 @@ impl ProxyDirectives {
                 self.retry_on.replace(on).is_none()
             }
             ["proxy_redirect", "off"] => true,
-            ["limit_rate", size] => self.bandwidth_limit.replace(kib(size)?).is_none(),
-            _ => return None,
+            _ => self.bandwidth.add(words)?,
         };
         is_first.then_some(())
+    }
+
+    /// It has no effect on Envoy.
+    pub(super) fn is_delayed(&self) -> bool {
+        self.bandwidth.begins_later()
     }
 
     /// Sees what pods are told: nginx tells them the name of the upstream unless it is told another.
@@ -200,7 +203,7 @@ impl ProxyDirectives {
             max_body_size: self.max_body_size,
             request_buffering: self.request_buffering,
             retry_on: self.retry_on,
-            bandwidth_limit: self.bandwidth_limit,
+            bandwidth: self.bandwidth,
         })
     }
 }
@@ -262,6 +265,8 @@ const MAX_SECONDS: u32 = i32::MAX as u32 / 1000;
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     fn read(path: &[&str], directives: &[&str]) -> Option<ProxyPass> {
@@ -283,17 +288,21 @@ mod tests {
             "proxy_request_buffering off",
             "proxy_next_upstream off",
             "limit_rate 100k",
+            "limit_rate_after 1m",
         ];
         let mut policy = Policy::default();
         read(&["/a"], &tuned).unwrap().apply_to(&mut policy);
         assert!(!policy.buffering.request_buffering);
         assert_eq!(policy.retries.on, RetryOn::never());
         assert_eq!(policy.bandwidth_limit, NonZeroU32::new(100));
+        assert_eq!(policy.bandwidth_limit_after, 1024);
         for bad in [
             "proxy_request_buffering maybe",
             "proxy_next_upstream $a",
             "limit_rate 1000",
             "limit_rate $a",
+            "limit_rate_after 1000",
+            "limit_rate_after $a",
         ] {
             assert_eq!(read(&["/a"], &[URL, bad]), None, "{bad}");
             assert_eq!(read(&["/a"], &[tuned[1], tuned[1], URL]), None);

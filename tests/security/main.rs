@@ -31,6 +31,7 @@ mod r06_forwarded_prefix;
 mod r06_guarding_snippets;
 mod r06_header_snippets;
 mod r06_hidden_headers;
+mod r06_named_services;
 mod r06_named_users;
 mod r06_operator_locations;
 mod r06_operator_snippet;

@@ -36,6 +36,10 @@ location /short { proxy_pass http://web.owner.svc.cluster.local/; }
 location = /one { proxy_pass http://web.owner.svc.cluster.local/other; }
 location ~ ^/p/(a|b) { if ($http_x_key = secret) { return 403; } proxy_pass http://web.owner.svc.cluster.local; }
 location ^~ /guarded { allow 10.0.0.0/8; deny all; proxy_pass http://web.owner.svc.cluster.local; }
+location /re/ { rewrite ^/re/(.*)$ /$1 break; proxy_pass http://web.owner.svc.cluster.local; }
+location /api { rewrite ^/api/v[0-9]+/(.*) /new/$1 break; rewrite ^(.*)$ /all$1 break; proxy_pass http://web.owner.svc.cluster.local/lost/; }
+location = /only { rewrite ^ /changed break; proxy_pass http://web.owner.svc.cluster.local; }
+location ~ ^/n[0-9]/(.*)$ { rewrite ^/n[0-9]/(.*)$ /n/$1 break; proxy_pass http://web.owner.svc.cluster.local; }
 location /file { return 410; }";
 
 const TARGETS: &[&str] = &[
@@ -60,6 +64,20 @@ const TARGETS: &[&str] = &[
     "/p/c",
     "/guarded/p/a",
     "/file",
+    "/re/",
+    "/re/a?b=c",
+    "/re/a%20b%2fc",
+    "/re/%25?/re/",
+    "/re/re/a",
+    "/api",
+    "/api/v1/a",
+    "/api/v1",
+    "/apis/v1/a?b",
+    "/only?a=b",
+    "/only/a",
+    "/n1/a",
+    "/n1/%6e1/a",
+    "/n1",
     "/%70lain",
 ];
 
@@ -184,6 +202,17 @@ const ELSEWHERE: &[&str] = &[
     "proxy_set_header Host web.foreign; proxy_pass http://web.owner.svc.cluster.local;",
     "proxy_set_header X-Forwarded-For $http_x_to; proxy_pass http://web.owner.svc.cluster.local;",
     "internal; proxy_pass http://web.owner.svc.cluster.local;",
+    "proxy_pass https://web.foreign.svc.cluster.local:80;",
+    "proxy_pass https://web.owner.svc.cluster.local:80;",
+    "set $proxy_upstream_name owner-web-80; proxy_pass https://upstream_balancer;",
+    "rewrite ^/x/(.*)$ $http_x_to break; proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite ^/x(.*)$ $1 break; proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite ^/x/(.*)$ /$1 last; proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite ^/x/(.*)$ /$1 break; proxy_pass http://web.owner.svc.cluster.local$request_uri;",
+    "rewrite ^/x/(.*)$ /$1 break; if ($http_x_to) { return 403; } proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite /([a-z]+)$ /$1 break; proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite (?=a) /a break; proxy_pass http://web.owner.svc.cluster.local;",
+    "rewrite ^/x/(.*)$ \"/$1;} location / {\" break; proxy_pass http://web.foreign.svc.cluster.local;",
     "if ($http_x_to) { proxy_pass http://web.owner.svc.cluster.local; }",
 ];
 

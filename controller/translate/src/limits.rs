@@ -17,7 +17,7 @@ use sluice_translate_engine::MAX_CANARIES;
 use crate::annotations::{MAX_ALIASES, MAX_ORIGINS, MAX_PARAMS_BYTES};
 use crate::servers::{
     MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_CONDITIONAL_HEADERS, MAX_PATHS,
-    MAX_PATTERN_COST, MAX_RULES, MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
+    MAX_PATTERN_COST, MAX_RULES, MAX_SERVICES, MAX_SNIPPET_CONDITIONS, MAX_TLS_ENTRIES,
 };
 use crate::snippet::{MAX_CONDITIONS, MAX_DIRECTIVES, MAX_LOCATIONS, MAX_RESPONSES};
 
@@ -65,6 +65,11 @@ pub static LIMITS: &[Limit] = &[
         "paths of an Ingress",
         MAX_PATHS as u64,
         "those after them are not served; with access control, all paths of their namespace on their hosts answer 503",
+    ),
+    limit(
+        "Services and ports of an Ingress whose snippets have `$service_name` or `$service_port`",
+        MAX_SERVICES as u64,
+        SNIPPET_MAY_CLOSE,
     ),
     limit(
         "entries of `spec.tls`",

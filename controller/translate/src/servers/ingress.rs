@@ -7,6 +7,7 @@ use sluice_ir::{ConnectionSettings, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
 
+use super::by_service;
 use super::path_rule::{IngressContext, PathRule, already_claimed};
 use super::server_builder::{self, ServerBuilder};
 use super::server_snippet::FIELD as SERVER_SNIPPET;
@@ -29,15 +30,19 @@ impl Assembly<'_> {
             .filter(|unservable| unservable.may_restrict_access)
             .map(|_| without_annotations(ingress));
         let ingress = unread.as_ref().unwrap_or(ingress);
+        let by_service = by_service::ingresses(ingress);
+        let first = by_service.first().map_or(ingress, |(_, it)| it);
+        let before = self.reports.len();
         let reporter = Reporter::new(object.clone(), &mut self.reports);
         let context = Context {
             tracker: self.tracker,
             options: self.options,
             globals: self.globals,
         };
-        let annotations = Annotations::read(ingress, context, &mut self.secrets, reporter);
+        let annotations = Annotations::read(first, context, &mut self.secrets, reporter);
         let is_unservable = unservable.is_some() || annotations.refused;
-        let restricts = annotations.restricts_clients() || unread.is_some();
+        let is_known = unread.is_none() && by_service.is_empty();
+        let restricts = annotations.restricts_clients() || !is_known;
         if is_unservable {
             self.report_unservable(&object, unservable, restricts);
         }
@@ -52,6 +57,7 @@ impl Assembly<'_> {
             object,
             seniority,
             annotations: Arc::new(annotations),
+            by_service: Arc::default(),
             tls,
         };
         if is_unservable {
@@ -64,14 +70,18 @@ impl Assembly<'_> {
             self.add_canary(ingress, &context, &rules);
             return;
         }
+        if !is_unservable {
+            self.read_by_service(&by_service, &mut context, before);
+        }
         self.add_rules(spec, &context);
     }
 
     fn add_rules(&mut self, spec: &IngressSpec, context: &IngressContext) {
         let default = spec.default_backend.as_ref().and_then(|backend| {
             let field = "spec.defaultBackend";
-            self.route_target(backend, context, field)
-                .map(|target| PathRule::root(target, context, field.to_owned()))
+            let context = context.for_backend(backend);
+            self.route_target(backend, &context, field)
+                .map(|target| PathRule::root(target, &context, field.to_owned()))
         });
         let rules = spec.rules.as_deref().unwrap_or_default();
         if rules.is_empty() && !self.options.disable_catch_all {
@@ -184,8 +194,9 @@ impl Assembly<'_> {
         }
         // The first Ingress of a host decides where its unmatched paths go, and its namespace has the host.
         if name != ServerName::CatchAll && !self.builders.contains_key(&name) {
-            let target = self.unmatched_target(context);
-            let unmatched = PathRule::root(target, context, format!("{field}.host"));
+            let context = context.for_unmatched();
+            let target = self.unmatched_target(&context);
+            let unmatched = PathRule::root(target, &context, format!("{field}.host"));
             self.builders.insert(
                 name.clone(),
                 ServerBuilder {
@@ -214,7 +225,7 @@ impl Assembly<'_> {
                 &name,
                 path,
                 &format!("{field}.http.paths[{position}]"),
-                context,
+                &context.for_backend(&path.backend),
             );
         }
     }

@@ -14,6 +14,7 @@
 mod aliases;
 mod arrivals;
 mod backend;
+mod by_service;
 mod canary;
 mod certificates;
 mod claimed_paths;
@@ -62,6 +63,7 @@ use crate::annotations::{Annotations, Context, MirrorTarget};
 use crate::global::Globals;
 use crate::{Options, ext_auth_url};
 use aliases::Aliases;
+pub(crate) use by_service::MAX_SERVICES;
 use canary::PendingCanary;
 pub(crate) use header_budget::MAX_CONDITIONAL_HEADERS;
 pub(crate) use names::names;

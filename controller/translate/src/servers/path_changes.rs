@@ -5,19 +5,21 @@
 //!                                               /api           --> as it was asked for
 //! ```
 //!
-//! The route takes what the path and the pattern take, so the pattern must not reach beyond the path. Where that cannot be seen the
+//! So in a location of a `server-snippet` that leads to pods. The route takes what the path and the pattern take, so the pattern must not reach beyond the path. Where that cannot be seen the
 //! path is closed: half of a snippet is not served.
+
+mod locations;
+mod refusal;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, ReasonCode, RegexScope, RouteId,
-    RouteMatch, ServerName, TemplatePart,
+    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, RegexScope, RouteId, RouteMatch,
+    ServerName, TemplatePart,
 };
 use sluice_pattern::Subject;
-use sluice_syntax::shortened;
-use sluice_translate_engine::{Report, Reporter, Severity, closed_text};
+use sluice_translate_engine::Report;
 
 use super::last_rewrites;
 use super::path_rule::{Origin, PathRule, RuleRoute};
@@ -56,14 +58,14 @@ pub(super) fn among<'a>(
         let changed: Result<Vec<_>, Unknown> = changes
             .iter()
             .map(|change| {
-                let changed = changed(&route, change, name)?;
+                let changed = changed(&route, rule, change, name)?;
                 let is_known = changed.is_none() || is_found_again(&route, change, &paths);
                 is_known.then_some(changed).ok_or(Unknown)
             })
             .collect();
         let Ok(changed) = changed else {
-            let cause = in_the_way(&route, changes, &all_routes, globals);
-            report(rule, changes, &cause, reports);
+            let cause = refusal::in_the_way(&route, changes, &all_routes, globals);
+            refusal::report(rule, changes, &cause, reports);
             let path = route.matches.path;
             let closed = HttpRoute::new(name, path, Action::Denied, Arc::default());
             all.push((closed, Some(rule)));
@@ -88,6 +90,7 @@ fn is_found_again(route: &HttpRoute, change: &PathChange, paths: &[PathMatch]) -
 /// The route of a changed path, if it takes anything. The error: that cannot be said.
 fn changed(
     route: &HttpRoute,
+    rule: &PathRule,
     change: &PathChange,
     name: &ServerName,
 ) -> Result<Option<HttpRoute>, Unknown> {
@@ -98,7 +101,12 @@ fn changed(
             ..route.clone()
         }));
     }
-    let Some(regex) = within(&route.matches.path, &change.regex)? else {
+    let path = &route.matches.path;
+    let regex = match rule.origin {
+        Origin::Ingress => within(path, &change.regex)?,
+        Origin::ServerSnippet | Origin::ConfigMap => locations::within(path, &change.regex)?,
+    };
+    let Some(regex) = regex else {
         return Ok(None);
     };
     // A rewrite that redirects is compared with it.
@@ -130,7 +138,8 @@ fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
         "(.*)" | "(.*)$" => rest,
         "/?(.*)" | "/?(.*)$" => rest.strip_prefix('/').unwrap_or(rest),
         "(/.*)" | "(/.*)$" if rest.is_empty() => return Ok(None),
-        "" | "$" | "(/.*)?$" | "(/|$)(.*)" | "(/|$)(.*)$" if rest.is_empty() => "",
+        "" => "",
+        "$" | "(/.*)?$" | "(/|$)(.*)" | "(/|$)(.*)$" if rest.is_empty() => "",
         _ => return Err(Unknown),
     };
     if !path.bytes().all(is_plain) {
@@ -143,59 +152,6 @@ fn exactly(path: &str, change: &PathChange) -> Result<Option<String>, Unknown> {
         TemplatePart::Host => Err(Unknown),
     });
     parts.collect::<Result<_, _>>().map(Some)
-}
-
-/// The location of the ConfigMap without which nginx would find the same location again, if it is one.
-fn in_the_way(
-    route: &HttpRoute,
-    changes: &[PathChange],
-    routes: &[(PathMatch, Option<&PathRule>)],
-    globals: &Globals,
-) -> String {
-    let is_of_configmap = |rule: &Option<&PathRule>| {
-        let origin = rule.map(|rule| rule.origin);
-        origin == Some(Origin::ConfigMap)
-    };
-    let own = routes.iter().filter(|(_, rule)| !is_of_configmap(rule));
-    let own: Vec<PathMatch> = own.map(|(path, _)| path.clone()).collect();
-    let is_found = |paths: &[PathMatch]| {
-        let mut changes = changes.iter();
-        changes.all(|change| is_found_again(route, change, paths))
-    };
-    let mut others = routes.iter().filter(|(_, rule)| is_of_configmap(rule));
-    let other = others.find(|(path, _)| {
-        let with_it: Vec<PathMatch> = own.iter().chain([path]).cloned().collect();
-        !is_found(&with_it)
-    });
-    match other.filter(|_| is_found(&own)) {
-        Some((path, _)) => format!(
-            " (location {:?} of {})",
-            shortened(path.text()),
-            globals.server_snippet_name()
-        ),
-        None => String::new(),
-    }
-}
-
-fn report(rule: &PathRule, changes: &[PathChange], cause: &str, reports: &mut Vec<Report>) {
-    let mut reporter = Reporter::new(rule.owner.clone(), reports);
-    let path = &rule.path;
-    let reason = match changes.iter().any(|change| change.is_last) {
-        true => format!(
-            "rewrite with last is not supported for the path {path:?}: the new path may be one of another location{cause}, or be rewritten \
-             again; use break"
-        ),
-        false => format!(
-            "rewrite with break is not supported for the path {path:?}, which its pattern does not begin with"
-        ),
-    };
-    reporter.report(
-        ReasonCode::Unsupported,
-        Severity::Error,
-        "annotation configuration-snippet",
-        reason,
-        concat!("snippet not served; ", closed_text!()),
-    );
 }
 
 /// No pattern is known of all that a path and a pattern take.

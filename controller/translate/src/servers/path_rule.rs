@@ -24,6 +24,8 @@ pub(super) struct IngressContext {
     /// In the order in which Ingresses are read.
     pub(super) seniority: Seniority,
     pub(super) annotations: Arc<Annotations>,
+    /// The same for each of its Services, where snippets name them.
+    pub(super) by_service: Arc<BTreeMap<(String, String), Arc<Annotations>>>,
     /// Its `tls` section.
     pub(super) tls: Arc<TlsEntries>,
 }
@@ -37,6 +39,7 @@ impl IngressContext {
         };
         IngressContext {
             annotations: Arc::new(annotations),
+            by_service: Arc::default(),
             ..self.clone()
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use sluice_ir::{Action, Policy, Protocol, ReasonCode, ServerName};
+use sluice_ir::{Action, Policy, Protocol, ReasonCode, ServerName, Transport, UpstreamTls};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{ObjectRef, Reporter, Severity};
 
@@ -15,7 +15,7 @@ use super::path_rule::{Origin, PathRule, RouteTarget};
 use super::server_builder::ServerBuilder;
 use super::server_snippet::FIELD;
 use crate::annotations::{Annotations, Context};
-use crate::snippet::ProxyUpstream;
+use crate::snippet::{ProxyPass, ProxyUpstream};
 
 const UNLED: &str = "the location answers 503";
 
@@ -39,10 +39,12 @@ impl Assembly<'_> {
             let has_closed = rules
                 .iter()
                 .any(|rule| rule.target.action == Action::Denied);
-            let targets: Vec<RouteTarget> = rules
+            let targets: Vec<(RouteTarget, Transport)> = rules
                 .into_iter()
-                .filter(|rule| speaks_http(rule))
-                .map(|rule| rule.target.clone())
+                .map(|rule| {
+                    let transport = rule.annotations.backend.transport.clone();
+                    (rule.target.clone(), transport)
+                })
                 .collect();
             // A closed path has no Service any more.
             let advice = match has_closed {
@@ -55,8 +57,11 @@ impl Assembly<'_> {
                 let Some(proxy) = location.proxy.as_ref().filter(|_| !is_closed) else {
                     continue;
                 };
-                let target = targets.iter().find(|it| leads_to(it, &proxy.upstream));
-                match (target.cloned(), &of_all) {
+                let mut targets = targets.iter();
+                let target = targets.find(|(target, transport)| {
+                    leads_to(target, &proxy.upstream) && is_spoken(transport, proxy)
+                });
+                match (target.map(|it| it.0.clone()), &of_all) {
                     (Some(target), Some(of_all)) => location.lead_to(target, of_all),
                     (Some(_), None) => {}
                     (None, _) => without.push(location.text().to_owned()),
@@ -64,8 +69,8 @@ impl Assembly<'_> {
             }
             for text in without {
                 let reason = format!(
-                    "location {:?}: expected proxy_pass to a Service and a port that a path of this Ingress on host {name} leads to, over \
-                     HTTP; {advice}",
+                    "location {:?}: expected proxy_pass to a Service and a port that a path of this Ingress on host {name} leads to, in \
+                     the same scheme and without a certificate or a name for TLS; {advice}",
                     shortened(&text)
                 );
                 let code = ReasonCode::Unsupported;
@@ -112,10 +117,15 @@ fn places((name, builder): (&ServerName, &ServerBuilder)) -> Vec<(Place, ObjectR
         .collect()
 }
 
-/// `proxy_pass http://`
-fn speaks_http(rule: &PathRule) -> bool {
-    let transport = &rule.annotations.backend.transport;
-    transport.tls.is_none() && transport.protocol == Protocol::Http1
+/// True if pods are spoken to as nginx would in the location, which has none of the annotations for TLS.
+fn is_spoken(transport: &Transport, proxy: &ProxyPass) -> bool {
+    let is_plain = |tls: &UpstreamTls| {
+        tls.certificate.is_none() && tls.verify.is_none() && tls.server_name.is_none()
+    };
+    let tls = transport.tls.as_ref();
+    transport.protocol == Protocol::Http1
+        && tls.is_some() == proxy.is_tls
+        && tls.is_none_or(is_plain)
 }
 
 fn leads_to(target: &RouteTarget, upstream: &ProxyUpstream) -> bool {

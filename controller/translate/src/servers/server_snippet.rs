@@ -184,10 +184,17 @@ impl NamespaceSnippet {
     /// The same of its locations, which every host has once.
     pub(super) fn size_of_locations(&self) -> usize {
         let locations = self.snippet.locations.iter();
-        let responses = locations.flat_map(|location| &location.direct_responses);
         // Each changed path is a route with all of them.
         let rewrites = self.path_rewrites().len() * (1 + self.size());
-        self.locations.len() + rewrites + responses.map(DirectResponse::size).sum::<usize>()
+        let own = locations.map(|location| {
+            let changes = location
+                .proxy
+                .as_ref()
+                .map_or(0, |it| it.path_changes.len());
+            let responses = location.direct_responses.iter().map(DirectResponse::size);
+            changes + (1 + changes) * responses.sum::<usize>()
+        });
+        self.locations.len() + rewrites + own.sum::<usize>()
     }
 
     pub(super) fn has_locations(&self) -> bool {

@@ -71,6 +71,10 @@ impl LocationRule {
             policy: Arc::new(policy),
             filters,
             direct_responses,
+            path_changes: proxy
+                .iter()
+                .flat_map(|it| it.path_changes.clone())
+                .collect(),
             ..Annotations::default()
         };
         let rule = PathRule {
@@ -105,7 +109,7 @@ impl LocationRule {
         };
         proxy.apply_to(&mut policy);
         annotations.policy = Arc::new(policy);
-        // In plain HTTP, whatever the client speaks.
+        // In the scheme of its URL, whatever the client speaks.
         self.rule.target = RouteTarget {
             for_https: None,
             ..target

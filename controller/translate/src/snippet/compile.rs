@@ -43,6 +43,7 @@ use super::tree::{Directive, directives};
 use super::tuning;
 use super::upstream::UpstreamDirectives;
 use crate::support::DataPlane;
+use of_block::{options_of, refuses_rewrite};
 
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
@@ -115,6 +116,7 @@ fn compile_as(
             ..Compiled::default()
         });
     }
+    let options = options_of(block, options);
     // The ConfigMap's is in locations that nginx nests none in.
     if block != Block::Location || options.of_all_servers {
         return compile_directives(&directives(text)?, block, None, options);
@@ -248,7 +250,7 @@ impl<'a> Parts<'a> {
         let block = self.block;
         self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["rewrite", _, to, "break" | "last"], _) if is_of_server(block) && !is_url(to) => None,
+            (["rewrite", _, to, flag], _) if refuses_rewrite(block, to, flag) => None,
             (words, None) if self.is_of_block(words) => self.add_of_block(words),
             // It would decide which location is found.
             (["rewrite", ..], _) if self.options.of_all_servers => {
@@ -383,10 +385,6 @@ impl<'a> Parts<'a> {
             not_needed: self.not_needed,
         })
     }
-}
-
-fn is_of_server(block: Block) -> bool {
-    matches!(block, Block::LocationOfServer | Block::ProxiedLocation)
 }
 
 #[cfg(test)]

@@ -107,6 +107,8 @@ pub(crate) enum Difference {
     Connections,
     /// Of timeouts of clients in a location: data planes have those of the ConfigMap.
     ClientTimeouts,
+    /// Of `limit_rate_after`: Envoy limits responses from the first byte.
+    RateAfter,
     /// Of `grpc_next_upstream_timeout`: Envoy has no such time.
     RetryTime,
     /// Of `grpc_next_upstream` and the like in a server: pods are tried again as annotations of each path say.

@@ -13,6 +13,7 @@
 mod access;
 mod auth_request;
 mod auth_variables;
+mod bandwidth;
 mod block;
 mod block_headers;
 mod branch;

@@ -3,23 +3,24 @@
 //! ```text
 //!   proxy_pass http://SERVICE.NAMESPACE.svc.cluster.local:8080;          the Service and the port that a path names
 //!   proxy_pass http://SERVICE.NAMESPACE.svc.cluster.local:8080/new/;     with this in place of the location's own path
+//!   proxy_pass https://SERVICE.NAMESPACE.svc.cluster.local;              over TLS, as the path does
+//!   rewrite ^/old/(.*)$ /$1 break;                                       the path for pods, in place of that of the URL
 //!   set $proxy_upstream_name NAMESPACE-SERVICE-80;                       the same by ingress-nginx's name of it ...
 //!   proxy_pass http://upstream_balancer;                                 ... as its balancer takes it
 //! ```
 
-use std::num::NonZeroU32;
-
 use sluice_ir::{
-    Expression, Hostname, PathRegex, PathRewrite, Policy, RegexScope, RetryOn, Template,
-    TemplatePart,
+    Expression, PathRegex, PathRewrite, Policy, RegexScope, RetryOn, Template, TemplatePart,
 };
 use sluice_syntax::settings::retries::conditions;
 use sluice_syntax::{path, value};
 use sluice_translate_engine::{ObjectKey, Port, UpstreamUrl};
 
+use super::bandwidth::Bandwidth;
 use super::harmless_headers::bare;
 use super::locations::LocationPath;
-use super::upstream::{UPSTREAM, kib};
+use super::rewrites::PathChange;
+use super::upstream::UPSTREAM;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
@@ -29,9 +30,12 @@ pub(crate) const REST: &str = r"([\s\S]*)";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProxyPass {
     pub(crate) upstream: ProxyUpstream,
+    pub(crate) is_tls: bool,
     /// Paths that have groups for the rewrite.
     pub(crate) groups: Option<PathRegex>,
     pub(crate) rewrite: Option<PathRewrite>,
+    /// In place of the rewrite where they change something.
+    pub(crate) path_changes: Vec<PathChange>,
     /// `Host` that pods are told in place of the client's.
     pub(crate) host: Option<Expression>,
     /// Seconds.
@@ -42,8 +46,7 @@ pub(crate) struct ProxyPass {
     pub(crate) request_buffering: Option<bool>,
     /// Failures after which another pod is tried.
     pub(crate) retry_on: Option<RetryOn>,
-    /// KiB of one response in a second.
-    pub(crate) bandwidth_limit: Option<NonZeroU32>,
+    pub(crate) bandwidth: Bandwidth,
 }
 
 impl ProxyPass {
@@ -60,7 +63,7 @@ impl ProxyPass {
         if let Some(on) = &self.retry_on {
             policy.retries.on.clone_from(on);
         }
-        policy.bandwidth_limit = self.bandwidth_limit.or(policy.bandwidth_limit);
+        self.bandwidth.apply_to(policy);
     }
 }
 
@@ -85,15 +88,16 @@ pub(super) struct ProxyDirectives {
     max_body_size: Option<Option<u64>>,
     request_buffering: Option<bool>,
     retry_on: Option<RetryOn>,
-    bandwidth_limit: Option<NonZeroU32>,
+    bandwidth: Bandwidth,
 }
 
 impl ProxyDirectives {
     /// True of a directive that is for them alone.
     pub(super) fn know(words: &[&str]) -> bool {
-        const NAMES: [&str; 9] = [
+        const NAMES: [&str; 10] = [
             "client_max_body_size",
             "limit_rate",
+            "limit_rate_after",
             "proxy_connect_timeout",
             "proxy_next_upstream",
             "proxy_pass",
@@ -135,11 +139,15 @@ impl ProxyDirectives {
                 let on = conditions(&on.join(" ")).ok()?;
                 self.retry_on.replace(on).is_none()
             }
-            ["limit_rate", size] => self.bandwidth_limit.replace(kib(size)?).is_none(),
             ["proxy_redirect", "off"] => true,
-            _ => return None,
+            _ => self.bandwidth.add(words)?,
         };
         is_first.then_some(())
+    }
+
+    /// It has no effect on Envoy.
+    pub(super) fn is_delayed(&self) -> bool {
+        self.bandwidth.begins_later()
     }
 
     /// Sees what pods are told: nginx tells them the name of the upstream unless it is told another.
@@ -153,47 +161,58 @@ impl ProxyDirectives {
     }
 
     /// `None`: it leads to nothing that can be known here.
-    pub(super) fn finish(self, path: &LocationPath) -> Option<ProxyPass> {
+    pub(super) fn finish(
+        self,
+        path: &LocationPath,
+        path_changes: Vec<PathChange>,
+    ) -> Option<ProxyPass> {
         let url = self.url?;
         let (url, is_as_sent) = match url.strip_suffix("$request_uri") {
             Some(url) => (url, true),
             None => (url.as_str(), false),
         };
-        let (upstream, authority, rest) = match (url.strip_prefix("http://"), self.name) {
-            (Some(UPSTREAM), Some(name)) => (ProxyUpstream::Named(name), UPSTREAM.to_owned(), ""),
-            (Some(_), None) => {
+        let (scheme, behind) = url.split_once("://")?;
+        let is_tls = match scheme {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        let (upstream, authority, rest) = match (behind, self.name) {
+            (UPSTREAM, Some(name)) => (ProxyUpstream::Named(name), UPSTREAM.to_owned(), ""),
+            (_, None) => {
                 let (url, rest) = UpstreamUrl::read(url).ok()?;
                 let (service, port) = url.service()?;
-                let authority = authority(&url.host, url.port);
-                (ProxyUpstream::Service(service, port), authority, rest)
+                (ProxyUpstream::Service(service, port), authority(&url), rest)
             }
             _ => return None,
         };
-        // nginx would put it before the whole path as the client has sent it, encoded and with its dots.
-        if is_as_sent && !rest.is_empty() {
+        // nginx would put it before the whole path as the client has sent it, encoded and with its dots, whatever that was changed to.
+        if is_as_sent && !(rest.is_empty() && path_changes.is_empty()) {
             return None;
         }
         let (groups, rewrite) = rewrite(path, rest)?;
         Some(ProxyPass {
             upstream,
+            is_tls,
             groups,
             rewrite,
+            path_changes,
             host: (!self.tells_host).then(|| Expression::literal(&authority)),
             read_timeout: self.read_timeout,
             send_timeout: self.send_timeout,
             max_body_size: self.max_body_size,
             request_buffering: self.request_buffering,
             retry_on: self.retry_on,
-            bandwidth_limit: self.bandwidth_limit,
+            bandwidth: self.bandwidth,
         })
     }
 }
 
-fn authority(host: &Hostname, port: u16) -> String {
-    const USUAL: u16 = 80;
-    match port {
-        USUAL => host.as_str().to_owned(),
-        port => format!("{}:{port}", host.as_str()),
+fn authority(url: &UpstreamUrl) -> String {
+    let host = url.host.as_str();
+    match (url.tls, url.port) {
+        (false, 80) | (true, 443) => host.to_owned(),
+        (_, port) => format!("{host}:{port}"),
     }
 }
 
@@ -246,6 +265,8 @@ const MAX_SECONDS: u32 = i32::MAX as u32 / 1000;
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     fn read(path: &[&str], directives: &[&str]) -> Option<ProxyPass> {
@@ -257,7 +278,7 @@ mod tests {
                 all.add(&words)?;
             }
         }
-        all.finish(&LocationPath::parse(path)?)
+        all.finish(&LocationPath::parse(path)?, Vec::new())
     }
 
     #[test]
@@ -267,17 +288,21 @@ mod tests {
             "proxy_request_buffering off",
             "proxy_next_upstream off",
             "limit_rate 100k",
+            "limit_rate_after 1m",
         ];
         let mut policy = Policy::default();
         read(&["/a"], &tuned).unwrap().apply_to(&mut policy);
         assert!(!policy.buffering.request_buffering);
         assert_eq!(policy.retries.on, RetryOn::never());
         assert_eq!(policy.bandwidth_limit, NonZeroU32::new(100));
+        assert_eq!(policy.bandwidth_limit_after, 1024);
         for bad in [
             "proxy_request_buffering maybe",
             "proxy_next_upstream $a",
             "limit_rate 1000",
             "limit_rate $a",
+            "limit_rate_after 1000",
+            "limit_rate_after $a",
         ] {
             assert_eq!(read(&["/a"], &[URL, bad]), None, "{bad}");
             assert_eq!(read(&["/a"], &[tuned[1], tuned[1], URL]), None);
@@ -308,6 +333,10 @@ mod tests {
             of(&[URL]).host,
             Some(Expression::literal("web.demo.svc.cluster.local:8080"))
         );
+        let tls = of(&["proxy_pass https://web.demo.svc"]);
+        assert_eq!((tls.upstream, tls.is_tls), (service(443), true));
+        assert_eq!(tls.host, Some(Expression::literal("web.demo.svc")));
+        assert!(!of(&[URL]).is_tls);
         assert_eq!(of(&[URL, "proxy_set_header Host $host"]).host, None);
         let times = of(&[
             URL,
@@ -343,7 +372,8 @@ mod tests {
         for bad in [
             &["proxy_pass http://web"][..],
             &["proxy_pass http://web.demo"],
-            &["proxy_pass https://web.demo.svc"],
+            &["proxy_pass ftp://web.demo.svc"],
+            &["proxy_pass https://web"],
             &["proxy_pass http://10.0.0.1:80"],
             &["proxy_pass http://$host"],
             &["proxy_pass http://web.demo.svc:$port"],

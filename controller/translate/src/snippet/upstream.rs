@@ -1,7 +1,7 @@
 //! Directives that have annotations of the same name, which ingress-nginx writes only where the annotation is set.
 //!
 //! ```text
-//!   limit_rate 100k             bandwidth of one response
+//!   limit_rate, limit_rate_after    bandwidth of one response, and how much comes before that
 //!   proxy_ssl_name a.test       name of pods over TLS ...
 //!   proxy_ssl_server_name on    ... which they are told
 //!   proxy_ssl_protocols, _ciphers   versions and ciphers that they are offered
@@ -16,19 +16,21 @@ use sluice_syntax::settings::retries::{conditions, time_limit, tries};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value;
 
+use super::bandwidth::Bandwidth;
 use super::harmless_headers::bare;
 use super::header_changes::Difference;
 use crate::limit_status::{connection_status, request_status};
 use crate::support::DataPlane;
 
 /// Their names.
-pub(super) const DIRECTIVES: [&str; 11] = [
+pub(super) const DIRECTIVES: [&str; 12] = [
     "grpc_buffer_size",
     "grpc_next_upstream",
     "grpc_next_upstream_timeout",
     "grpc_next_upstream_tries",
     "limit_conn_status",
     "limit_rate",
+    "limit_rate_after",
     "limit_req_status",
     "proxy_ssl_ciphers",
     "proxy_ssl_name",
@@ -47,8 +49,7 @@ const GRPC_BUFFER: u64 = 64 * KIB;
 /// Settings of a snippet for responses and for connections to pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upstream {
-    /// KiB of one response in a second.
-    pub(crate) bandwidth_limit: Option<NonZeroU32>,
+    pub(crate) bandwidth: Bandwidth,
     /// SNI.
     pub(crate) server_name: Option<String>,
     /// Versions of TLS.
@@ -69,7 +70,7 @@ pub(crate) struct Upstream {
 impl Upstream {
     /// In place of what annotations and the ConfigMap say.
     pub(crate) fn apply_to(&self, policy: &mut Policy) {
-        policy.bandwidth_limit = self.bandwidth_limit.or(policy.bandwidth_limit);
+        self.bandwidth.apply_to(policy);
         if let Some(limits) = &mut policy.limits {
             limits.status = self.request_status.unwrap_or(limits.status);
             if let (Some(limit), Some(status)) = (&mut limits.connections, self.connection_status) {
@@ -133,7 +134,6 @@ impl UpstreamDirectives {
                 let status = connection_status(status).ok()?;
                 said.connection_status.replace(status).is_none()
             }
-            ["limit_rate", size] => said.bandwidth_limit.replace(kib(size)?).is_none(),
             ["proxy_ssl_name", name] => {
                 let name = server_name(name, options.hosts)?;
                 said.server_name.replace(name).is_none()
@@ -147,7 +147,7 @@ impl UpstreamDirectives {
             }
             ["proxy_ssl_server_name", "on"] => self.sends_name.replace(true).is_none(),
             ["proxy_ssl_server_name", "off"] => self.sends_name.replace(false).is_none(),
-            _ => return None,
+            _ => said.bandwidth.add(words)?,
         };
         is_first.then_some(())
     }
@@ -167,13 +167,17 @@ impl UpstreamDirectives {
         data_plane: Option<DataPlane>,
     ) -> impl Iterator<Item = Difference> + use<> {
         let has_time = self.said.retry_time.flatten().is_some();
-        let of_envoy = has_time && data_plane != Some(DataPlane::Nginx);
+        let is_on_envoy = data_plane != Some(DataPlane::Nginx);
+        let is_delayed = self.said.bandwidth.begins_later();
         let of_nginx = self.grpc_buffer.is_some_and(|size| size != GRPC_BUFFER)
             && data_plane != Some(DataPlane::Envoy);
-        let of_envoy = of_envoy.then_some(Difference::RetryTime);
-        of_envoy
-            .into_iter()
-            .chain(of_nginx.then_some(Difference::GrpcBuffer))
+        [
+            (has_time && is_on_envoy).then_some(Difference::RetryTime),
+            (is_delayed && is_on_envoy).then_some(Difference::RateAfter),
+            of_nginx.then_some(Difference::GrpcBuffer),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -196,13 +200,6 @@ fn server_name(name: &str, hosts: Option<&[Hostname]>) -> Option<String> {
         _ => Hostname::parse(name).ok()?,
     };
     Some(host.as_str().to_owned())
-}
-
-/// Data planes count in KiB.
-pub(super) fn kib(size: &str) -> Option<NonZeroU32> {
-    let bytes = value::size(size).ok()?;
-    let whole = bytes.is_multiple_of(KIB).then_some(bytes / KIB)?;
-    NonZeroU32::new(u32::try_from(whole).ok()?)
 }
 
 #[cfg(test)]
@@ -361,17 +358,25 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_in_whole_kib() {
-        for (size, kib) in [("100k", 100), ("2M", 2048), ("4096", 4)] {
-            let rate = read(&[&format!("limit_rate {size}")]).unwrap();
-            assert_eq!(rate.bandwidth_limit, NonZeroU32::new(kib));
-        }
+    fn a_rate_may_begin_later() {
+        let rate = read(&["limit_rate 100k", "limit_rate_after 1m"]).unwrap();
+        assert_eq!(rate.bandwidth.after, Some(1024));
+        let options = UpstreamOptions {
+            hosts: None,
+            speaks_grpc: false,
+            data_plane: None,
+        };
+        let differs = |directive, data_plane| {
+            let said = read_with(&[directive], options).unwrap();
+            said.differences(data_plane).collect::<Vec<_>>()
+        };
+        let after = "limit_rate_after 1m";
+        assert_eq!(differs(after, None), [Difference::RateAfter]);
+        assert_eq!(differs(after, Some(DataPlane::Nginx)), []);
+        assert_eq!(differs("limit_rate_after 0", None), []);
         for bad in [
             &["limit_rate 1000"][..],
-            &["limit_rate 0"],
-            &["limit_rate $rate"],
-            &["limit_rate 1k", "limit_rate 1k"],
-            &["limit_rate 9999999999g"],
+            &["limit_rate_after 1k", "limit_rate_after 1k"],
             &["proxy_ssl_name $proxy_host"],
             &["proxy_ssl_server_name maybe"],
             &["proxy_ssl_verify on"],

@@ -113,8 +113,10 @@ pub(super) fn policy_conflict(compiled: &Compiled, context: Context<'_>) -> Opti
     let (settings, upstream) = (context.settings, &compiled.upstream);
     if compiled.satisfy.is_some() && context.says_satisfy {
         Some("satisfy is set by the annotation, too")
-    } else if upstream.bandwidth_limit.is_some() && settings.policy.bandwidth_limit.is_some() {
+    } else if upstream.bandwidth.rate.is_some() && settings.policy.bandwidth_limit.is_some() {
         Some("limit_rate is set by limit-rate, too")
+    } else if upstream.bandwidth.after.is_some() && settings.policy.bandwidth_limit_after > 0 {
+        Some("limit_rate_after is set by limit-rate-after, too")
     } else if upstream.server_name.is_some() && settings.has_upstream_tls {
         Some("proxy_ssl_server_name is set with proxy-ssl-secret, too")
     } else if (upstream.versions.is_some() || upstream.ciphers.is_some())

@@ -70,6 +70,9 @@ pub(super) fn note_differences(
                 "client_body_timeout, send_timeout and keepalive_timeout of a location: clients of all paths have those of the ConfigMap, or on nginx of the \
                  server-snippet"
             }
+            Difference::RateAfter => {
+                "limit_rate_after: Envoy limits responses from the first byte (not with --data-plane nginx)"
+            }
             Difference::RetryTime => {
                 "grpc_next_upstream_timeout: Envoy tries again without a limit of time (not with --data-plane nginx)"
             }

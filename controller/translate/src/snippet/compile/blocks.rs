@@ -11,6 +11,7 @@ use super::super::named::{self, NamedLocation};
 use super::super::proxy_pass::ProxyPass;
 use super::super::tree::Directive;
 use super::{CompileOptions, Parts, compile_directives};
+use crate::support::DataPlane;
 
 impl Parts<'_> {
     pub(super) fn proxy_pass(
@@ -27,7 +28,11 @@ impl Parts<'_> {
             .has_connect_timeout
             .then_some(Difference::ConnectTimeout);
         self.headers.differences.extend(differs);
-        let proxy = proxy.finish(location);
+        let is_on_envoy = self.options.data_plane != Some(DataPlane::Nginx);
+        let is_delayed = (is_on_envoy && proxy.is_delayed()).then_some(Difference::RateAfter);
+        self.headers.differences.extend(is_delayed);
+        let changes = std::mem::take(&mut self.responses.path_changes);
+        let proxy = proxy.finish(location, changes);
         proxy.map(Some).ok_or_else(|| directive.unsupported())
     }
 

@@ -4,8 +4,9 @@ use super::super::block::Block;
 use super::super::checks::has_no_effect;
 use super::super::connections;
 use super::super::proxy_pass::ProxyDirectives;
+use super::super::rewrites::is_url;
 use super::super::upstream::{self, UpstreamOptions};
-use super::Parts;
+use super::{CompileOptions, Parts};
 
 impl Parts<'_> {
     /// True of a directive that a block of this kind alone has a setting for.
@@ -54,5 +55,23 @@ impl Parts<'_> {
         let difference = upstream::difference_of_server(words).filter(|_| is_inherited);
         self.headers.differences.extend(difference);
         difference.is_some()
+    }
+}
+
+/// True of a rewrite to a path that a location of a server cannot have: one that leads to pods says with `break` which path they get.
+pub(super) fn refuses_rewrite(block: Block, to: &str, flag: &str) -> bool {
+    let is_refused = match block {
+        Block::LocationOfServer => matches!(flag, "break" | "last"),
+        Block::ProxiedLocation => flag == "last",
+        Block::Location | Block::Server | Block::AuthRequest => false,
+    };
+    is_refused && !is_url(to)
+}
+
+/// In a server no location has set its constants yet.
+pub(super) fn options_of(block: Block, options: CompileOptions<'_>) -> CompileOptions<'_> {
+    CompileOptions {
+        constants: options.constants.filter(|_| block != Block::Server),
+        ..options
     }
 }

@@ -1,12 +1,13 @@
 //! Starts the process when there are rules, starts it again when it ends, and gives it its rules.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -113,7 +114,7 @@ async fn forward_lines(from: Option<ChildStdout>) {
     let Some(from) = from else {
         return;
     };
-    let (mut from, mut to) = (BufReader::new(from), tokio::io::stdout());
+    let mut from = BufReader::new(from);
     let mut line = Vec::new();
     let mut is_lost = false;
     while from
@@ -121,11 +122,9 @@ async fn forward_lines(from: Option<ChildStdout>) {
         .await
         .is_ok_and(|read| read > 0)
     {
-        let written = async {
-            to.write_all(&line).await?;
-            to.flush().await
-        };
-        let result = written.await;
+        // Whoever reads it slowly holds up this worker, as with the log.
+        let mut to = io::stdout().lock();
+        let result = to.write_all(&line).and_then(|()| to.flush());
         if let Some(error) = result.as_ref().err().filter(|_| !is_lost) {
             warn!("lines of the audit log are lost: {error}");
         }

@@ -18,7 +18,7 @@ pub(crate) fn parse_of_route(text: &str, addresses: &AddressPolicy) -> Parsed<Ex
     let authority = text.split_once("://").map_or(text, |(_, behind)| behind);
     let authority = authority.split(['/', '?']).next().unwrap_or_default();
     if RouteNames::are_in(authority) {
-        return Err("a URL with a written host, or with $host".into());
+        return Err("a URL with a written host, or with $host and no port".into());
     }
     checked(with_names(text, &RouteNames::longest())?, addresses)
 }
@@ -50,7 +50,7 @@ fn checked(url: Expression, addresses: &AddressPolicy) -> Parsed<Expression> {
         return if asked_for && ends {
             Ok(url)
         } else {
-            Err("a URL with a written host, or with $host".into())
+            Err("a URL with a written host, or with $host and no port".into())
         };
     }
     let (_, behind) = UpstreamUrl::parse(written, addresses)?;
@@ -62,7 +62,7 @@ fn checked(url: Expression, addresses: &AddressPolicy) -> Parsed<Expression> {
     if host_ends {
         Ok(url)
     } else {
-        Err("a URL with a written host, or with $host".into())
+        Err("a URL with a written host, or with $host and no port".into())
     }
 }
 

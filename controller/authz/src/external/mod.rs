@@ -4,22 +4,25 @@ mod cache;
 mod client;
 mod dial;
 mod expression;
+mod failure_log;
 mod pool;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
+use anyhow::bail;
 use sluice_ir::{Backend, BackendId, ExternalAuth, UpstreamHeader};
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
 use sluice_xds::{COOKIE_HEADER, MOST_COOKIES};
 use sluice_xds_server::{AuthzDecision, AuthzRequest, Changes};
-use tracing::debug;
 
 use cache::AuthCache;
 use client::AuthResponse;
 use dial::Dialer;
 use expression::text;
+use failure_log::FailureLog;
 use pool::Pool;
 
 use crate::deny::deny;
@@ -48,6 +51,7 @@ pub(crate) struct ExternalAuthenticator {
     cache: AuthCache,
     dialer: Arc<Dialer>,
     backends: Arc<dyn Backends>,
+    failures: FailureLog,
 }
 
 impl ExternalAuthenticator {
@@ -65,6 +69,7 @@ impl ExternalAuthenticator {
             cache,
             dialer,
             backends,
+            failures: FailureLog::default(),
         })
     }
 
@@ -80,13 +85,17 @@ impl ExternalAuthenticator {
         route: &RoutePolicy,
         check: &AuthzRequest,
     ) -> Result<Changes, AuthzDecision> {
-        match self.answer(external, route, check).await {
+        let answer = self.answer(external, route, check).await;
+        let answer = answer.and_then(|answer| match answer.status {
+            200..=299 | 401 | 403 => Ok(answer),
+            other => bail!("expected 2xx, 401 or 403, got {other}"),
+        });
+        match answer {
             Ok(answer) => read(external, &answer),
             Err(error) => {
-                debug!(
-                    "route {}: external authentication failed: {error:#}",
-                    check.route
-                );
+                let tenant = route.authentication.tenant.as_str();
+                self.failures
+                    .log(tenant, &check.route, &error, Instant::now());
                 Err(deny(500))
             }
         }
@@ -221,9 +230,6 @@ fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, Authz
                 headers: all,
             })
         }
-        other => {
-            debug!("external authentication failed: expected 2xx, 401 or 403, got {other}");
-            Err(deny(500))
-        }
+        _ => Err(deny(500)),
     }
 }

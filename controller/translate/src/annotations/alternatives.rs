@@ -121,7 +121,9 @@ const OTHERS: &[(&str, &[Alternative])] = &[
     (ORIGINAL_URI, &[Key("proxy-add-original-uri-header")]),
     (
         ON_TARGET,
-        &[Other("if ($uri ...), the path without its query,")],
+        &[Other(
+            "if ($uri ...), the path without its query, or if ($args ...), the query alone,",
+        )],
     ),
     (
         "return",

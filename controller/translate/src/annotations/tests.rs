@@ -183,7 +183,7 @@ fn a_snippet_says_what_each_data_plane_makes_of_it() {
     let condition = "if ($request_uri ~* \"\\.php\") { return 403; }";
     let said = configuration(DataPlane::Envoy, condition);
     let reason = "line 1: `if ($request_uri ~* \"\\.php\")` is not supported by Envoy (served with --data-plane nginx); use if \
-                  ($uri ...), the path without its query, for if ($request_uri ...); none of the snippet is served";
+                  ($uri ...), the path without its query, or if ($args ...), the query alone, for if ($request_uri ...); none of the snippet is served";
     assert!(said[0].starts_with(reason), "{said:?}");
     assert_eq!(configuration(DataPlane::Nginx, condition), [""; 0]);
     let server = reports_on(

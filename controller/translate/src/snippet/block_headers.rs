@@ -132,10 +132,20 @@ fn status(directive: &Directive) -> Option<u16> {
     }
 }
 
-/// A response without content needs no type and no length of it.
+/// A response without content needs no type and no length of it; nginx sends none that `more_set_headers` says.
 fn is_about_content(words: &[&str]) -> bool {
-    matches!(words, ["add_header", name, ..]
-        if name.eq_ignore_ascii_case("content-type") || name.eq_ignore_ascii_case("content-length"))
+    let is_one = |name: &str| {
+        ["content-type", "content-length"]
+            .iter()
+            .any(|one| name.trim().eq_ignore_ascii_case(one))
+    };
+    match words {
+        ["add_header", name, ..] => is_one(name),
+        ["more_set_headers", fields @ ..] => fields
+            .iter()
+            .all(|field| field.split_once(':').is_some_and(|(name, _)| is_one(name))),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +200,10 @@ mod tests {
             (
                 "add_header Content-Type text/plain; add_header Content-Length 0; return 204;",
                 &["=X-B"],
+            ),
+            (
+                "more_set_headers 'Content-Type: text/plain' 'Content-Length: 0'; return 204;",
+                &["=X-B", "+X-A"],
             ),
         ] {
             assert_eq!(names(block, around), all, "{block}");

@@ -21,17 +21,9 @@ pub(crate) enum LocationPath {
 }
 
 impl LocationPath {
-    /// Reads the words after `location`. nginx takes a modifier with or without a blank behind it. `None`: not supported.
+    /// Reads the words after `location`. `None`: not supported.
     pub(super) fn parse(words: &[&str]) -> Option<Self> {
-        const MODIFIERS: [&str; 4] = ["=", "^~", "~*", "~"];
-        let (modifier, text) = match words {
-            [modifier, text] if MODIFIERS.contains(modifier) => (*modifier, *text),
-            [word] => MODIFIERS
-                .into_iter()
-                .find_map(|modifier| Some((modifier, word.strip_prefix(modifier)?)))
-                .unwrap_or(("", word)),
-            _ => return None,
-        };
+        let (modifier, text) = modifier(words)?;
         Some(match modifier {
             "=" => LocationPath::Exact(literal(text)?),
             "^~" => LocationPath::PrefixBeforePatterns(literal(text)?),
@@ -39,6 +31,17 @@ impl LocationPath {
             "~*" => LocationPath::Pattern(pattern(text, Subject::InPathInAnyCase)?),
             _ => LocationPath::Prefix(literal(text)?),
         })
+    }
+
+    /// What in a pattern is not supported; `None`: nothing, or there is no pattern.
+    pub(super) fn why_unsupported(words: &[&str]) -> Option<String> {
+        let (modifier, text) = modifier(words)?;
+        let subject = match modifier {
+            "~" => Subject::InPath,
+            "~*" => Subject::InPathInAnyCase,
+            _ => return None,
+        };
+        sluice_pattern::check(&sluice_pattern::with_flags_in_groups(text), subject).err()
     }
 
     /// True if nginx refuses both in one server. `^~` tells no prefix from another.
@@ -88,6 +91,19 @@ impl LocationPath {
                 sluice_pattern::is_comparable_with_query(&text, Subject::InPath, false)
             }
         }
+    }
+}
+
+/// The modifier, with or without a blank behind it, and the path or pattern.
+fn modifier<'w>(words: &[&'w str]) -> Option<(&'w str, &'w str)> {
+    const MODIFIERS: [&str; 4] = ["=", "^~", "~*", "~"];
+    match words {
+        [modifier, text] if MODIFIERS.contains(modifier) => Some((*modifier, *text)),
+        [word] => {
+            let split = |modifier: &'static str| Some((modifier, word.strip_prefix(modifier)?));
+            Some(MODIFIERS.into_iter().find_map(split).unwrap_or(("", word)))
+        }
+        _ => None,
     }
 }
 

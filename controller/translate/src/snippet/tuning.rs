@@ -48,6 +48,7 @@ pub(super) fn reason(words: &[&str]) -> Option<&'static str> {
         }
         ["proxy_cache" | "proxy_store", "off"] => Some("responses are not cached"),
         [name, ..] if OF_CACHES.contains(name) => Some("responses are not cached"),
+        ["gzip", "off"] => Some("use-gzip of the ConfigMap decides what is compressed"),
         ["etag", "off"] => Some("it is about files of nginx"),
         [name, ..] if TUNING.contains(name) => Some("it tunes nginx"),
         [name, ..] if OBSOLETE.contains(name) => Some("nginx ignores it since 1.19.7"),
@@ -68,7 +69,7 @@ mod tests {
             .iter()
             .chain(OBSOLETE)
             .chain(OF_CACHES)
-            .chain(&["etag"])
+            .chain(&["etag", "gzip"])
         {
             assert!(harmless.contains(&(name, None)), "{name}");
         }

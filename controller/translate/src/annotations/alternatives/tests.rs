@@ -120,7 +120,7 @@ fn a_condition_may_have_a_counterpart_in_another_variable() {
         ("if ($http_hostile = a)", ""),
         (
             "if ( $request_uri ~ a )",
-            "if ($uri ...), the path without its query, for if ($request_uri ...)",
+            "if ($uri ...), the path without its query, or if ($args ...), the query alone, for if ($request_uri ...)",
         ),
     ] {
         assert_eq!(usual_advice(directive), expected, "{directive}");

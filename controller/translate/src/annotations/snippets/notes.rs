@@ -1,6 +1,7 @@
 //! Notes on snippets that are served, or that change nothing.
 
 use sluice_ir::ReasonCode;
+use sluice_translate_engine::Severity;
 
 use super::Snippet;
 use crate::annotations::view::View;
@@ -92,6 +93,9 @@ pub(super) fn note_differences(
         });
         let name = snippet.annotation.name;
         let consequence = "served with this difference";
-        view.note(ReasonCode::PartiallySupported, name, reason, consequence);
+        let report = view.note(ReasonCode::PartiallySupported, name, reason, consequence);
+        if *difference == Difference::WithoutQuery {
+            report.severity = Severity::Warning;
+        }
     }
 }

@@ -62,9 +62,14 @@ impl Parts<'_> {
     }
 
     pub(super) fn add_location(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
-        let unsupported = || directive.unsupported();
+        let words = directive.words();
+        let words = words.get(1..).unwrap_or_default();
+        let unsupported = || match LocationPath::why_unsupported(words) {
+            Some(why) => directive.unsupported_for(&why),
+            None => directive.unsupported(),
+        };
         let mut errors = SnippetErrors::default();
-        let path = LocationPath::parse(directive.words().get(1..).unwrap_or_default());
+        let path = LocationPath::parse(words);
         let path = errors.take(path.ok_or_else(unsupported))?;
         let compiled = self.location(directive, path.as_ref());
         let compiled = errors.take(compiled)?;

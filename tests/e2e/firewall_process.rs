@@ -64,7 +64,12 @@ async fn no_line_of_the_audit_log_is_lost_in_a_regular_file() -> Result<()> {
     ];
     let (_fixture, options) = site(&[], &[("own.test", rules)]).await?;
     let file = tempfile::NamedTempFile::new()?;
-    let sluice = start(options.output(file.reopen()?)).await?;
+    let sluice = start(
+        options
+            .arguments(vec!["--access-log".to_owned()])
+            .output(file.reopen()?),
+    )
+    .await?;
     for _ in 0..REQUESTS {
         ensure_status(&sluice, "own.test", "/?q=bad", 403).await?;
     }

@@ -5,9 +5,8 @@
 //!   /()((?:$|[^av]|a$|a[^p]|ap$|ap[^i]|v$|v[^1]|v1[^\/\n]|v1\n(?:.|\n)).*)
 //! ```
 //!
-//! RE2 has no lookahead, and a pattern for the filter's backtracking engine sends every request of its host through `sluice.lookup`. Where
-//! nothing but `.*` follows one that excludes a few texts, a tree of their letters says the same; where a path has a line break, its
-//! groups may hold more.
+//! RE2 has no lookahead, and the filter's backtracking engine costs every request of a host. Where nothing but `.*` follows one that
+//! excludes a few texts, a tree of their letters says the same; where a path has a line break, its groups may hold more.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

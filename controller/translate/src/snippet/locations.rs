@@ -33,7 +33,7 @@ impl LocationPath {
         })
     }
 
-    /// What in a pattern is not supported; `None`: nothing, or there is no pattern.
+    /// Reason why a pattern is not supported; `None`: it is, or there is none.
     pub(super) fn why_unsupported(words: &[&str]) -> Option<String> {
         let (modifier, text) = modifier(words)?;
         let subject = match modifier {

@@ -107,14 +107,15 @@ const OTHERS: &[(&str, &[Alternative])] = &[
             Annotation("proxy-redirect-to"),
         ],
     ),
+    ("proxy_set_header", &[Key("proxy-set-headers")]),
+    (OF_CONNECTION, &[Annotation("connection-proxy-header")]),
+    (OF_HOST, &[Annotation("upstream-vhost")]),
+    (OF_PREFIX, &[Annotation("x-forwarded-prefix")]),
     (
-        "proxy_set_header",
-        &[
-            Annotation("upstream-vhost"),
-            Annotation("x-forwarded-prefix"),
-            Annotation("connection-proxy-header"),
-            Key("proxy-set-headers"),
-        ],
+        "real_ip_header",
+        &[Other(
+            "forwarded-for-header with enable-real-ip of the ConfigMap",
+        )],
     ),
     (OF_ADDRESS, &[Key("forwarded-for-header")]),
     (FORWARDED, &[Key("use-forwarded-headers")]),
@@ -156,6 +157,9 @@ const ON_ADDRESS: &str = "if ($remote_addr ...)";
 const ON_HOST: &str = "if ($http_host ...)";
 const ON_TARGET: &str = "if ($request_uri ...)";
 const ON_PROTOCOL: &str = "if ($http_x_forwarded_proto ...)";
+const OF_CONNECTION: &str = "proxy_set_header Connection";
+const OF_HOST: &str = "proxy_set_header Host";
+const OF_PREFIX: &str = "proxy_set_header X-Forwarded-Prefix";
 const OF_ADDRESS: &str = "proxy_set_header X-Real-IP";
 const FORWARDED: &str = "proxy_set_header X-Forwarded-*";
 const ORIGINAL_URI: &str = "proxy_set_header X-Original-URI";
@@ -178,6 +182,9 @@ fn advised(words: &[String]) -> &str {
         "if" if is_called(variable, "$request_uri") => ON_TARGET,
         "if" if variable.starts_with("$http_x_forwarded_proto") => ON_PROTOCOL,
         "proxy_set_header" => match argument {
+            "connection" => OF_CONNECTION,
+            "host" => OF_HOST,
+            "x-forwarded-prefix" => OF_PREFIX,
             "x-original-uri" => ORIGINAL_URI,
             "x-forwarded-for" | "x-real-ip" => OF_ADDRESS,
             "x-forwarded-host" | "x-forwarded-port" | "x-forwarded-proto" => FORWARDED,

@@ -90,6 +90,18 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "proxy_set_header X-Real-IP $http_x_real_ip",
             "forwarded-for-header of the ConfigMap for proxy_set_header X-Real-IP",
         ),
+        (
+            "proxy_set_header X-Client-IP $client",
+            "proxy-set-headers of the ConfigMap for proxy_set_header",
+        ),
+        (
+            "proxy_set_header Host $other",
+            "upstream-vhost for proxy_set_header Host",
+        ),
+        (
+            "real_ip_header CF-Connecting-IP",
+            "forwarded-for-header with enable-real-ip of the ConfigMap for real_ip_header",
+        ),
         ("satisfy any", "the annotation satisfy"),
         (
             "grpc_read_timeout 60s",

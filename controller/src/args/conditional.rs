@@ -182,7 +182,7 @@ mod tests {
         disable_svc_external_name allow_upstream_cidr enable_ssl_passthrough enable_topology_aware_routing \
         allow_hosts_under_foreign_wildcards disable_catch_all http_port https_port bind_address data_plane run_dir \
         dns_server dashboard_port healthz_host healthz_port health_check_path health_check_timeout admin_socket enable_metrics \
-        access_log validating_webhook shutdown_grace_period post_shutdown_grace_period verbosity \
+        access_log admin_writes validating_webhook shutdown_grace_period post_shutdown_grace_period verbosity \
         log_format help version";
 
     /// Arguments of a run, with what makes them differ from their defaults.

@@ -58,11 +58,12 @@ async fn a_long_body_is_looked_at_as_far_as_rules_say() -> Result<()> {
 #[tokio::test]
 async fn no_line_of_the_audit_log_is_lost_in_a_regular_file() -> Result<()> {
     const REQUESTS: usize = 12;
-    let rules: Annotations<'_> = &[
+    let rules = format!("{DENIES_BAD}\nSecAuditEngine On");
+    let rules = [
         ("enable-modsecurity", "true"),
-        ("modsecurity-snippet", DENIES_BAD),
+        ("modsecurity-snippet", rules.as_str()),
     ];
-    let (_fixture, options) = site(&[], &[("own.test", rules)]).await?;
+    let (_fixture, options) = site(&[], &[("own.test", &rules[..])]).await?;
     let file = tempfile::NamedTempFile::new()?;
     let sluice = start(
         options

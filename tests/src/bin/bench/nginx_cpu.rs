@@ -153,13 +153,13 @@ mod tests {
     const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_server_header off;\n  sluice_request_header \"X-A\" \"${a}\";\n  \
         proxy_set_header \"X-A\" \"${sluice_request_headers}\";\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
-        return 503 ${sluice_all_cdn_loop}${sluice_random_id}${sluice_authority};\n  }\n}\n";
+        return 503 ${sluice_all_cdn_loop}${sluice_random_id}${sluice_authority}$sluice_authority;\n  }\n}\n";
 
     #[test]
     fn an_nginx_by_itself_keeps_all_but_the_filter() {
         let pods = [SocketAddr::from(([10, 0, 0, 1], 80))];
         let expected = "http {\n  proxy_set_header \"X-A\" \"${a}\";\n  upstream sluice_pods {\n    server 10.0.0.1:80;\n    keepalive 320;\n  }\n  server {\n    \
-            return 503 ${http_cdn_loop}${request_id}${http_host};\n  }\n}";
+            return 503 ${http_cdn_loop}${request_id}${http_host}$http_host;\n  }\n}";
         assert_eq!(without_filter(OURS, &pods).unwrap(), expected);
         let error = without_filter("http {}", &pods).unwrap_err().to_string();
         assert!(error.contains("load_module"), "{error}");

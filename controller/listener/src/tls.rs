@@ -128,7 +128,7 @@ impl ServerTls {
                         sender.send_replace(config);
                     }
                     Err(error) => {
-                        warn!("{name}: cannot load the certificate, previous one kept: {error:#}")
+                        warn!("{name}: cannot load the certificate, previous one kept: {error:#}");
                     }
                 }
             }

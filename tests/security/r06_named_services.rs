@@ -74,6 +74,13 @@ async fn a_guard_of_one_service_keeps_clients_from_its_paths(plane: Plane) -> Re
             ensure!(got == expected, "{name} {path}: {got}");
         }
     }
+    // Whoever believed that it does nothing would take it away.
+    let log = sluice.log().lines();
+    let is_denied = |line: &String| line.contains("not needed") || line.contains("no effect");
+    let denied = log
+        .iter()
+        .find(|line| is_denied(line) && line.contains("configuration-snippet"));
+    ensure!(denied.is_none(), "{denied:?}");
     for name in ["many", "server"] {
         for path in ["/shop", "/admin"] {
             let got = status(sluice.http(), name, path).await?;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -36,8 +36,12 @@ use sluice_tasks::Tasks;
 
 /// ingress-nginx' limit, 9 MiB less one byte. Two Ingresses of the largest size that is stored fit.
 const LARGEST_BODY: usize = (9 << 20) - 1;
-/// Bodies read at the same time: what hostile ones can make us hold.
+/// Bytes of a body that waits for nobody. Nearly all questions are smaller.
+const SMALL_BODY: usize = 64 << 10;
+/// Larger bodies read at the same time: what hostile ones can make us hold.
 const MOST_BODIES: usize = 16;
+/// Time between two parts of a body.
+const PAUSE: Duration = Duration::from_secs(2);
 /// Time for a whole question to arrive. The API server itself gives up after `timeoutSeconds`, at most 30.
 const TIME: Duration = Duration::from_secs(10);
 /// Path of ingress-nginx's webhook. Any other path works as well, for webhook configurations of one's own.
@@ -132,9 +136,7 @@ async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Bo
     let body = match tokio::time::timeout(TIME, read(body, &bodies)).await {
         Ok(Ok(body)) => body,
         Ok(Err((status, reason))) => return (status, reason).into_response(),
-        Err(_) => {
-            return (StatusCode::REQUEST_TIMEOUT, "the question took too long\n").into_response();
-        }
+        Err(_) => return too_slow().into_response(),
     };
     let request = match Review::parse(&body) {
         Ok(request) => request,
@@ -158,20 +160,39 @@ async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Bo
 
 type HttpError = (StatusCode, String);
 
-async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, HttpError> {
-    // The semaphore is never closed.
-    let _turn = bodies.acquire().await;
-    let collected = Limited::new(body, LARGEST_BODY).collect().await;
-    collected
-        .map(http_body_util::Collected::to_bytes)
-        .map_err(|error| {
+/// A slow body holds up no other small one.
+async fn read(body: Body, bodies: &Semaphore) -> Result<Vec<u8>, HttpError> {
+    let (mut body, mut bytes, mut turn) = (Limited::new(body, LARGEST_BODY), Vec::new(), None);
+    loop {
+        let Ok(frame) = tokio::time::timeout(PAUSE, body.frame()).await else {
+            return Err(too_slow());
+        };
+        let Some(frame) = frame else {
+            return Ok(bytes);
+        };
+        let frame = frame.map_err(|error| {
             let status = if error.is::<LengthLimitError>() {
                 StatusCode::PAYLOAD_TOO_LARGE
             } else {
                 StatusCode::BAD_REQUEST
             };
             (status, error.to_string())
-        })
+        })?;
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+        if bytes.len() > SMALL_BODY && turn.is_none() {
+            // The semaphore is never closed.
+            turn = bodies.acquire().await.ok();
+        }
+    }
+}
+
+fn too_slow() -> HttpError {
+    (
+        StatusCode::REQUEST_TIMEOUT,
+        "the question took too long\n".to_owned(),
+    )
 }
 
 impl Judge {

@@ -1,4 +1,6 @@
+use axum::body::Bytes;
 use axum::http::Request as HttpRequest;
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -124,6 +126,27 @@ async fn nobody_is_let_in_before_the_cluster_has_been_read() {
         router(early).oneshot(request).await.unwrap().status(),
         StatusCode::SERVICE_UNAVAILABLE
     );
+}
+
+/// Neither by bodies that have come to a halt, nor by those that are large.
+#[tokio::test(start_paused = true)]
+async fn slow_bodies_hold_up_no_small_one() {
+    let router = router(judge());
+    let ask = |body: Body| {
+        let request = HttpRequest::post(PATH).body(body).unwrap();
+        router.clone().oneshot(request)
+    };
+    let slow = (0..8 * MOST_BODIES).map(|number| {
+        let begin = vec![b' '; number % 2 * SMALL_BODY + 1];
+        let begin = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from(begin))]);
+        ask(Body::from_stream(begin.chain(futures::stream::pending())))
+    });
+    let answer = ask(Body::from(question("Ingress", &object("a.b"))));
+    tokio::select! {
+        biased;
+        _ = futures::future::join_all(slow) => panic!("a slow body came first"),
+        answer = answer => assert_eq!(answer.unwrap().status(), 200),
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -56,7 +56,7 @@ impl ListenerLimits {
     /// For API servers, which keep a few connections each. All of a cluster may come from one address, that of a tunnel.
     pub const API_SERVERS: ListenerLimits = ListenerLimits {
         header_timeout: Duration::from_secs(10),
-        max_connections: 256,
+        max_connections: 512,
         max_connections_per_address: 128,
         http2: false,
     };

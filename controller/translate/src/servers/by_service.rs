@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
-use sluice_ir::ExternalAuth;
-use sluice_translate_engine::Reporter;
+use sluice_ir::{ExternalAuth, ReasonCode};
+use sluice_translate_engine::{Report, Reporter};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -114,13 +114,14 @@ impl IngressContext {
 
 impl Assembly<'_> {
     /// Reads the annotations for each Service. Of the Ingress as a whole are those that restrict access, if there are any. `first`: number
-    /// of reports before those of the Ingress, which are not said twice.
+    /// of reports before those of the Ingress, which are not said twice. That a snippet has no effect is said if it has none for all of them.
     pub(super) fn read_by_service(
         &mut self,
         ingresses: &[(ServicePort, Ingress)],
         base: &mut IngressContext,
         first: usize,
     ) {
+        let mut without_effect: Option<Vec<Report>> = None;
         let read = ingresses.iter().map(|(service, ingress)| {
             let said = self.reports.len();
             let reporter = Reporter::new(base.object.clone(), &mut self.reports);
@@ -132,6 +133,13 @@ impl Assembly<'_> {
             let mut annotations = Annotations::read(ingress, context, &mut self.secrets, reporter);
             take_backends(&mut annotations, &base.annotations);
             let again = self.reports.split_off(said);
+            let (idle, again): (Vec<_>, Vec<_>) = again
+                .into_iter()
+                .partition(|report| report.code == ReasonCode::NoEffect);
+            match &mut without_effect {
+                None => without_effect = Some(idle),
+                Some(all) => all.retain(|report| idle.contains(report)),
+            }
             let new: Vec<_> = again
                 .into_iter()
                 .filter(|report| !self.reports[first..].contains(report))
@@ -140,6 +148,10 @@ impl Assembly<'_> {
             (service.clone(), Arc::new(annotations))
         });
         base.by_service = Arc::new(read.collect());
+        let mut of_ingress = self.reports.split_off(first);
+        of_ingress.retain(|report| report.code != ReasonCode::NoEffect);
+        self.reports.append(&mut of_ingress);
+        self.reports.extend(without_effect.unwrap_or_default());
         let mut all = base.by_service.values();
         if let Some(restricting) = all.find(|it| it.restricts_access()) {
             base.annotations = Arc::clone(restricting);

@@ -79,11 +79,7 @@ impl BlockHeaders {
             let words = directive.words();
             let added = headers.add(&words, Block::LocationOfServer);
             errors.take(added.ok_or_else(|| directive.unsupported()))?;
-            directive.at_most(
-                headers.count(),
-                HeaderChanges::MAX,
-                "headers that are changed",
-            )?;
+            headers.check_size(directive)?;
         }
         errors.check()?;
         let differs = !headers.differences.is_empty();

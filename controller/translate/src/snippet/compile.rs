@@ -296,9 +296,7 @@ impl<'a> Parts<'a> {
             _ => None,
         };
         accepted.ok_or_else(|| directive.unsupported())?;
-        let changed = self.headers.count();
-        directive.at_most(changed, HeaderChanges::MAX, "headers that are changed")?;
-        Ok(())
+        Ok(self.headers.check_size(directive)?)
     }
 
     fn add_not_needed(&mut self, words: &[&str], directive: &Directive) -> bool {

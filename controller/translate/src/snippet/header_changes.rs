@@ -121,7 +121,9 @@ pub(crate) enum Difference {
 
 impl<'a> HeaderChanges<'a> {
     /// Headers that one snippet may change.
-    pub(crate) const MAX: usize = 32;
+    pub(super) const MAX: usize = 32;
+    /// Variables in their values that Envoy computes for each response, 15 us each.
+    const MAX_PROGRAMS: usize = 16;
 
     pub(super) fn new(variables: AuthVariables, options: HeaderOptions<'a>) -> Self {
         HeaderChanges {
@@ -154,10 +156,25 @@ impl<'a> HeaderChanges<'a> {
         self.variables.are_set_by(directive)
     }
 
-    /// Headers that are changed so far.
-    pub(super) fn count(&self) -> usize {
+    /// An error where a directive changes more than one snippet may.
+    pub(super) fn check_size(&self, directive: &Directive) -> Result<(), SnippetError> {
+        directive.at_most(self.count(), Self::MAX, "headers that are changed")?;
+        let what = "queries, arguments, cookies and statuses in headers";
+        directive.at_most(self.programs(), Self::MAX_PROGRAMS, what)
+    }
+
+    fn count(&self) -> usize {
         let expires = usize::from(self.response.expires.is_some());
         self.of_request.len() + self.response.add.len() + self.of_response.len() + expires
+    }
+
+    fn programs(&self) -> usize {
+        let both = [&self.request, &self.response].into_iter();
+        let values = both.flat_map(|headers| {
+            let added = headers.add.iter().map(|added| &added.header);
+            headers.set.iter().chain(added)
+        });
+        values.map(|header| header.value.programs()).sum()
     }
 
     /// Takes one directive. `None`: it is no change of headers that can be made. Only the location of a path has requests to

@@ -359,3 +359,17 @@ fn nginx_changes_some_headers_for_all_responses_or_none() {
     let plain = "if ($http_a) { more_set_headers 'X-A: b'; }";
     assert_eq!(line(Some(DataPlane::Nginx), plain), None);
 }
+
+#[test]
+fn variables_that_envoy_computes_are_limited() {
+    let headers = |count: usize| -> String {
+        let header = |n| format!("add_header X-{n} $cookie_a always;\n");
+        (0..count).map(header).collect()
+    };
+    assert!(compiled(&headers(16), Block::Location).is_ok());
+    assert_eq!(line_of_error(&headers(17), Block::Location), Some(17));
+    let one = format!("more_set_headers \"X-A: {}\";", "$arg_a".repeat(16));
+    assert!(compiled(&one, Block::Location).is_ok());
+    let two = format!("{one}\nadd_header X-B $status;");
+    assert_eq!(line_of_error(&two, Block::Location), Some(2));
+}

@@ -114,16 +114,19 @@ impl IngressContext {
 
 impl Assembly<'_> {
     /// Reads the annotations for each Service. Of the Ingress as a whole are those that restrict access, if there are any. `first`: number
-    /// of reports before those of the Ingress, which are not said twice. That a snippet has no effect is said if it has none for all of them.
+    /// of reports before those of the Ingress.
     pub(super) fn read_by_service(
         &mut self,
         ingresses: &[(ServicePort, Ingress)],
         base: &mut IngressContext,
         first: usize,
     ) {
-        let mut without_effect: Option<Vec<Report>> = None;
+        if ingresses.is_empty() {
+            return;
+        }
+        let mut said = Vec::new();
         let read = ingresses.iter().map(|(service, ingress)| {
-            let said = self.reports.len();
+            let before = self.reports.len();
             let reporter = Reporter::new(base.object.clone(), &mut self.reports);
             let context = Context {
                 tracker: self.tracker,
@@ -132,31 +135,31 @@ impl Assembly<'_> {
             };
             let mut annotations = Annotations::read(ingress, context, &mut self.secrets, reporter);
             take_backends(&mut annotations, &base.annotations);
-            let again = self.reports.split_off(said);
-            let (idle, again): (Vec<_>, Vec<_>) = again
-                .into_iter()
-                .partition(|report| report.code == ReasonCode::NoEffect);
-            match &mut without_effect {
-                None => without_effect = Some(idle),
-                Some(all) => all.retain(|report| idle.contains(report)),
-            }
-            let new: Vec<_> = again
-                .into_iter()
-                .filter(|report| !self.reports[first..].contains(report))
-                .collect();
-            self.reports.extend(new);
+            said.push(self.reports.split_off(before));
             (service.clone(), Arc::new(annotations))
         });
         base.by_service = Arc::new(read.collect());
-        let mut of_ingress = self.reports.split_off(first);
-        of_ingress.retain(|report| report.code != ReasonCode::NoEffect);
-        self.reports.append(&mut of_ingress);
-        self.reports.extend(without_effect.unwrap_or_default());
+        let of_ingress = self.reports.split_off(first);
+        self.reports.extend(of_all(of_ingress, &said));
         let mut all = base.by_service.values();
         if let Some(restricting) = all.find(|it| it.restricts_access()) {
             base.annotations = Arc::clone(restricting);
         }
     }
+}
+
+/// Reports of an Ingress and of its readings, each once. A snippet has no effect if it has none for any Service.
+fn of_all(of_ingress: Vec<Report>, said: &[Vec<Report>]) -> Vec<Report> {
+    let holds = |report: &Report| {
+        report.code != ReasonCode::NoEffect || said.iter().all(|one| one.contains(report))
+    };
+    let mut all: Vec<Report> = of_ingress.into_iter().filter(holds).collect();
+    for report in said.iter().flatten().filter(|report| holds(report)) {
+        if !all.contains(report) {
+            all.push(report.clone());
+        }
+    }
+    all
 }
 
 /// Backends that an Ingress names in annotations are those of its first reading.

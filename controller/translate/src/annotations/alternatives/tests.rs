@@ -90,18 +90,6 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "proxy_set_header X-Real-IP $http_x_real_ip",
             "forwarded-for-header of the ConfigMap for proxy_set_header X-Real-IP",
         ),
-        (
-            "proxy_set_header X-Client-IP $client",
-            "proxy-set-headers of the ConfigMap for proxy_set_header",
-        ),
-        (
-            "proxy_set_header Host $other",
-            "upstream-vhost for proxy_set_header Host",
-        ),
-        (
-            "real_ip_header CF-Connecting-IP",
-            "forwarded-for-header with enable-real-ip of the ConfigMap for real_ip_header",
-        ),
         ("satisfy any", "the annotation satisfy"),
         (
             "grpc_read_timeout 60s",
@@ -117,6 +105,26 @@ fn a_counterpart_may_depend_on_the_arguments() {
             "proxy-real-ip-cidr with enable-real-ip of the ConfigMap for set_real_ip_from",
         ),
         ("if ($a)", ""),
+    ] {
+        assert_eq!(usual_advice(directive), expected, "{directive}");
+    }
+}
+
+#[test]
+fn a_counterpart_of_headers_depends_on_the_header() {
+    for (directive, expected) in [
+        (
+            "proxy_set_header X-Client-IP $client",
+            "proxy-set-headers of the ConfigMap for proxy_set_header",
+        ),
+        (
+            "proxy_set_header Host $other",
+            "upstream-vhost for proxy_set_header Host",
+        ),
+        (
+            "real_ip_header CF-Connecting-IP",
+            "forwarded-for-header with enable-real-ip of the ConfigMap for real_ip_header",
+        ),
     ] {
         assert_eq!(usual_advice(directive), expected, "{directive}");
     }

@@ -3,10 +3,8 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use sluice_tests::echo::{Echo, EchoIdentity, Journal, Setup};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
-use sluice_tests::ports::Network;
 
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane, snippet_flags, snippets_permitted};
 
@@ -54,20 +52,8 @@ const CLOSED: &[(&str, &[(&str, &str)])] = &[
 ];
 
 async fn auth_snippet_sets_headers_of_the_auth_request_alone(plane: Plane) -> Result<()> {
-    let (tenants, network) = (Tenants::start().await?, Network::reserve()?);
-    let journal = Journal::default();
-    let setup = Setup {
-        journal: Some(journal.clone()),
-        ..Setup::default()
-    };
-    let identity = EchoIdentity {
-        namespace: OWNER.to_owned(),
-        ..EchoIdentity::of("auth", "auth-0")
-    };
-    let service = Echo::start_with(network.pod(0), identity, setup).await?;
-    tenants
-        .manifests
-        .service(OWNER, "auth", 80, &[service.addr()])?;
+    let tenants = Tenants::start().await?;
+    let (_service, journal) = tenants.auth_service().await?;
     tenants.write("all.yaml", &objects())?;
     let options = plane.options(&tenants.manifests).arguments(snippet_flags());
     let sluice = options.start().await?;

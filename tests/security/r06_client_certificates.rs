@@ -6,10 +6,9 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use serde_json::json;
 use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
-use sluice_tests::echo::{Echo, EchoIdentity, Journal, Received, Setup};
+use sluice_tests::echo::Received;
 use sluice_tests::http::Request;
 use sluice_tests::manifests::{Ingress, Manifests};
-use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::tls::{ClientTls, Identity};
 use sluice_tests::wait;
@@ -204,23 +203,8 @@ fn requests<'a>(good: &'a Identity, bad: &'a Identity) -> [Sent<'a>; 15] {
 }
 
 async fn clients_cannot_forge_a_certificate_to_the_auth_service(plane: Plane) -> Result<()> {
-    let (tenants, network, asked) = (
-        Tenants::start().await?,
-        Network::reserve()?,
-        Journal::default(),
-    );
-    let setup = Setup {
-        journal: Some(asked.clone()),
-        ..Setup::default()
-    };
-    let identity = EchoIdentity {
-        namespace: OWNER.to_owned(),
-        ..EchoIdentity::of("auth", "auth-0")
-    };
-    let service = Echo::start_with(network.pod(0), identity, setup).await?;
-    tenants
-        .manifests
-        .service(OWNER, "auth", 80, &[service.addr()])?;
+    let tenants = Tenants::start().await?;
+    let (_service, asked) = tenants.auth_service().await?;
     let (trusted, other) = (authority("ca-trusted")?, authority("ca-other")?);
     apply(&tenants.manifests, &trusted.pem())?;
     let map = ["--configmap", "sluice/sluice"].map(str::to_owned);

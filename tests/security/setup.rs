@@ -88,7 +88,7 @@ pub(crate) struct Tenants {
     pub(crate) foreign: Echo,
     /// Everything that the pods received.
     pub(crate) received: Journal,
-    _network: Network,
+    network: Network,
 }
 
 impl Tenants {
@@ -103,8 +103,25 @@ impl Tenants {
             owner,
             foreign,
             received,
-            _network: network,
+            network,
         })
+    }
+
+    /// The Service `auth` of the owner, which lets everybody in and notes who asks.
+    pub(crate) async fn auth_service(&self) -> Result<(Echo, Journal)> {
+        let asked = Journal::default();
+        let setup = Setup {
+            journal: Some(asked.clone()),
+            ..Setup::default()
+        };
+        let identity = EchoIdentity {
+            namespace: OWNER.to_owned(),
+            ..EchoIdentity::of("auth", "auth-0")
+        };
+        let service = Echo::start_with(self.network.pod(2), identity, setup).await?;
+        self.manifests
+            .service(OWNER, "auth", 80, &[service.addr()])?;
+        Ok((service, asked))
     }
 
     /// Writes objects into the folder at once, as one file.

@@ -3,7 +3,7 @@
 //! As there the list is the whole: a backend that it leaves out has no endpoints. Whatever else it says of a backend has no effect,
 //! and a list with anything that cannot be read changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use axum::body::{Body, to_bytes};
@@ -56,17 +56,16 @@ fn read(body: &[u8], names: &BTreeMap<String, Vec<BackendId>>) -> Result<PostedE
     let all: Vec<Value> = serde_json::from_slice(body)
         .map_err(|error| format!("expected a list of backends in JSON: {error}"))?;
     let mut posted = PostedEndpoints::new();
-    let mut known = Vec::new();
+    let mut known = BTreeSet::new();
     for (number, backend) in all.iter().enumerate() {
         let name = backend.get("name").and_then(Value::as_str);
         let name = name.ok_or_else(|| format!("backend {number}: name: expected a text"))?;
         let shown: String = name.chars().take(LONGEST_NAME).collect();
         let error = |reason: String| format!("backend {shown:?}: {reason}");
         let endpoints = addresses(backend.get("endpoints")).map_err(error)?;
-        if known.contains(&name) {
+        if !known.insert(name) {
             return Err(error("it is there twice".to_owned()));
         }
-        known.push(name);
         match names.get(name).map(Vec::as_slice) {
             Some([id]) => drop(posted.insert(id.clone(), endpoints)),
             // The data plane answers itself.

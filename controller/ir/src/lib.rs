@@ -93,7 +93,8 @@ pub use shared::{Changed, Shared, SharedMap, changed};
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{L4Protocol, Stream, StreamPort};
 pub use tls::{
-    ClientCertificates, ClientValidation, HostTls, RefusalPage, ServerTls, VerifyClient,
+    CLIENT_CERTIFICATE_HEADERS, ClientCertificates, ClientValidation, HostTls, RefusalPage,
+    ServerTls, VerifyClient,
 };
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
 pub use transport::{Copies, KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};

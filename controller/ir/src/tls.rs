@@ -33,6 +33,15 @@ pub struct ClientValidation {
     pub depth: u32,
 }
 
+/// Headers that tell pods and authentication services of a client's certificate, as in ingress-nginx: the result of its verification, its
+/// subject, its issuer, and the certificate itself.
+pub const CLIENT_CERTIFICATE_HEADERS: [&str; 4] = [
+    "ssl-client-verify",
+    "ssl-client-subject-dn",
+    "ssl-client-issuer-dn",
+    "ssl-client-cert",
+];
+
 /// Verification of client certificates by a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClientCertificates {

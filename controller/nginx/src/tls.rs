@@ -2,7 +2,7 @@
 
 use askama::Template;
 use sluice_host_table::variables;
-use sluice_ir::{ClientCertificates, ServerName, VerifyClient};
+use sluice_ir::{CLIENT_CERTIFICATE_HEADERS, ClientCertificates, ServerName, VerifyClient};
 
 use crate::conf::{Text, Value, Word, map_key, value, word};
 use crate::files::cert_links::{self, CertLinks};
@@ -97,13 +97,7 @@ impl ClientTls {
 
 /// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
 pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(String, Text)> {
-    let names = [
-        "ssl-client-verify",
-        "ssl-client-subject-dn",
-        "ssl-client-issuer-dn",
-        "ssl-client-cert",
-    ];
-    let names = names.map(str::to_owned).into_iter();
+    let names = CLIENT_CERTIFICATE_HEADERS.map(str::to_owned).into_iter();
     names.zip(client_certificate(clients)).collect()
 }
 

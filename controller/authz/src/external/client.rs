@@ -12,7 +12,8 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{
-    Backend, CDN_LOOP, Endpoint, Expression, ExpressionPart, ExternalAuth, Hostname, Variable,
+    Backend, CDN_LOOP, CLIENT_CERTIFICATE_HEADERS, Endpoint, Expression, ExpressionPart,
+    ExternalAuth, Hostname, Variable,
 };
 use sluice_xds_server::{AuthzRequest, ClientCertificate};
 use tokio::time::timeout;
@@ -279,13 +280,17 @@ fn marked(check: &AuthzRequest, cdn_id: &str) -> anyhow::Result<HeaderValue> {
 }
 
 /// The client's own are not passed.
-fn certificate_headers(certificate: &ClientCertificate) -> [(&'static str, &str); 4] {
-    [
-        ("ssl-client-verify", &certificate.verify),
-        ("ssl-client-subject-dn", &certificate.subject),
-        ("ssl-client-issuer-dn", &certificate.issuer),
-        ("ssl-client-cert", &certificate.pem),
-    ]
+fn certificate_headers(
+    certificate: &ClientCertificate,
+) -> impl Iterator<Item = (&'static str, &str)> {
+    let ClientCertificate {
+        verify,
+        subject,
+        issuer,
+        pem,
+    } = certificate;
+    let values = [verify, subject, issuer, pem].map(String::as_str);
+    CLIENT_CERTIFICATE_HEADERS.into_iter().zip(values)
 }
 
 /// An empty value is no header.

@@ -25,12 +25,13 @@ impl FailureLog {
 
     fn is_due(&self, namespace: &str, now: Instant) -> bool {
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        said.retain(|_, at| now.duration_since(*at) < INTERVAL);
-        let is_due = !said.contains_key(namespace);
-        if is_due {
-            said.insert(namespace.to_owned(), now);
+        let is_recent = |at: &Instant| now.duration_since(*at) < INTERVAL;
+        if said.get(namespace).is_some_and(is_recent) {
+            return false;
         }
-        is_due
+        said.retain(|_, at| is_recent(at));
+        said.insert(namespace.to_owned(), now);
+        true
     }
 }
 

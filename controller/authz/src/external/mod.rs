@@ -86,12 +86,8 @@ impl ExternalAuthenticator {
         check: &AuthzRequest,
     ) -> Result<Changes, AuthzDecision> {
         let answer = self.answer(external, route, check).await;
-        let answer = answer.and_then(|answer| match answer.status {
-            200..=299 | 401 | 403 => Ok(answer),
-            other => bail!("expected 2xx, 401 or 403, got {other}"),
-        });
-        match answer {
-            Ok(answer) => read(external, &answer),
+        match answer.and_then(|answer| read(external, &answer)) {
+            Ok(decided) => decided,
             Err(error) => {
                 let tenant = route.authentication.tenant.as_str();
                 self.failures
@@ -184,7 +180,11 @@ fn without_breaks(url: &str) -> String {
     url.chars().map(letter).collect()
 }
 
-fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, AuthzDecision> {
+/// The decision of a service; the error: it has made none.
+fn read(
+    external: &ExternalAuth,
+    answer: &AuthResponse,
+) -> anyhow::Result<Result<Changes, AuthzDecision>> {
     let cookies = || answer.values("set-cookie").map(str::to_owned);
     let headers = |name: &str, values: &mut dyn Iterator<Item = String>| -> Vec<(String, String)> {
         values.map(|value| (name.to_owned(), value)).collect()
@@ -213,7 +213,7 @@ fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, Authz
                     changes.set.push((name.as_str().to_owned(), value));
                 }
             }
-            Ok(changes)
+            Ok(Ok(changes))
         }
         status @ (401 | 403) => {
             let asks = answer
@@ -225,11 +225,11 @@ fn read(external: &ExternalAuth, answer: &AuthResponse) -> Result<Changes, Authz
             if external.always_set_cookie || (status == 401 && external.signin_url.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }
-            Err(AuthzDecision::Deny {
+            Ok(Err(AuthzDecision::Deny {
                 status,
                 headers: all,
-            })
+            }))
         }
-        _ => Err(deny(500)),
+        other => bail!("expected 2xx, 401 or 403, got {other}"),
     }
 }

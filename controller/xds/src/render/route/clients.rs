@@ -8,7 +8,8 @@ use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptio
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{
-    Action, ClientCertificates, GlobalConfig, HttpRoute, RefusalPage, ServerName, VerifyClient,
+    Action, CLIENT_CERTIFICATE_HEADERS, ClientCertificates, GlobalConfig, HttpRoute, RefusalPage,
+    ServerName, VerifyClient,
 };
 use sluice_pattern::Subject;
 
@@ -147,29 +148,20 @@ fn answer(http_route: &HttpRoute, global: &GlobalConfig, status: u32) -> Route {
 /// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
 fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Route {
     let has_certificate = verdict != "NONE";
-    let mut tell = |header: &str, there: bool, format: &str| {
-        if there {
+    let forwards = has_certificate && clients.forward_certificate;
+    let values = [
+        (true, verdict),
+        (has_certificate, "%DOWNSTREAM_PEER_SUBJECT%"),
+        (has_certificate, "%DOWNSTREAM_PEER_ISSUER%"),
+        (forwards, "%DOWNSTREAM_PEER_CERT%"),
+    ];
+    for (header, (is_there, format)) in CLIENT_CERTIFICATE_HEADERS.into_iter().zip(values) {
+        if is_there {
             route.request_headers_to_add.push(set(header, format));
         } else {
             route.request_headers_to_remove.push(header.to_owned());
         }
-    };
-    tell("ssl-client-verify", true, verdict);
-    tell(
-        "ssl-client-subject-dn",
-        has_certificate,
-        "%DOWNSTREAM_PEER_SUBJECT%",
-    );
-    tell(
-        "ssl-client-issuer-dn",
-        has_certificate,
-        "%DOWNSTREAM_PEER_ISSUER%",
-    );
-    tell(
-        "ssl-client-cert",
-        has_certificate && clients.forward_certificate,
-        "%DOWNSTREAM_PEER_CERT%",
-    );
+    }
     route
 }
 
